@@ -1,0 +1,269 @@
+//! What the reader and the rules say about a file: one type for every finding.
+
+use crate::span::Span;
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing; nothing is wrong.
+    Info,
+    /// The skill works, but not as well or as widely as its author may think.
+    Warning,
+    /// The specification forbids it.
+    Error,
+}
+
+impl Severity {
+    /// The word that stands in every output format.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// One rule: a stable code, its usual severity and its documentation page.
+#[derive(Debug)]
+pub struct Rule {
+    /// The code, in kebab case, naming the problem.
+    pub name: &'static str,
+    /// Severity of an ordinary check.
+    pub severity: Severity,
+    /// Severity under `--strict`, which is where a specification's own wording counts.
+    pub strict: Severity,
+    /// The first release that knows the rule.
+    pub since: &'static str,
+    /// The page: the doc comment of the rule, as Markdown.
+    pub page: &'static str,
+    /// Looks at a skill that has been read. Rules that only a reader can notice have none.
+    pub check: Option<fn(&crate::rules::Subject<'_>, &mut Findings)>,
+}
+
+impl Rule {
+    /// A finding of this rule.
+    pub fn at(&'static self, span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            rule: self,
+            severity: self.severity,
+            strict: self.strict,
+            message: message.into(),
+            span,
+            file: None,
+            help: None,
+            fix: None,
+        }
+    }
+
+    /// The one-line summary: the first sentence of the page's first section.
+    pub fn summary(&self) -> &'static str {
+        self.page
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty() && !line.starts_with('#'))
+            .unwrap_or(self.name)
+    }
+}
+
+impl PartialEq for Rule {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// Declares a rule; its doc comment becomes its page.
+macro_rules! rule {
+    ($(#[doc = $doc:literal])+ $name:ident = $code:literal, $severity:ident / $strict:ident $(, $check:path)?) => {
+        $(#[doc = $doc])+
+        pub(crate) static $name: $crate::diagnostic::Rule = $crate::diagnostic::Rule {
+            name: $code,
+            severity: $crate::diagnostic::Severity::$severity,
+            strict: $crate::diagnostic::Severity::$strict,
+            since: "0.1.0",
+            page: concat!($($doc, "\n"),+),
+            check: rule!(@check $($check)?),
+        };
+    };
+    (@check) => { None };
+    (@check $check:path) => { Some($check) };
+}
+pub(crate) use rule;
+
+/// One finding in one file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnostic {
+    /// The rule that found it.
+    pub rule: &'static Rule,
+    /// Severity of an ordinary check.
+    pub severity: Severity,
+    /// Severity under `--strict`.
+    pub strict: Severity,
+    /// A lowercase phrase without a full stop.
+    pub message: String,
+    /// Where, in the file named by `file`.
+    pub span: Span,
+    /// A file of the skill other than its SKILL.md, relative to the skill's directory.
+    pub file: Option<String>,
+    /// What to do next.
+    pub help: Option<String>,
+    /// A change that resolves the finding.
+    pub fix: Option<Fix>,
+}
+
+impl Diagnostic {
+    /// Adds the next step.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds a next step when there is one.
+    #[must_use]
+    pub fn maybe_help(mut self, help: Option<String>) -> Self {
+        self.help = help.or(self.help);
+        self
+    }
+
+    /// Adds a fix.
+    #[must_use]
+    pub fn fix(mut self, fix: Fix) -> Self {
+        self.fix = Some(fix);
+        self
+    }
+
+    /// Overrides the severities, where a dialect takes the rule more or less seriously.
+    #[must_use]
+    pub fn severity(mut self, severity: Severity, strict: Severity) -> Self {
+        self.severity = severity;
+        self.strict = strict;
+        self
+    }
+
+    /// Says that the finding is in another file of the skill.
+    #[must_use]
+    pub fn in_file(mut self, file: impl Into<String>) -> Self {
+        self.file = Some(file.into());
+        self
+    }
+
+    /// The severity that counts.
+    pub fn effective(&self, strict: bool) -> Severity {
+        if strict { self.strict } else { self.severity }
+    }
+}
+
+/// A change to the text that resolves a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// What the change does, as an imperative phrase.
+    pub title: String,
+    /// Whether `check --fix` may apply it unasked.
+    pub safety: Safety,
+    /// The replacements, in ascending order, never overlapping.
+    pub edits: Vec<Edit>,
+}
+
+/// Whether a fix keeps the meaning of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Safety {
+    /// The file means what its author meant; applied by `check --fix`.
+    Safe,
+    /// Probably right; only shown.
+    Suggested,
+}
+
+/// One replacement of a byte range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// The bytes to replace.
+    pub span: Span,
+    /// The text to put there.
+    pub text: String,
+}
+
+impl Fix {
+    /// A fix that keeps the file's meaning.
+    pub fn safe(title: impl Into<String>, edits: Vec<Edit>) -> Self {
+        Self { title: title.into(), safety: Safety::Safe, edits }
+    }
+
+    /// A fix that a person should look at.
+    pub fn suggested(title: impl Into<String>, edits: Vec<Edit>) -> Self {
+        Self { title: title.into(), safety: Safety::Suggested, edits }
+    }
+}
+
+impl Edit {
+    /// Replaces `span` by `text`.
+    pub fn replace(span: Span, text: impl Into<String>) -> Self {
+        Self { span, text: text.into() }
+    }
+}
+
+/// Applies edits to a text. Edits that overlap an earlier one are left out, so that two fixes of one place never garble it.
+pub fn apply_edits(text: &str, edits: &[Edit]) -> String {
+    let mut edits: Vec<&Edit> = edits.iter().collect();
+    edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+    let mut result = String::with_capacity(text.len() + 64);
+    let mut copied = 0;
+    for edit in edits {
+        let range = edit.span.range();
+        if range.start < copied || text.get(range.clone()).is_none() {
+            continue;
+        }
+        result.push_str(&text[copied..range.start]);
+        result.push_str(&edit.text);
+        copied = range.end;
+    }
+    result.push_str(&text[copied..]);
+    result
+}
+
+/// Where findings are collected.
+#[derive(Debug, Default)]
+pub struct Findings {
+    found: Vec<Diagnostic>,
+}
+
+/// How many findings of one file are kept: a hostile file must not fill the memory.
+const MOST_FINDINGS: usize = 1_000;
+
+impl Findings {
+    /// Adds a finding.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        if self.found.len() < MOST_FINDINGS {
+            self.found.push(diagnostic);
+        }
+    }
+
+    /// Whether a rule has been found already.
+    pub fn has(&self, rule: &Rule) -> bool {
+        self.found.iter().any(|diagnostic| diagnostic.rule == rule)
+    }
+
+    /// All findings, in the order of their places.
+    pub fn into_sorted(mut self) -> Vec<Diagnostic> {
+        self.found.sort_by(|a, b| {
+            (&a.file, a.span.start, a.span.end, a.rule.name, &a.message).cmp(&(
+                &b.file,
+                b.span.start,
+                b.span.end,
+                b.rule.name,
+                &b.message,
+            ))
+        });
+        // Two layers may say the same; the more serious one counts.
+        self.found.dedup_by(|later, kept| {
+            let same = (&later.file, later.span, later.rule, &later.message)
+                == (&kept.file, kept.span, kept.rule, &kept.message);
+            if same {
+                kept.severity = kept.severity.max(later.severity);
+                kept.strict = kept.strict.max(later.strict);
+            }
+            same
+        });
+        self.found
+    }
+}

@@ -1,0 +1,45 @@
+//! Which dialects a document is written in.
+
+use super::{ALL, Dialect, by_id};
+use crate::document::{Document, FrontMatter};
+
+/// A second layer needs this much evidence of its own.
+const LAYER: u32 = 20;
+/// Within the family of the open standard a single field is evidence.
+const FAMILY_LAYER: u32 = 1;
+const FAMILY: &[&str] = &["agent-skills", "claude-code", "skillli"];
+
+/// The layers of a document, the main dialect first.
+pub fn detect(document: &Document<'_>) -> Vec<&'static Dialect> {
+    let mut scored: Vec<(u32, &'static Dialect)> = ALL
+        .iter()
+        .map(|&dialect| ((dialect.affinity)(document), dialect))
+        .filter(|(score, _)| *score > 0)
+        .collect();
+    // A stable sort: of equals the earlier dialect leads.
+    scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    let Some(&(_, main)) = scored.first() else {
+        let fallback =
+            if document.front_matter == FrontMatter::Absent { "prose" } else { "agent-skills" };
+        return by_id(fallback).into_iter().collect();
+    };
+    let in_family = FAMILY.contains(&main.id);
+    let mut layers = vec![main];
+    for (score, dialect) in scored.into_iter().skip(1) {
+        let enough = if in_family && FAMILY.contains(&dialect.id) { FAMILY_LAYER } else { LAYER };
+        if score >= enough {
+            layers.push(dialect);
+        }
+    }
+    for base in main.bases.iter().filter_map(|id| by_id(id)) {
+        if base.id == "agent-skills" && !layers.contains(&base) {
+            layers.push(base);
+        }
+    }
+    layers
+}
+
+/// The layers that a dialect named by the user stands for: itself and the dialects it extends.
+pub fn layers_of(dialect: &'static Dialect) -> Vec<&'static Dialect> {
+    std::iter::once(dialect).chain(dialect.bases.iter().filter_map(|id| by_id(id))).collect()
+}

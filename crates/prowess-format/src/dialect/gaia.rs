@@ -1,0 +1,335 @@
+//! GAIA (seed 001): Python tools with permissions, requirements and a security tier.
+//!
+//! Two shapes carry the same fields: the seed's top level, and `metadata.gaia` of today's implementation (GAIX-1).
+
+use serde_json::{Map, Value};
+
+use super::{DescriptionLimit, Dialect, Limit, NameStyle, common, limit};
+use crate::diagnostic::{Findings, Severity};
+use crate::document::yaml::{Mapping, Node};
+use crate::document::{Document, Form};
+use crate::emit::{Written, Yaml};
+use crate::formats;
+use crate::rules;
+use crate::shape::{ANY_MAP, Field, Shape, TEXT, TEXTS, Unknown};
+use crate::skill::{Kind, Parameter, Skill, SkillDependency, Tool, ToolKind};
+use crate::span::Spanned;
+
+pub(super) static DIALECT: Dialect = Dialect {
+    id: "gaia",
+    title: "GAIA",
+    about: "Python tools with permissions, requirements and security tiers.",
+    specification: "seed 001",
+    bases: &[],
+    fields: FIELDS,
+    unknown: Unknown::Kept,
+    name: NameStyle::LetterFirst,
+    directory: Some((Severity::Warning, Severity::Error)),
+    description: DescriptionLimit { most: 200, severity: (Severity::Warning, Severity::Error), section: "§2.2" },
+    limits: LIMITS,
+    affinity,
+    read,
+    check: check,
+    refine: super::no_refinement,
+    write,
+};
+
+/// Security tiers (§4).
+pub(crate) const TIERS: &[&str] = &["verified", "community", "experimental"];
+/// Parameter types that map to Python and JSON.
+pub(crate) const TYPES: &[&str] = &["string", "integer", "number", "boolean", "array", "object"];
+
+const PERMISSION: Shape = Shape::Format(&formats::PERMISSION);
+
+const PARAMETER: &[Field] = &[
+    Field::new("type", Shape::Choice(TYPES), "§2.1", "JSON type.").required().rule(&rules::INVALID_PARAMETER_TYPE),
+    Field::new("required", Shape::Boolean, "§2.1", "Must be given.").default("false"),
+    Field::new("default", Shape::Any, "§2.1", "Value when absent."),
+    Field::new("description", TEXT, "§2.1", "What it is for."),
+];
+
+const TOOL: &[Field] = &[
+    Field::new("name", TEXT, "§2.1", "The function's name in `tools.py`.").required(),
+    Field::new("description", TEXT, "§2.1", "What it does.").expected(),
+    Field::new("parameters", Shape::MapOf(&Shape::Map(PARAMETER)), "§2.1", "Parameters by name."),
+    Field::new("returns", Shape::Any, "§2.1", "What it returns."),
+    Field::new("atomic", Shape::Boolean, "§2.1", "Passed on to the decorator."),
+];
+
+const HARDWARE: &[Field] = &[
+    Field::new("npu", Shape::Choice(&["required", "optional", "none"]), "§2.1", "Neural processor."),
+    Field::new("gpu_vram", TEXT, "§2.1", "Smallest GPU memory."),
+];
+
+const SKILL_DEPENDENCY: &[Field] = &[
+    Field::new("name", TEXT, "§10.3", "Name of the other skill.").required(),
+    Field::new("version", Shape::Format(&formats::RANGE), "§10.2", "Range of versions.").rule(&rules::INVALID_RANGE),
+    Field::new("required", Shape::Boolean, "§9.1", "Fails without it."),
+];
+
+const REQUIREMENTS: &[Field] = &[
+    Field::new("model", TEXT, "§2.1", "Smallest model."),
+    Field::new("context", TEXT, "§2.1", "Smallest context window."),
+    Field::new("python", TEXT, "§2.1", "Python version range."),
+    Field::new("dependencies", TEXTS, "§2.1", "Python packages."),
+    Field::new("node_dependencies", TEXTS, "§2.1", "Node packages."),
+    Field::new("env_vars", TEXTS, "§2.1", "Environment variables."),
+    Field::new("hardware", Shape::Map(HARDWARE), "§2.1", "Hardware hints."),
+    Field::new("skills", Shape::List { item: &Shape::Either(&[TEXT, Shape::Map(SKILL_DEPENDENCY)]), least: 0, most: 1000 }, "§10.3", "Other skills."),
+];
+
+const FIELDS: &[Field] = &[
+    Field::new("name", Shape::Format(&formats::LETTER_FIRST_NAME), "§2.2, §2.3", "Identifier.").required().rule(&rules::INVALID_NAME),
+    Field::new("version", Shape::Format(&formats::VERSION), "§2.2", "SemVer version.").expected().rule(&rules::INVALID_VERSION),
+    Field::new("description", Shape::Text { most: 1024 }, "§2.2", "One line, at most 200 characters.").required().rule(&rules::DESCRIPTION_TOO_LONG),
+    Field::new("author", TEXT, "§2.2", "Publisher."),
+    Field::new("license", TEXT, "§2.2", "SPDX identifier."),
+    Field::new("permissions", Shape::List { item: &PERMISSION, least: 0, most: 1000 }, "§3", "Permission grants.").rule(&rules::INVALID_PERMISSION),
+    Field::new("requirements", Shape::Map(REQUIREMENTS), "§2.1", "Runtime requirements."),
+    Field::new("tools", Shape::List { item: &Shape::Map(TOOL), least: 0, most: 1000 }, "§2.1", "Tool declarations."),
+    Field::new("security_tier", Shape::Choice(TIERS), "§4", "The tier the author claims; a claim raises nothing (R19).").rule(&rules::INVALID_SECURITY_TIER),
+    Field::new("registry", Shape::Format(&formats::URL), "§2.2", "Registry."),
+    Field::new("tags", TEXTS, "§2.2", "Searchable tags."),
+    Field::new("homepage", Shape::Format(&formats::URL), "§2.2", "Documentation.").rule(&rules::INVALID_URL),
+    Field::new("repository", Shape::Format(&formats::URL), "§2.2", "Source repository.").rule(&rules::INVALID_URL),
+    Field::new("metadata", ANY_MAP, "implementation", "`metadata.gaia` holds the same fields."),
+];
+
+const LIMITS: &[Limit] = &[
+    limit("name", "1 to 64 characters, a letter first", "§2.3"),
+    limit("description", "200 characters", "§2.2"),
+    limit("tools", "at least one", "§2.2"),
+];
+
+/// The fields of `metadata.gaia` (GAIX-1).
+const NESTED: &[&str] = &["security_tier", "permissions", "requirements", "tools", "tools_required"];
+
+fn affinity(document: &Document<'_>) -> u32 {
+    if document.form != Form::Markdown {
+        return 0;
+    }
+    let root = &document.root;
+    let mut score = 0;
+    if root.get("metadata").and_then(Node::mapping).and_then(|metadata| metadata.get("gaia")).is_some_and(|node| node.mapping().is_some()) {
+        score += 80;
+    }
+    if root.has("security_tier") {
+        score += 60;
+    }
+    if root.get("permissions").and_then(Node::sequence).is_some_and(|items| items.iter().any(|item| item.text().is_some_and(|text| text.contains(':')))) {
+        score += 40;
+    }
+    if root.get("tools").and_then(Node::sequence).is_some_and(|items| items.iter().any(|item| item.mapping().is_some_and(|tool| tool.has("name")))) {
+        score += 40;
+    }
+    if root.get("requirements").and_then(Node::mapping).is_some_and(|map| REQUIREMENTS.iter().any(|field| map.has(field.name))) {
+        score += 20;
+    }
+    score
+}
+
+/// The mapping that holds the fields of this dialect: the top level, or `metadata.gaia`.
+pub(crate) fn home<'d, 'a>(document: &'d Document<'a>) -> &'d Mapping<'a> {
+    let nested = document.root.get("metadata").and_then(Node::mapping).and_then(|metadata| metadata.get("gaia")).and_then(Node::mapping);
+    match nested {
+        Some(nested) if !NESTED.iter().any(|key| document.root.has(key)) => nested,
+        _ => &document.root,
+    }
+}
+
+fn read(document: &Document<'_>, skill: &mut Skill) {
+    let root = &document.root;
+    common::read_identity(root, skill);
+    common::fill(&mut skill.registry, common::text(root, "registry"));
+    // The top level wins over `metadata.gaia`.
+    for home in [Some(root), root.get("metadata").and_then(Node::mapping).and_then(|metadata| metadata.get("gaia")).and_then(Node::mapping)].into_iter().flatten() {
+        read_fields(home, skill);
+    }
+    skill.metadata.retain(|(key, value)| key != "gaia" || !value.is_object());
+    if !skill.tools.is_empty() {
+        skill.kind = Kind::Tools;
+    }
+}
+
+fn read_fields(home: &Mapping<'_>, skill: &mut Skill) {
+    common::fill(&mut skill.security_tier, common::text(home, "security_tier"));
+    let permissions = common::texts(home, "permissions").into_iter().filter_map(|text| Some(Spanned::new(text.value.parse().ok()?, text.span)));
+    common::fill_list(&mut skill.permissions, permissions.collect());
+    common::fill_list(&mut skill.tools, tools(home));
+    if let Some(requirements) = home.get("requirements").and_then(Node::mapping) {
+        let wanted = &mut skill.requirements;
+        common::fill(&mut wanted.model, common::text(requirements, "model"));
+        common::fill(&mut wanted.context, common::text(requirements, "context"));
+        common::fill(&mut wanted.python, common::text(requirements, "python"));
+        common::fill_list(&mut wanted.python_packages, common::texts(requirements, "dependencies"));
+        common::fill_list(&mut wanted.node_packages, common::texts(requirements, "node_dependencies"));
+        common::fill_list(&mut wanted.env_vars, common::texts(requirements, "env_vars"));
+        common::fill(&mut wanted.hardware, common::json(requirements, "hardware"));
+        common::fill_list(&mut wanted.skills, skill_dependencies(requirements.get("skills")));
+    }
+}
+
+/// `[{name, version}]` or `["name@range"]` (R17).
+pub(crate) fn skill_dependencies(node: Option<&Node<'_>>) -> Vec<SkillDependency> {
+    let items = node.and_then(Node::sequence).unwrap_or_default();
+    items
+        .iter()
+        .filter_map(|item| match item.mapping() {
+            Some(mapping) => Some(SkillDependency {
+                name: common::text(mapping, "name")?,
+                range: common::text(mapping, "version").map(|text| text.value).unwrap_or_default(),
+                required: common::boolean(mapping, "required").is_none_or(|required| required.value),
+            }),
+            None => {
+                let text = common::spanned(item)?;
+                // A scope begins with `@`, so the range is behind the last one.
+                let (name, range) = match text.value.rsplit_once('@') {
+                    Some((name, range)) if !name.is_empty() => (name.to_owned(), range.to_owned()),
+                    _ => (text.value.clone(), String::new()),
+                };
+                Some(SkillDependency { name: Spanned::new(name, text.span), range, required: true })
+            }
+        })
+        .collect()
+}
+
+fn tools(home: &Mapping<'_>) -> Vec<Tool> {
+    let items = home.get("tools").and_then(Node::sequence).unwrap_or_default();
+    items.iter().filter_map(Node::mapping).filter_map(|mapping| tool(mapping, ToolKind::Python)).collect()
+}
+
+/// One tool declared as a map; OpenClaw's older shape shares it.
+pub(super) fn tool(mapping: &Mapping<'_>, kind: ToolKind) -> Option<Tool> {
+    let parameters = mapping.get("parameters").and_then(Node::mapping);
+    Some(Tool {
+        name: common::text(mapping, "name")?,
+        description: common::text(mapping, "description").map(|text| text.value).unwrap_or_default(),
+        kind,
+        parameters: parameters.map(parameters_of).unwrap_or_default(),
+        parameters_declared: mapping.has("parameters"),
+        command: None,
+        handler: common::text(mapping, "handler"),
+        returns: common::json(mapping, "returns"),
+        atomic: common::boolean(mapping, "atomic").map(|atomic| atomic.value),
+        extra: common::rest(mapping, &["name", "description", "parameters", "returns", "atomic", "handler"]),
+    })
+}
+
+fn parameters_of(mapping: &Mapping<'_>) -> Vec<Parameter> {
+    mapping
+        .entries
+        .iter()
+        .map(|entry| {
+            let name = Spanned::new(entry.key.to_string(), entry.key_span);
+            match entry.value.mapping() {
+                Some(declaration) => common::parameter(declaration, name, "string"),
+                // `query: string` is a short form that real files use.
+                None => Parameter { kind: common::spanned(&entry.value).unwrap_or_else(|| Spanned::new("string".to_owned(), entry.value.span)), name, ..Parameter::default() },
+            }
+        })
+        .collect()
+}
+
+/// §2.2 requires these at the top level; `metadata.gaia` has no such list, so there only the values are checked (GAIX-1, GAIX-2).
+fn check(document: &Document<'_>, findings: &mut Findings) {
+    let home = home(document);
+    if !std::ptr::eq(home, &raw const document.root) {
+        let nested: Vec<Field> = FIELDS.iter().filter(|field| NESTED.contains(&field.name)).copied().collect();
+        crate::shape::check(&nested, home, document.opening, "metadata.gaia", findings);
+        return;
+    }
+    let fields: Vec<Field> = FIELDS.iter().filter(|field| ["author", "license", "permissions", "tools", "security_tier"].contains(&field.name)).map(|field| field.expected()).collect();
+    for field in fields.iter().filter(|field| !home.has(field.name)) {
+        crate::shape::check(std::slice::from_ref(field), home, document.opening, "", findings);
+    }
+}
+
+fn write(skill: &Skill) -> Written {
+    let mut yaml = Yaml::new();
+    common::write_identity(skill, &mut yaml, "author");
+    let permissions: Vec<Value> = skill.permissions.iter().map(|permission| Value::String(permission.to_string())).collect();
+    yaml.value("permissions", &Value::Array(permissions));
+    write_requirements(skill, &mut yaml);
+    yaml.value("tools", &Value::Array(skill.tools.iter().map(write_tool).collect()));
+    let tier = skill.security_tier.as_ref().map_or("experimental", |tier| tier.as_str());
+    yaml.text("security_tier", Some(tier));
+    yaml.text("registry", skill.registry.as_ref().map(|text| text.as_str()));
+    yaml.texts("tags", &skill.tags);
+    yaml.text("homepage", skill.homepage.as_ref().map(|text| text.as_str()));
+    yaml.text("repository", skill.repository.as_ref().map(|text| text.as_str()));
+    if !skill.metadata.is_empty() {
+        yaml.value("metadata", &Value::Object(skill.metadata.iter().cloned().collect()));
+    }
+    common::finish(skill, yaml)
+}
+
+fn write_requirements(skill: &Skill, yaml: &mut Yaml) {
+    let wanted = &skill.requirements;
+    let mut map = Map::new();
+    let mut put = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            map.insert(key.to_owned(), value);
+        }
+    };
+    let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| Value::String(text.value.clone()));
+    let list = |texts: &[Spanned<String>]| (!texts.is_empty()).then(|| Value::Array(texts.iter().map(|text| Value::String(text.value.clone())).collect()));
+    put("model", text(&wanted.model));
+    put("context", text(&wanted.context));
+    put("python", text(&wanted.python));
+    put("dependencies", list(&wanted.python_packages));
+    put("node_dependencies", list(&wanted.node_packages));
+    put("env_vars", list(&wanted.env_vars));
+    put("hardware", wanted.hardware.clone());
+    let skills: Vec<Value> = wanted.skills.iter().map(write_dependency).collect();
+    put("skills", (!skills.is_empty()).then_some(Value::Array(skills)));
+    if !map.is_empty() {
+        yaml.value("requirements", &Value::Object(map));
+    }
+}
+
+/// `{name, version}`.
+pub(crate) fn write_dependency(dependency: &SkillDependency) -> Value {
+    let mut map = Map::new();
+    map.insert("name".to_owned(), Value::String(dependency.name.value.clone()));
+    if !dependency.range.is_empty() {
+        map.insert("version".to_owned(), Value::String(dependency.range.clone()));
+    }
+    if !dependency.required {
+        map.insert("required".to_owned(), Value::Bool(false));
+    }
+    Value::Object(map)
+}
+
+fn write_tool(tool: &Tool) -> Value {
+    let mut map = Map::new();
+    map.insert("name".to_owned(), Value::String(tool.name.value.clone()));
+    map.insert("description".to_owned(), Value::String(tool.description.clone()));
+    if tool.parameters_declared || !tool.parameters.is_empty() {
+        let parameters: Map<String, Value> = tool
+            .parameters
+            .iter()
+            .map(|parameter| {
+                let mut map = Map::new();
+                map.insert("type".to_owned(), Value::String(parameter.kind.value.clone()));
+                map.insert("required".to_owned(), Value::Bool(parameter.required));
+                if let Some(default) = &parameter.default {
+                    map.insert("default".to_owned(), default.clone());
+                }
+                if let Some(description) = &parameter.description {
+                    map.insert("description".to_owned(), Value::String(description.clone()));
+                }
+                map.extend(parameter.extra.iter().filter(|(key, _)| key != "required").cloned());
+                (parameter.name.value.clone(), Value::Object(map))
+            })
+            .collect();
+        map.insert("parameters".to_owned(), Value::Object(parameters));
+    }
+    if let Some(returns) = &tool.returns {
+        map.insert("returns".to_owned(), returns.clone());
+    }
+    if let Some(atomic) = tool.atomic {
+        map.insert("atomic".to_owned(), Value::Bool(atomic));
+    }
+    map.extend(tool.extra.iter().cloned());
+    Value::Object(map)
+}

@@ -1,0 +1,147 @@
+//! Dialects: one file each, and the way to tell them apart.
+//!
+//! Adding a dialect is adding a file and a word to the list below.
+
+pub(crate) mod common;
+mod detect;
+
+use crate::diagnostic::{Findings, Severity};
+use crate::document::Document;
+use crate::emit::Written;
+use crate::shape::{Field, Unknown};
+use crate::skill::Skill;
+
+pub use detect::{detect, layers_of};
+
+macro_rules! dialects {
+    ($($module:ident)+) => {
+        $(mod $module;)+
+        /// Every dialect; of two that fit a file equally well, the earlier one wins.
+        pub static ALL: &[&Dialect] = &[$(&$module::DIALECT),+];
+    };
+}
+
+dialects! { agent_skills claude_code skillli gibberish gaia agent_flow skillrt openclaw tool_pack prose }
+
+/// A way to write SKILL.md files.
+#[derive(Debug)]
+pub struct Dialect {
+    /// The word for `--dialect`.
+    pub id: &'static str,
+    /// Its full name.
+    pub title: &'static str,
+    /// What it is for, in one sentence.
+    pub about: &'static str,
+    /// The document that defines it.
+    pub specification: &'static str,
+    /// Dialects that this one extends: their fields count too.
+    pub bases: &'static [&'static str],
+    /// The fields of its front matter.
+    pub fields: &'static [Field],
+    /// What it thinks of other fields.
+    pub unknown: Unknown,
+    /// What it wants of a name.
+    pub name: NameStyle,
+    /// What it thinks of a name that differs from the directory: usually, and under `--strict` (R4).
+    pub directory: Option<(Severity, Severity)>,
+    /// Descriptions longer than this get a warning (R1).
+    pub description: DescriptionLimit,
+    /// Every number of its specification, for the reference.
+    pub limits: &'static [Limit],
+    /// How much of a document only this dialect explains; 0 means nothing.
+    pub affinity: fn(&Document<'_>) -> u32,
+    /// Reads what this dialect knows into the model.
+    pub read: fn(&Document<'_>, &mut Skill),
+    /// Checks what no table of fields can say.
+    pub check: fn(&Document<'_>, &mut Findings),
+    /// Adds to the JSON Schema what no table of fields can say.
+    pub refine: fn(&mut serde_json::Value),
+    /// Writes the model in this dialect.
+    pub write: fn(&Skill) -> Written,
+}
+
+impl PartialEq for Dialect {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+/// What a dialect wants of a name (R2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameStyle {
+    /// `[a-z0-9]+(-[a-z0-9]+)*`, at most 64.
+    Kebab,
+    /// The same, with lower-case letters of every script (the open standard).
+    UnicodeKebab,
+    /// `^[a-z][a-z0-9-]{0,63}$` (GAIA §2.3).
+    LetterFirst,
+    /// `^[a-z0-9][a-z0-9._-]*$`, at most 128 (SRT's schema).
+    Dotted,
+    /// Anything; a slug is computed (OpenClaw).
+    Free,
+}
+
+/// A dialect's own limit for descriptions.
+#[derive(Clone, Copy, Debug)]
+pub struct DescriptionLimit {
+    /// The most characters.
+    pub most: usize,
+    /// Severity of a longer one, usually and under `--strict`.
+    pub severity: (Severity, Severity),
+    /// Where the specification says so.
+    pub section: &'static str,
+}
+
+/// One number of a specification.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// What is limited.
+    pub what: &'static str,
+    /// The number with its unit.
+    pub value: &'static str,
+    /// Where the specification says so.
+    pub section: &'static str,
+}
+
+/// A row of a limits table.
+pub(crate) const fn limit(what: &'static str, value: &'static str, section: &'static str) -> Limit {
+    Limit { what, value, section }
+}
+
+pub(crate) fn no_check(_: &Document<'_>, _: &mut Findings) {}
+
+pub(crate) fn no_refinement(_: &mut serde_json::Value) {}
+
+impl Dialect {
+    /// The JSON Schema (2020-12) of this dialect's front matter, its bases' fields included.
+    pub fn schema(&self) -> serde_json::Value {
+        let bases = self.bases.iter().filter_map(|id| by_id(id));
+        let mut fields: Vec<Field> = self.fields.to_vec();
+        for field in bases.flat_map(|base| base.fields) {
+            if !fields.iter().any(|known| known.name == field.name) {
+                fields.push(*field);
+            }
+        }
+        let mut schema = crate::shape::schema(&fields, self.unknown);
+        schema["$schema"] = serde_json::json!("https://json-schema.org/draft/2020-12/schema");
+        schema["title"] = serde_json::json!(format!("{} front matter", self.title));
+        (self.refine)(&mut schema);
+        schema
+    }
+}
+
+/// The dialect of an id.
+pub fn by_id(id: &str) -> Option<&'static Dialect> {
+    ALL.iter().copied().find(|dialect| dialect.id == id)
+}
+
+/// The ids of all dialects.
+pub fn ids() -> Vec<&'static str> {
+    ALL.iter().map(|dialect| dialect.id).collect()
+}
+
+pub(crate) use agent_flow::MAX_BYTES as AGENT_FLOW_MAX_BYTES;
+pub(crate) use claude_code::HOOK_EVENTS;
+pub(crate) use gibberish::TYPES as PARAMETER_TYPES;
+pub(crate) use openclaw::{INSTALL_KINDS, claims as openclaw_claims};
+pub(crate) use skillrt::RUNTIMES;

@@ -1,0 +1,328 @@
+//! OpenClaw: instructions with a vendor block in `metadata`, as published files write it, and the shape of seed 001 §8.
+
+use serde_json::{Map, Value};
+
+use super::{DescriptionLimit, Dialect, Limit, NameStyle, claude_code, common, gaia, limit};
+use crate::diagnostic::Severity;
+use crate::document::yaml::{Mapping, Node};
+use crate::document::{Document, Form};
+use crate::emit::{Written, Yaml};
+use crate::formats;
+use crate::permission::{Domain, Level, Permission};
+use crate::rules;
+use crate::shape::{ANY_MAP, Field, Shape, TEXT, TEXTS, TEXT_OR_TEXTS, Unknown};
+use crate::skill::{Install, Kind, OpenClaw, Skill, ToolKind};
+use crate::span::Spanned;
+
+pub(super) static DIALECT: Dialect = Dialect {
+    id: "openclaw",
+    title: "OpenClaw",
+    about: "Instructions with gates on programs, variables and settings.",
+    specification: "published OpenClaw skills; seed 001 §8",
+    bases: &[],
+    fields: FIELDS,
+    unknown: Unknown::Kept,
+    name: NameStyle::Free,
+    directory: Some((Severity::Warning, Severity::Warning)),
+    description: DescriptionLimit { most: 1024, severity: (Severity::Error, Severity::Error), section: "R1" },
+    limits: LIMITS,
+    affinity,
+    read,
+    check: check_block,
+    refine: super::no_refinement,
+    write,
+};
+
+/// The vendor's namespaces; the first that is present wins, without merging (OC-1).
+pub(crate) const NAMESPACES: &[&str] = &["openclaw", "clawdbot", "clawdis", "moltbot"];
+/// The install kinds that the vendor documents (OC-5).
+pub(crate) const INSTALL_KINDS: &[&str] = &["brew", "node", "go", "uv", "download"];
+
+const REQUIRES: &[Field] = &[
+    Field::new("bins", TEXT_OR_TEXTS, "real files", "Programs that must be on PATH."),
+    Field::new("anyBins", TEXT_OR_TEXTS, "real files", "Programs of which one must be on PATH."),
+    Field::new("env", TEXT_OR_TEXTS, "real files", "Environment variables that must be set."),
+    Field::new("config", TEXT_OR_TEXTS, "real files", "Settings that must be set."),
+];
+
+const VENDOR: &[Field] = &[
+    Field::new("emoji", TEXT, "real files", "Shown beside the name."),
+    Field::new("homepage", TEXT, "real files", "Home page."),
+    Field::new("os", TEXT_OR_TEXTS, "real files", "Operating systems."),
+    Field::new("always", Shape::Boolean, "real files", "Skips every gate but the operating system."),
+    Field::new("skillKey", TEXT, "real files", "Key of its settings."),
+    Field::new("primaryEnv", TEXT, "real files", "The main secret."),
+    Field::new("requires", Shape::Map(REQUIRES), "real files", "Gates.").lenient(),
+    Field::new("envVars", Shape::List { item: &Shape::Any, least: 0, most: 1000 }, "real files", "Variables with descriptions.").lenient(),
+    Field::new("install", Shape::List { item: &ANY_MAP, least: 0, most: 1000 }, "real files", "Ways to install what it needs; never run by itself.").lenient(),
+];
+
+const ACTION: &[Field] = &[
+    Field::new("name", TEXT, "seed 001 §8.1", "Name of the action.").required(),
+    Field::new("description", TEXT, "seed 001 §8.1", "What it does."),
+    Field::new("handler", TEXT, "seed 001 §8.1", "Path of the handler, `file.py` or `file.py:function`.").expected(),
+    Field::new("parameters", ANY_MAP, "seed 001 §8.1", "Parameters by name."),
+];
+
+const FIELDS: &[Field] = &[
+    Field::new("name", TEXT, "real files", "Name; the directory's name counts when absent."),
+    Field::new("description", Shape::Text { most: 1024 }, "real files", "What the skill does and when to use it.").expected().rule(&rules::DESCRIPTION_TOO_LONG),
+    Field::new("version", TEXT, "real files", "Version."),
+    Field::new("homepage", TEXT, "real files", "Home page."),
+    Field::new("license", TEXT, "real files", "Licence."),
+    Field::new("author", TEXT_OR_TEXTS, "real files", "Author."),
+    Field::new("tags", TEXT_OR_TEXTS, "real files", "Tags."),
+    Field::new("user-invocable", Shape::Boolean, "vendor documentation", "It stands in the `/` menu.").default("true"),
+    Field::new("disable-model-invocation", Shape::Boolean, "vendor documentation", "Only the user may invoke it.").default("false"),
+    Field::new("command-dispatch", Shape::Choice(&["tool"]), "vendor documentation", "`tool` sends `/name` straight to a tool."),
+    Field::new("command-tool", TEXT, "vendor documentation", "That tool."),
+    Field::new("command-arg-mode", Shape::Choice(&["raw"]), "vendor documentation", "How arguments are passed.").default("raw"),
+    Field::new("metadata", Shape::Either(&[ANY_MAP, TEXT]), "real files", "`metadata.openclaw` holds the vendor block."),
+    Field::new("claw_version", Shape::Any, "seed 001 §8.1", "Version in the older shape."),
+    Field::new("actions", Shape::List { item: &Shape::Map(ACTION), least: 0, most: 1000 }, "seed 001 §8.1", "Tools in the older shape."),
+    Field::new("pip_requires", TEXTS, "seed 001 §8.1", "Python packages in the older shape."),
+    Field::new("network", Shape::Boolean, "seed 001 §8.1", "Wants the network, in the older shape."),
+];
+
+const LIMITS: &[Limit] = &[limit("package", "50 MB", "vendor documentation"), limit("description", "1,024 characters", "R1")];
+
+/// Where the vendor's fields stand.
+pub(crate) struct Home<'d, 'a> {
+    namespace: &'static str,
+    mapping: &'d Mapping<'a>,
+}
+
+pub(crate) fn home<'d, 'a>(document: &'d Document<'a>) -> Option<Home<'d, 'a>> {
+    let root = &document.root;
+    let metadata = root.get("metadata").and_then(Node::mapping);
+    for namespace in NAMESPACES {
+        if let Some(mapping) = metadata.and_then(|metadata| metadata.get(namespace)).and_then(Node::mapping) {
+            return Some(Home { namespace, mapping });
+        }
+    }
+    // OC-2: hoisted to the top level, or the fields themselves under `metadata` or at the top level.
+    for namespace in NAMESPACES {
+        if let Some(mapping) = root.get(namespace).and_then(Node::mapping) {
+            return Some(Home { namespace, mapping });
+        }
+    }
+    [metadata, Some(root)].into_iter().flatten().find(|mapping| is_vendor_block(mapping)).map(|mapping| Home { namespace: "", mapping })
+}
+
+fn is_vendor_block(mapping: &Mapping<'_>) -> bool {
+    let requires = mapping.get("requires").and_then(Node::mapping).is_some_and(|requires| REQUIRES.iter().any(|field| requires.has(field.name)));
+    let install = mapping.get("install").and_then(Node::sequence).is_some_and(|items| items.iter().any(|item| item.mapping().is_some_and(|item| item.has("kind"))));
+    requires || install || ["emoji", "skillKey", "primaryEnv"].iter().any(|key| mapping.has(key))
+}
+
+fn affinity(document: &Document<'_>) -> u32 {
+    if document.form != Form::Markdown {
+        return 0;
+    }
+    let root = &document.root;
+    let mut score = match home(document) {
+        Some(home) if !home.namespace.is_empty() => 60,
+        Some(_) => 30,
+        None => 0,
+    };
+    for (key, points) in [("claw_version", 80), ("actions", 30), ("pip_requires", 40), ("command-dispatch", 40), ("command-tool", 20)] {
+        score += if root.has(key) { points } else { 0 };
+    }
+    score
+}
+
+fn read(document: &Document<'_>, skill: &mut Skill) {
+    let root = &document.root;
+    common::read_identity(root, skill);
+    // GAIA-8.2-7: the older shape's version counts when there is no other.
+    common::fill(&mut skill.version, common::text(root, "claw_version"));
+    common::fill_list(&mut skill.requirements.python_packages, common::texts(root, "pip_requires"));
+    if root.has("claw_version") || root.has("actions") {
+        common::fill(&mut skill.network, common::boolean(root, "network"));
+    }
+    let invocation = &mut skill.invocation;
+    common::fill(&mut invocation.user_invocable, common::boolean(root, "user-invocable"));
+    common::fill(&mut invocation.disable_model_invocation, common::boolean(root, "disable-model-invocation"));
+    common::fill(&mut invocation.command_dispatch, common::text(root, "command-dispatch"));
+    common::fill(&mut invocation.command_tool, common::text(root, "command-tool"));
+    common::fill(&mut invocation.command_arg_mode, common::text(root, "command-arg-mode"));
+    let actions = root.get("actions").and_then(Node::sequence).unwrap_or_default();
+    common::fill_list(&mut skill.tools, actions.iter().filter_map(Node::mapping).filter_map(|action| gaia::tool(action, ToolKind::Handler)).collect());
+    if !skill.tools.is_empty() {
+        skill.kind = Kind::Tools;
+    }
+    if let Some(home) = home(document) {
+        read_block(&home, skill);
+    }
+}
+
+fn read_block(home: &Home<'_, '_>, skill: &mut Skill) {
+    let block = home.mapping;
+    let wanted = &mut skill.requirements;
+    if let Some(requires) = block.get("requires").and_then(Node::mapping) {
+        common::fill_list(&mut wanted.programs, common::texts(requires, "bins"));
+        common::fill_list(&mut wanted.any_programs, common::texts(requires, "anyBins"));
+        common::fill_list(&mut wanted.env_vars, common::texts(requires, "env"));
+        common::fill_list(&mut wanted.config, common::texts(requires, "config"));
+    }
+    common::fill_list(&mut wanted.os, common::texts(block, "os"));
+    common::fill(&mut skill.homepage, common::text(block, "homepage"));
+    let install = block.get("install").and_then(Node::sequence).unwrap_or_default();
+    let install = install.iter().filter_map(|item| {
+        let kind = item.mapping().and_then(|map| common::text(map, "kind")).unwrap_or_else(|| Spanned::new(String::new(), item.span));
+        item.mapping().map(|_| Install { kind, entry: item.to_json() })
+    });
+    let known = ["emoji", "homepage", "os", "always", "skillKey", "primaryEnv", "requires", "envVars", "install"];
+    // Fields without a namespace share their map with everything else, which is kept elsewhere.
+    let extra = if home.namespace.is_empty() { Vec::new() } else { common::rest(block, &known) };
+    let requires_rest = block.get("requires").and_then(Node::mapping).map(|requires| common::rest(requires, &["bins", "anyBins", "env", "config"])).unwrap_or_default();
+    let mut extra = extra;
+    if !requires_rest.is_empty() {
+        extra.push(("requires".to_owned(), Value::Object(requires_rest.into_iter().collect())));
+    }
+    skill.openclaw = Some(OpenClaw {
+        namespace: home.namespace.to_owned(),
+        emoji: common::text(block, "emoji").map(|text| text.value),
+        always: common::boolean(block, "always").map(|always| always.value),
+        skill_key: common::text(block, "skillKey").map(|text| text.value),
+        primary_env: common::text(block, "primaryEnv").map(|text| text.value),
+        env_vars: block.get("envVars").and_then(Node::sequence).unwrap_or_default().iter().map(Node::to_json).collect(),
+        install: install.collect(),
+        extra,
+    });
+    if home.namespace.is_empty() {
+        skill.metadata.retain(|(key, _)| !known.contains(&key.as_str()));
+    } else {
+        skill.metadata.retain(|(key, _)| key != home.namespace);
+    }
+}
+
+/// Top-level keys that this layer reads where the file has them without a namespace.
+pub(crate) fn claims(document: &Document<'_>, key: &str) -> bool {
+    let hoisted = NAMESPACES.contains(&key);
+    let vendor = VENDOR.iter().any(|field| field.name == key);
+    (hoisted || vendor) && home(document).is_some_and(|home| hoisted || (home.namespace.is_empty() && std::ptr::eq(home.mapping, &raw const document.root)))
+}
+
+/// Checks the vendor block, wherever it stands.
+pub(crate) fn check_block(document: &Document<'_>, findings: &mut crate::diagnostic::Findings) {
+    if let Some(home) = home(document) {
+        crate::shape::check(VENDOR, home.mapping, document.yaml, home.namespace, findings);
+    }
+}
+
+fn write(skill: &Skill) -> Written {
+    let mut yaml = Yaml::new();
+    common::write_identity(skill, &mut yaml, "author");
+    yaml.text("homepage", skill.homepage.as_ref().map(|text| text.as_str()));
+    yaml.text("repository", skill.repository.as_ref().map(|text| text.as_str()));
+    yaml.texts("tags", &skill.tags);
+    claude_code::write_layer(skill, &mut yaml);
+    let invocation = &skill.invocation;
+    for (key, text) in [("command-dispatch", &invocation.command_dispatch), ("command-tool", &invocation.command_tool), ("command-arg-mode", &invocation.command_arg_mode)] {
+        yaml.text(key, text.as_ref().map(|text| text.as_str()));
+    }
+    write_older_shape(skill, &mut yaml);
+    let mut metadata: Map<String, Value> = Map::new();
+    let block = write_block(skill);
+    if !block.is_empty() {
+        let namespace = skill.openclaw.as_ref().map(|block| block.namespace.as_str()).filter(|namespace| !namespace.is_empty()).unwrap_or("openclaw");
+        metadata.insert(namespace.to_owned(), Value::Object(block));
+    }
+    metadata.extend(skill.metadata.iter().cloned());
+    if !metadata.is_empty() {
+        yaml.value("metadata", &Value::Object(metadata));
+    }
+    common::finish(skill, yaml)
+}
+
+fn write_older_shape(skill: &Skill, yaml: &mut Yaml) {
+    let handlers: Vec<Value> = skill
+        .tools
+        .iter()
+        .filter(|tool| tool.kind == ToolKind::Handler)
+        .map(|tool| {
+            let mut map = Map::new();
+            map.insert("name".to_owned(), Value::String(tool.name.value.clone()));
+            map.insert("description".to_owned(), Value::String(tool.description.clone()));
+            if let Some(handler) = &tool.handler {
+                map.insert("handler".to_owned(), Value::String(handler.value.clone()));
+            }
+            let parameters: Map<String, Value> = tool.parameters.iter().map(|parameter| (parameter.name.value.clone(), write_parameter(parameter))).collect();
+            if tool.parameters_declared {
+                map.insert("parameters".to_owned(), Value::Object(parameters));
+            }
+            map.extend(tool.extra.iter().cloned());
+            Value::Object(map)
+        })
+        .collect();
+    if !handlers.is_empty() {
+        yaml.value("actions", &Value::Array(handlers));
+        yaml.boolean("network", skill.network.as_ref().map(|value| value.value));
+    }
+    yaml.texts("pip_requires", &skill.requirements.python_packages);
+}
+
+fn write_parameter(parameter: &crate::skill::Parameter) -> Value {
+    let mut map = Map::new();
+    map.insert("type".to_owned(), Value::String(parameter.kind.value.clone()));
+    if parameter.required {
+        map.insert("required".to_owned(), Value::Bool(true));
+    }
+    if let Some(default) = &parameter.default {
+        map.insert("default".to_owned(), default.clone());
+    }
+    if let Some(description) = &parameter.description {
+        map.insert("description".to_owned(), Value::String(description.clone()));
+    }
+    map.extend(parameter.extra.iter().cloned());
+    Value::Object(map)
+}
+
+fn write_block(skill: &Skill) -> Map<String, Value> {
+    let mut block = Map::new();
+    let list = |texts: &[Spanned<String>]| Value::Array(texts.iter().map(|text| Value::String(text.value.clone())).collect());
+    let wanted = &skill.requirements;
+    let vendor = skill.openclaw.clone().unwrap_or_default();
+    let text = |value: &Option<String>| value.clone().map(Value::String);
+    let mut put = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            block.insert(key.to_owned(), value);
+        }
+    };
+    put("emoji", text(&vendor.emoji));
+    put("always", vendor.always.map(Value::Bool));
+    put("skillKey", text(&vendor.skill_key));
+    put("primaryEnv", text(&vendor.primary_env));
+    put("os", (!wanted.os.is_empty()).then(|| list(&wanted.os)));
+    let mut requires = Map::new();
+    for (key, values) in [("bins", &wanted.programs), ("anyBins", &wanted.any_programs), ("env", &wanted.env_vars), ("config", &wanted.config)] {
+        if !values.is_empty() {
+            requires.insert(key.to_owned(), list(values));
+        }
+    }
+    for (key, value) in &vendor.extra {
+        match (key.as_str(), value) {
+            ("requires", Value::Object(more)) => requires.extend(more.clone()),
+            _ => put(key, Some(value.clone())),
+        }
+    }
+    put("requires", (!requires.is_empty()).then_some(Value::Object(requires)));
+    put("envVars", (!vendor.env_vars.is_empty()).then(|| Value::Array(vendor.env_vars.clone())));
+    put("install", (!vendor.install.is_empty()).then(|| Value::Array(vendor.install.iter().map(|install| install.entry.clone()).collect())));
+    block
+}
+
+/// The permissions that the coarse flag of the older shape stands for (GAIA §8.2, step 3).
+pub(crate) fn expanded_permissions(skill: &Skill) -> Vec<Permission> {
+    match &skill.network {
+        Some(network) if network.value => vec![Permission::new(Domain::Network, Level::Read, None), Permission::new(Domain::Network, Level::Write, None)],
+        Some(_) => vec![Permission::new(Domain::Network, Level::None, None)],
+        None => Vec::new(),
+    }
+}
+
+/// The version of the older shape as SemVer: `v2.1` is `2.1.0` (OC-8).
+pub(crate) fn normal_version(text: &str) -> Option<String> {
+    formats::normal_version(text)
+}

@@ -1,0 +1,40 @@
+//! Prose (SRT §3.1): Markdown without front matter.
+
+use super::{DescriptionLimit, Dialect, NameStyle, common};
+use crate::diagnostic::Severity;
+use crate::document::{Document, Form, FrontMatter};
+use crate::emit::Written;
+use crate::shape::Unknown;
+use crate::skill::{Kind, Skill};
+
+pub(super) static DIALECT: Dialect = Dialect {
+    id: "prose",
+    title: "prose",
+    about: "Free text that an agent reads; displayable, not runnable (R8).",
+    specification: "seed 003, §3.1",
+    bases: &[],
+    fields: &[],
+    unknown: Unknown::Kept,
+    name: NameStyle::Free,
+    directory: None,
+    description: DescriptionLimit { most: usize::MAX, severity: (Severity::Info, Severity::Info), section: "" },
+    limits: &[],
+    affinity,
+    read,
+    check: super::no_check,
+    refine: super::no_refinement,
+    write,
+};
+
+fn affinity(document: &Document<'_>) -> u32 {
+    if document.form == Form::Markdown && document.front_matter == FrontMatter::Absent { 1000 } else { 0 }
+}
+
+fn read(document: &Document<'_>, skill: &mut Skill) {
+    skill.kind = Kind::Prose;
+    skill.body = common::body(document);
+}
+
+fn write(skill: &Skill) -> Written {
+    Written { text: skill.body.clone(), file_name: "SKILL.md".to_owned(), files: Vec::new() }
+}

@@ -1,0 +1,139 @@
+//! Finds the front matter of a SKILL.md by its fences.
+//!
+//! R6: a BOM is skipped, blank lines may come first if a mapping follows, a fence may carry trailing blanks (with a
+//! warning), an indented `---` is never a fence. R7: an opening fence without a closing one is an error.
+
+use crate::span::Span;
+
+/// How a text divides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Division {
+    /// No line `---` opens the file.
+    NoFrontMatter,
+    /// `---js` and the like: another language than YAML (NEG-2).
+    OtherLanguage { opening: Span },
+    /// The opening fence has no closing one.
+    Unterminated { opening: Span, yaml_start: usize },
+    /// Both fences are there.
+    Fenced { opening: Span, yaml: Span, closing: Span, body: usize, blanks_first: bool },
+}
+
+/// A line without its line break, and the offset of the next one.
+#[derive(Clone, Copy)]
+pub(super) struct Line<'a> {
+    pub(super) start: usize,
+    pub(super) text: &'a str,
+    pub(super) next: usize,
+}
+
+/// The line that starts at `start`; LF, CRLF and CR end a line.
+pub(super) fn line_at(text: &str, start: usize) -> Option<Line<'_>> {
+    let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
+    let bytes = rest.as_bytes();
+    let end = memchr::memchr2(b'\n', b'\r', bytes).unwrap_or(bytes.len());
+    let next = match bytes.get(end) {
+        Some(b'\r') if bytes.get(end + 1) == Some(&b'\n') => end + 2,
+        Some(_) => end + 1,
+        None => end,
+    };
+    Some(Line { start, text: &rest[..end], next: start + next })
+}
+
+pub(super) fn lines_from(text: &str, start: usize) -> impl Iterator<Item = Line<'_>> {
+    let mut at = start;
+    std::iter::from_fn(move || {
+        let line = line_at(text, at)?;
+        at = line.next;
+        Some(line)
+    })
+}
+
+fn is_fence(line: &str) -> bool {
+    line.strip_prefix("---")
+        .is_some_and(|rest| rest.bytes().all(|byte| matches!(byte, b' ' | b'\t')))
+}
+
+pub(super) fn divide(text: &str) -> Division {
+    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let Some(opening) = lines_from(text, start).find(|line| !line.text.trim().is_empty()) else {
+        return Division::NoFrontMatter;
+    };
+    let span = Span::new(opening.start, opening.start + opening.text.len());
+    if !is_fence(opening.text) {
+        let language = opening.text.strip_prefix("---").map(str::trim_end);
+        return match language {
+            Some(word)
+                if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric()) =>
+            {
+                Division::OtherLanguage { opening: span }
+            }
+            _ => Division::NoFrontMatter,
+        };
+    }
+    let blanks_first = opening.start != start;
+    match closing_fence(text, opening.next) {
+        Some(closing) => Division::Fenced {
+            opening: span,
+            yaml: Span::new(opening.next, closing.start),
+            closing: Span::new(closing.start, closing.start + closing.text.len()),
+            body: closing.next,
+            blanks_first,
+        },
+        None if blanks_first => Division::NoFrontMatter,
+        None => Division::Unterminated { opening: span, yaml_start: opening.next },
+    }
+}
+
+fn closing_fence(text: &str, from: usize) -> Option<Line<'_>> {
+    if text[from..].starts_with("---") {
+        let line = line_at(text, from)?;
+        if is_fence(line.text) {
+            return Some(line);
+        }
+    }
+    // Jumping from one `---` to the next is much faster than going line by line.
+    memchr::memmem::find_iter(&text.as_bytes()[from..], b"---").find_map(|at| {
+        let at = from + at;
+        let begins_line = at > 0 && matches!(text.as_bytes()[at - 1], b'\n' | b'\r');
+        let line = begins_line.then(|| line_at(text, at)).flatten()?;
+        is_fence(line.text).then_some(line)
+    })
+}
+
+/// Where an unterminated front matter seems to end: before the first line that can't belong to a YAML mapping.
+pub(super) fn probable_end(text: &str, yaml_start: usize) -> usize {
+    let mut end = yaml_start;
+    for line in lines_from(text, yaml_start) {
+        let trimmed = line.text.trim_start();
+        if trimmed.is_empty() {
+            continue;
+        }
+        let indented = trimmed.len() != line.text.len();
+        let fence_like = trimmed.trim_end().len() >= 3
+            && trimmed.trim_end().chars().all(|character| matches!(character, '-' | '—' | '–'));
+        if fence_like || !(indented || trimmed.starts_with("- ") || starts_with_key(trimmed)) {
+            break;
+        }
+        end = line.next;
+    }
+    end
+}
+
+/// Whether a line begins like `key:` or `key: value`.
+pub(super) fn starts_with_key(line: &str) -> bool {
+    key_of(line).is_some()
+}
+
+/// The key of a line `key: value` or `key:` and the offset behind its colon.
+pub(super) fn key_of(line: &str) -> Option<(&str, usize)> {
+    let colon = line.find(':')?;
+    let key = &line[..colon];
+    let name = key.trim_matches(['"', '\'']);
+    let plausible = !name.is_empty()
+        && name.len() <= 64
+        && name.chars().all(|character| {
+            character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | '$' | '/')
+        });
+    let separated = line[colon + 1..].chars().next().is_none_or(char::is_whitespace);
+    (plausible && separated).then_some((key, colon + 1))
+}

@@ -1,0 +1,206 @@
+//! The body of a skill as blocks with places: headings, tables, fences, text.
+//!
+//! Through a CommonMark parser, so that `###` inside a code fence is no heading (GIB-3.1-6) and a table is a table.
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use crate::span::Span;
+
+/// One top-level block of a Markdown text.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Block {
+    /// `# …` to `###### …`.
+    Heading {
+        /// 1 to 6.
+        level: u8,
+        /// The text without markup.
+        text: String,
+        /// The whole heading.
+        span: Span,
+    },
+    /// A fenced or indented code block.
+    Code {
+        /// The info string; empty for an indented block.
+        info: String,
+        /// The code.
+        text: String,
+        /// The whole block.
+        span: Span,
+        /// The code's own bytes.
+        content: Span,
+    },
+    /// A table.
+    Table {
+        /// The header cells.
+        header: Vec<Cell>,
+        /// The rows below it.
+        rows: Vec<Vec<Cell>>,
+        /// The whole table.
+        span: Span,
+    },
+    /// Anything else, as plain text.
+    Text {
+        /// The text, its lines joined by blanks.
+        text: String,
+        /// The whole block.
+        span: Span,
+    },
+}
+
+/// A table cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// The text without markup.
+    pub text: String,
+    /// The cell's bytes.
+    pub span: Span,
+}
+
+impl Block {
+    /// The block's bytes.
+    pub fn span(&self) -> Span {
+        match self {
+            Block::Heading { span, .. }
+            | Block::Code { span, .. }
+            | Block::Table { span, .. }
+            | Block::Text { span, .. } => *span,
+        }
+    }
+}
+
+/// The top-level blocks of `text`; spans are offset by `base`.
+pub fn blocks(text: &str, base: usize) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut depth = 0_usize;
+    let mut plain = String::new();
+    let mut cells: Vec<Cell> = Vec::new();
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    let mut header: Vec<Cell> = Vec::new();
+    let mut code_content: Option<Span> = None;
+    for (event, range) in Parser::new_ext(
+        text,
+        Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH,
+    )
+    .into_offset_iter()
+    {
+        let span = Span::new(range.start, range.end).shift(base);
+        match event {
+            Event::Start(tag) => {
+                if depth == 0 {
+                    plain.clear();
+                    code_content = None;
+                }
+                match tag {
+                    Tag::TableCell => plain.clear(),
+                    Tag::Paragraph | Tag::Item if !plain.is_empty() => plain.push(' '),
+                    _ => {}
+                }
+                depth += 1;
+                // The info string is in the start tag only.
+                if let (1, Tag::CodeBlock(kind)) = (depth, &tag) {
+                    let info = match kind {
+                        CodeBlockKind::Fenced(info) => info.to_string(),
+                        CodeBlockKind::Indented => String::new(),
+                    };
+                    blocks.push(Block::Code {
+                        info,
+                        text: String::new(),
+                        span,
+                        content: Span::at(span.start as usize),
+                    });
+                }
+            }
+            Event::End(tag) => {
+                depth -= 1;
+                match tag {
+                    TagEnd::TableCell => cells.push(Cell { text: plain.trim().to_owned(), span }),
+                    TagEnd::TableHead => header = std::mem::take(&mut cells),
+                    TagEnd::TableRow => rows.push(std::mem::take(&mut cells)),
+                    _ => {}
+                }
+                if depth > 0 {
+                    continue;
+                }
+                match tag {
+                    TagEnd::Heading(level) => blocks.push(Block::Heading {
+                        level: level_number(level),
+                        text: plain.trim().to_owned(),
+                        span,
+                    }),
+                    TagEnd::CodeBlock => {
+                        if let Some(Block::Code { text, content, .. }) = blocks.last_mut() {
+                            text.clone_from(&plain);
+                            *content = code_content.unwrap_or(*content);
+                        }
+                    }
+                    TagEnd::Table => blocks.push(Block::Table {
+                        header: std::mem::take(&mut header),
+                        rows: std::mem::take(&mut rows),
+                        span,
+                    }),
+                    _ => blocks.push(Block::Text { text: plain.trim().to_owned(), span }),
+                }
+            }
+            Event::Text(piece) => {
+                plain.push_str(&piece);
+                code_content = Some(code_content.map_or(span, |content| content.join(span)));
+            }
+            Event::Code(piece) => plain.push_str(&piece),
+            Event::SoftBreak | Event::HardBreak => plain.push(' '),
+            Event::Html(piece) | Event::InlineHtml(piece) => {
+                if depth > 0 {
+                    plain.push_str(&piece);
+                }
+            }
+            _ => {}
+        }
+    }
+    blocks
+}
+
+fn level_number(level: HeadingLevel) -> u8 {
+    match level {
+        HeadingLevel::H1 => 1,
+        HeadingLevel::H2 => 2,
+        HeadingLevel::H3 => 3,
+        HeadingLevel::H4 => 4,
+        HeadingLevel::H5 => 5,
+        HeadingLevel::H6 => 6,
+    }
+}
+
+/// The section below the heading that `anchor` names (`## Setup Steps`, `Setup Steps` or `setup-steps`): from the heading to the next one of the same or a higher level.
+pub fn section(blocks: &[Block], anchor: &str) -> Option<Span> {
+    let hashes = anchor.len() - anchor.trim_start_matches('#').len();
+    let wanted = anchor[hashes..].trim();
+    let (at, level, start) = blocks.iter().enumerate().find_map(|(at, block)| match block {
+        Block::Heading { level, text, span }
+            if (hashes < 2 || usize::from(*level) == hashes) && same_heading(text, wanted) =>
+        {
+            Some((at, *level, *span))
+        }
+        _ => None,
+    })?;
+    let end = blocks[at + 1..].iter().find_map(|block| match block {
+        Block::Heading { level: next, span, .. } if *next <= level => Some(span.start),
+        _ => None,
+    });
+    let end = end.or_else(|| blocks.last().map(|block| block.span().end)).unwrap_or(start.end);
+    Some(Span { start: start.start, end })
+}
+
+fn same_heading(text: &str, wanted: &str) -> bool {
+    text.eq_ignore_ascii_case(wanted) || heading_anchor(text) == wanted
+}
+
+/// The anchor that hosting sites make of a heading.
+pub fn heading_anchor(text: &str) -> String {
+    text.to_lowercase()
+        .chars()
+        .filter_map(|character| match character {
+            ' ' => Some('-'),
+            _ if character.is_alphanumeric() || matches!(character, '-' | '_') => Some(character),
+            _ => None,
+        })
+        .collect()
+}

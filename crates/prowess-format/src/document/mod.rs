@@ -1,0 +1,340 @@
+//! The document layer: text to front matter with byte spans, and a body.
+//!
+//! Any text whatever gives a document; what is wrong with it goes to the findings.
+
+mod fence;
+pub mod markdown;
+mod repair;
+pub mod yaml;
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+
+use crate::diagnostic::{Edit, Findings, Fix, Severity};
+use crate::rules;
+use crate::span::Span;
+use fence::Division;
+use markdown::Block;
+use yaml::{Content, Mapping, Node};
+
+/// A skill file larger than this is refused unread. OpenClaw packages may hold 50 MB, but no SKILL.md comes near.
+pub const MAX_FILE_BYTES: usize = 16 << 20;
+
+/// What kind of text a document was read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Markdown with or without front matter.
+    Markdown,
+    /// A JSON object (tool packs).
+    Json,
+    /// A YAML mapping (agent manifests).
+    Yaml,
+}
+
+/// Whether there is front matter, and how it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrontMatter {
+    /// None: a prose file.
+    Absent,
+    /// Read as it stands.
+    Read,
+    /// Read after repairs, each of which is among the findings.
+    Repaired,
+    /// There, but unreadable; the findings say why.
+    Broken,
+}
+
+/// A skill file taken apart.
+#[derive(Debug)]
+pub struct Document<'a> {
+    /// The whole text.
+    pub text: &'a str,
+    /// The kind of text.
+    pub form: Form,
+    /// Whether there is front matter.
+    pub front_matter: FrontMatter,
+    /// The YAML between the fences, or the whole text of a JSON or YAML document.
+    pub yaml: Span,
+    /// The opening fence; empty when there is none.
+    pub opening: Span,
+    /// The front matter's entries; empty when there are none.
+    pub root: Mapping<'a>,
+    /// Everything behind the closing fence.
+    pub body: Span,
+    blocks: OnceCell<Vec<Block>>,
+}
+
+/// Bytes to text. Invalid UTF-8 becomes replacement characters and a finding.
+pub fn decode<'a>(bytes: &'a [u8], findings: &mut Findings) -> Cow<'a, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(error) => {
+            let at = error.valid_up_to();
+            let hint = if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+                "the file looks like UTF-16: save it as UTF-8"
+            } else {
+                "save the file as UTF-8"
+            };
+            findings.push(
+                rules::INVALID_UTF8
+                    .at(
+                        Span::new(at, at + '\u{fffd}'.len_utf8()),
+                        format!("byte {at} is not UTF-8"),
+                    )
+                    .help(hint),
+            );
+            String::from_utf8_lossy(bytes)
+        }
+    }
+}
+
+impl<'a> Document<'a> {
+    /// Reads a SKILL.md.
+    pub fn markdown(text: &'a str, findings: &mut Findings) -> Self {
+        let mut document = Self::empty(text, Form::Markdown);
+        if document.too_large(findings) {
+            return document;
+        }
+        match fence::divide(text) {
+            Division::NoFrontMatter => {}
+            Division::OtherLanguage { opening } => {
+                document.front_matter = FrontMatter::Broken;
+                document.opening = opening;
+                let language = opening.slice(text).trim_start_matches('-');
+                let fix = Edit::replace(opening, "---");
+                let mut diagnostic = rules::FRONT_MATTER_LANGUAGE
+                    .at(opening, format!("front matter in `{language}` is not read, and never run"))
+                    .help("write the front matter in YAML between two lines `---`");
+                if matches!(language, "yaml" | "yml") {
+                    diagnostic = diagnostic.fix(Fix::safe("remove the language", vec![fix]));
+                }
+                findings.push(diagnostic);
+            }
+            Division::Unterminated { opening, yaml_start } => {
+                document.read_unterminated(opening, yaml_start, findings)
+            }
+            Division::Fenced { opening, yaml, closing, body, blanks_first } => {
+                let mut found = Findings::default();
+                document.body = Span::new(body, text.len());
+                document.opening = opening;
+                document.read_yaml(yaml, &mut found);
+                // R6: after blank lines a fence counts only if a mapping follows; otherwise it is a thematic break.
+                if blanks_first && document.root.entries.is_empty() {
+                    return Self::empty(text, Form::Markdown);
+                }
+                for fence in [opening, closing] {
+                    let trailing = Span::new(fence.start as usize + 3, fence.end as usize);
+                    if !trailing.is_empty() {
+                        let fix = Fix::safe("remove the blanks", vec![Edit::replace(trailing, "")]);
+                        found.push(
+                            rules::FENCE_TRAILING_BLANKS
+                                .at(trailing, "blanks behind the fence `---`")
+                                .help("some readers miss such a fence: remove the blanks")
+                                .fix(fix),
+                        );
+                    }
+                }
+                if blanks_first {
+                    let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+                    let blanks = Span::new(start, opening.start as usize);
+                    let fix = Fix::safe("remove the blank lines", vec![Edit::replace(blanks, "")]);
+                    found.push(
+                        rules::BLANK_LINES_BEFORE_FENCE
+                            .at(blanks, "blank lines before the front matter")
+                            .help("most readers want `---` on the first line")
+                            .fix(fix),
+                    );
+                }
+                found.into_sorted().into_iter().for_each(|diagnostic| findings.push(diagnostic));
+            }
+        }
+        document
+    }
+
+    /// Reads a text that is one YAML mapping, such as AGENT.yaml.
+    pub fn yaml(text: &'a str, findings: &mut Findings) -> Self {
+        let mut document = Self::empty(text, Form::Yaml);
+        if !document.too_large(findings) {
+            let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+            document.body = Span::at(text.len());
+            document.read_yaml(Span::new(start, text.len()), findings);
+        }
+        document
+    }
+
+    /// Reads a text that is one JSON object, such as a tool pack.
+    pub fn json(text: &'a str, findings: &mut Findings) -> Self {
+        let mut document = Self::empty(text, Form::Json);
+        if document.too_large(findings) {
+            return document;
+        }
+        let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+        document.body = Span::at(text.len());
+        document.yaml = Span::new(start, text.len());
+        let value: serde_json::Value = match serde_json::from_str(&text[start..]) {
+            Ok(value) => value,
+            Err(error) => {
+                let offset = crate::span::LineIndex::new(text).start_of(error.line())
+                    + error.column().saturating_sub(1);
+                document.front_matter = FrontMatter::Broken;
+                findings.push(
+                    rules::INVALID_JSON
+                        .at(Span::at(offset.min(text.len())), error.to_string())
+                        .help("correct the JSON at this place"),
+                );
+                return document;
+            }
+        };
+        // JSON is YAML, so the YAML reader gives the places; it stumbles over surrogate pairs, and then places are given up.
+        let node = match yaml::parse(&text[start..], start, findings) {
+            Ok(Some(node)) => node,
+            _ => from_json(&value, document.yaml),
+        };
+        document.take_root(node, findings);
+        document
+    }
+
+    fn empty(text: &'a str, form: Form) -> Self {
+        let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+        Self {
+            text,
+            form,
+            front_matter: FrontMatter::Absent,
+            yaml: Span::at(start),
+            opening: Span::at(start),
+            root: Mapping::default(),
+            body: Span::new(start, text.len()),
+            blocks: OnceCell::new(),
+        }
+    }
+
+    fn too_large(&mut self, findings: &mut Findings) -> bool {
+        if self.text.len() <= MAX_FILE_BYTES {
+            return false;
+        }
+        let message = format!("{} bytes, at most {MAX_FILE_BYTES} are read", self.text.len());
+        findings.push(
+            rules::FILE_TOO_LARGE
+                .at(Span::at(0), message)
+                .severity(Severity::Error, Severity::Error)
+                .help("move long material into files beside SKILL.md"),
+        );
+        self.front_matter = FrontMatter::Broken;
+        self.body = Span::at(0);
+        true
+    }
+
+    fn read_unterminated(&mut self, opening: Span, yaml_start: usize, findings: &mut Findings) {
+        self.opening = opening;
+        let end = fence::probable_end(self.text, yaml_start);
+        let mut found = Findings::default();
+        self.read_yaml(Span::new(yaml_start, end), &mut found);
+        let mut diagnostic = rules::UNTERMINATED_FRONT_MATTER
+            .at(opening, "the front matter is never closed")
+            .help("end it with a line `---`");
+        if self.root.entries.is_empty() {
+            self.front_matter = FrontMatter::Broken;
+        } else {
+            found.into_sorted().into_iter().for_each(|diagnostic| findings.push(diagnostic));
+            self.body = Span::new(end, self.text.len());
+            self.front_matter = FrontMatter::Repaired;
+            diagnostic = diagnostic.fix(Fix::suggested(
+                "close the front matter",
+                vec![Edit::replace(Span::at(end), "---\n")],
+            ));
+        }
+        findings.push(diagnostic);
+    }
+
+    fn read_yaml(&mut self, yaml: Span, findings: &mut Findings) {
+        self.yaml = yaml;
+        let source = yaml.slice(self.text);
+        match yaml::parse(source, yaml.start as usize, findings) {
+            Ok(Some(node)) => self.take_root(node, findings),
+            Ok(None) => self.front_matter = FrontMatter::Read,
+            Err(error) if error.limit => {
+                self.front_matter = FrontMatter::Broken;
+                findings.push(repair::invalid(&error));
+            }
+            Err(error) => match repair::repair(source, yaml.start as usize, &error, findings) {
+                Some(root) => {
+                    self.root = root;
+                    self.front_matter = FrontMatter::Repaired;
+                }
+                None => {
+                    self.front_matter = FrontMatter::Broken;
+                    findings.push(repair::invalid(&error));
+                }
+            },
+        }
+    }
+
+    fn take_root(&mut self, node: Node<'a>, findings: &mut Findings) {
+        match node.content {
+            Content::Mapping(root) => {
+                self.root = root;
+                self.front_matter = FrontMatter::Read;
+            }
+            Content::Scalar(_) if node.is_null() => self.front_matter = FrontMatter::Read,
+            Content::Scalar(_) | Content::Sequence(_) => {
+                // NEG-10: a list or a scalar is the author's mistake, not a crash.
+                self.front_matter = FrontMatter::Broken;
+                let message = format!("the front matter is {}, not a map", node.kind());
+                findings.push(
+                    rules::FRONT_MATTER_NOT_A_MAP
+                        .at(node.span, message)
+                        .help("write it as lines `key: value`"),
+                );
+            }
+        }
+    }
+
+    /// The text behind the front matter.
+    pub fn body_text(&self) -> &'a str {
+        self.body.slice(self.text)
+    }
+
+    /// The body's Markdown blocks, parsed on first use: most rules never ask.
+    pub fn blocks(&self) -> &[Block] {
+        self.blocks.get_or_init(|| markdown::blocks(self.body_text(), self.body.start as usize))
+    }
+
+    /// Whether the file's own line break is CRLF.
+    pub fn line_break(&self) -> &'static str {
+        if self.text.contains("\r\n") { "\r\n" } else { "\n" }
+    }
+
+    /// The bytes of a top-level entry: from its key to the next key, comments in between included.
+    pub fn entry_lines(&self, key: &str) -> Option<Span> {
+        let at = self.root.entries.iter().position(|entry| entry.key == key)?;
+        let start = self.root.entries[at].key_span.start;
+        let end = self.root.entries.get(at + 1).map_or(self.yaml.end, |next| next.key_span.start);
+        Some(Span { start, end })
+    }
+}
+
+fn from_json(value: &serde_json::Value, span: Span) -> Node<'static> {
+    use yaml::{Entry, Scalar, Style};
+    let scalar = |text: String, style| Content::Scalar(Scalar { text: Cow::Owned(text), style });
+    let content = match value {
+        serde_json::Value::Null => scalar(String::new(), Style::Plain),
+        serde_json::Value::Bool(boolean) => scalar(boolean.to_string(), Style::Plain),
+        serde_json::Value::Number(number) => scalar(number.to_string(), Style::Plain),
+        serde_json::Value::String(text) => scalar(text.clone(), Style::Quoted),
+        serde_json::Value::Array(items) => {
+            Content::Sequence(items.iter().map(|item| from_json(item, span)).collect())
+        }
+        serde_json::Value::Object(map) => Content::Mapping(Mapping {
+            entries: map
+                .iter()
+                .map(|(key, value)| Entry {
+                    key: Cow::Owned(key.clone()),
+                    key_span: span,
+                    value: from_json(value, span),
+                })
+                .collect(),
+            flow: true,
+        }),
+    };
+    Node { span, content }
+}

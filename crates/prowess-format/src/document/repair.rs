@@ -1,0 +1,374 @@
+//! Reads front matter that is not YAML but that a person can read (OC-6).
+//!
+//! Real files hold unquoted colons, tabs, values that begin with `@` or `*`, text behind a closing quote. The front
+//! matter is taken apart into its top-level entries; each one that does not parse alone is rewritten in the smallest way
+//! that does. Every rewrite is reported with the exact edit.
+
+use super::fence::{key_of, lines_from};
+use super::yaml::{self, Mapping};
+use crate::diagnostic::{Diagnostic, Edit, Findings, Fix};
+use crate::rules;
+use crate::span::Span;
+use crate::text::shorten;
+
+/// More entries than this are not repaired one by one: the work stays linear on hostile input.
+const MAX_CHUNKS: usize = 2_000;
+
+/// Reads what can be read of `text`, which failed to parse as a whole with `error`. `None` when not one entry is readable.
+pub(super) fn repair(
+    text: &str,
+    base: usize,
+    error: &yaml::YamlError,
+    findings: &mut Findings,
+) -> Option<Mapping<'static>> {
+    let mut root = Mapping::default();
+    let mut diagnostics: Vec<Diagnostic> = Vec::new();
+    let mut repaired = false;
+    let mut keys = 0;
+    for chunk in chunks(text) {
+        let source = chunk.slice(text);
+        let chunk_base = base + chunk.start as usize;
+        let Some((mapping, change)) = read_chunk(source, chunk_base) else {
+            if !source.trim().is_empty() {
+                let inside = (error.offset >= chunk_base
+                    && error.offset < chunk_base + source.len())
+                .then_some(error);
+                diagnostics.push(unreadable(source, chunk_base, inside));
+            }
+            continue;
+        };
+        keys += 1;
+        if let Some(change) = change {
+            repaired = true;
+            diagnostics.push(change);
+        }
+        for entry in mapping.entries {
+            if root.entries.iter().any(|known| known.key == entry.key) {
+                diagnostics.push(
+                    rules::DUPLICATE_KEY
+                        .at(entry.key_span, format!("`{}` is given twice", entry.key))
+                        .help("keep one of the two"),
+                );
+            }
+            root.entries.push(entry);
+        }
+    }
+    if keys == 0 {
+        return None;
+    }
+    if !repaired && diagnostics.is_empty() {
+        // Every entry parses alone, so what is wrong lies between them; nothing is lost but the reason must be told.
+        diagnostics.push(invalid(error));
+    }
+    diagnostics.into_iter().for_each(|diagnostic| findings.push(diagnostic));
+    Some(root)
+}
+
+/// The finding for YAML that could not be read.
+pub(super) fn invalid(error: &yaml::YamlError) -> Diagnostic {
+    let rule = if error.limit { &rules::YAML_LIMIT } else { &rules::INVALID_YAML };
+    let help = if error.limit {
+        "front matter is for metadata: move long text into the body or a file beside it"
+    } else {
+        "put the value in double quotes"
+    };
+    rule.at(Span::at(error.offset), error.message.clone()).help(help)
+}
+
+fn unreadable(source: &str, base: usize, error: Option<&yaml::YamlError>) -> Diagnostic {
+    let message = match error {
+        Some(error) => error.message.clone(),
+        None => format!("`{}` is not a `key: value` line", shorten(source.trim(), 40)),
+    };
+    let start = base + (source.len() - source.trim_start().len());
+    rules::INVALID_YAML
+        .at(Span::new(start, start + source.trim().len()), message)
+        .help("write it as `key: value`, with quotes around a value that holds `: `")
+}
+
+/// The top-level entries of a mapping, each from its key to the next key; what comes before the first key is one chunk too.
+fn chunks(text: &str) -> Vec<Span> {
+    let mut starts = vec![0];
+    for line in lines_from(text, 0) {
+        let top_level = line.text.starts_with(|character: char| !character.is_whitespace());
+        if line.start != 0 && top_level && key_of(line.text).is_some() && starts.len() < MAX_CHUNKS
+        {
+            starts.push(line.start);
+        }
+    }
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    starts.iter().zip(ends).map(|(&start, end)| Span::new(start, end)).collect()
+}
+
+fn parse_mapping(text: &str) -> Option<Mapping<'_>> {
+    let mut ignored = Findings::default();
+    let node = yaml::parse(text, 0, &mut ignored).ok()??;
+    match node.content {
+        yaml::Content::Mapping(mapping) if !mapping.entries.is_empty() => Some(mapping),
+        _ => None,
+    }
+}
+
+fn read_chunk(source: &str, base: usize) -> Option<(Mapping<'static>, Option<Diagnostic>)> {
+    if let Some(mapping) = parse_mapping(source) {
+        let mut node = yaml::Node {
+            span: Span::default(),
+            content: yaml::Content::Mapping(mapping.into_owned()),
+        };
+        node.map_spans(&|span| span.shift(base));
+        let yaml::Content::Mapping(mapping) = node.content else { return None };
+        return Some((mapping, None));
+    }
+    let attempts: [(&str, fn(&str) -> Option<String>); 6] = [
+        ("a tab can't indent YAML", untab),
+        ("a value with a special character in it needs quotes", quote_lines),
+        ("a comment in YAML begins with `#`", strip_slash_comments),
+        ("a text over several lines with a colon in it needs a block", fold),
+        ("a colon needs a blank behind it", space_after_colon),
+        ("a value with a special character in it needs quotes", quote_whole),
+    ];
+    attempts.iter().find_map(|(why, attempt)| {
+        let fixed = attempt(source)?;
+        let mapping = parse_mapping(&fixed)?;
+        let edit = smallest_edit(source, &fixed);
+        let (prefix, old_end) = (edit.span.start as usize, edit.span.end as usize);
+        let new_end = prefix + edit.text.len();
+        let back = |offset: u32| {
+            let offset = offset as usize;
+            if offset <= prefix {
+                offset
+            } else if offset >= new_end {
+                offset - new_end + old_end
+            } else {
+                offset.min(old_end)
+            }
+        };
+        let mut node = yaml::Node {
+            span: Span::default(),
+            content: yaml::Content::Mapping(mapping.into_owned()),
+        };
+        node.map_spans(&|span| Span::new(back(span.start), back(span.end)).shift(base));
+        let yaml::Content::Mapping(mapping) = node.content else { return None };
+        let span = edit.span.shift(base);
+        let shown = fixed[..new_end].rfind('\n').map_or(0, |at| at + 1);
+        let shown = fixed[shown..].lines().next().unwrap_or_default().trim();
+        let diagnostic = rules::REPAIRED_YAML
+            .at(span, (*why).to_owned())
+            .help(format!("write `{}`", shorten(shown, 100)))
+            .fix(Fix::safe("rewrite the value as YAML", vec![Edit { span, text: edit.text }]));
+        Some((mapping, Some(diagnostic)))
+    })
+}
+
+/// The shortest single replacement that turns `old` into `new`.
+fn smallest_edit(old: &str, new: &str) -> Edit {
+    let prefix = old
+        .char_indices()
+        .zip(new.chars())
+        .find(|((_, a), b)| a != b)
+        .map_or(old.len().min(new.len()), |((at, _), _)| at);
+    let suffix: usize = old[prefix..]
+        .chars()
+        .rev()
+        .zip(new[prefix..].chars().rev())
+        .take_while(|(a, b)| a == b)
+        .map(|(character, _)| character.len_utf8())
+        .sum();
+    Edit {
+        span: Span::new(prefix, old.len() - suffix),
+        text: new[prefix..new.len() - suffix].to_owned(),
+    }
+}
+
+fn untab(source: &str) -> Option<String> {
+    let mut changed = false;
+    let mut result = String::new();
+    for line in lines_from(source, 0) {
+        let indent = line.text.len() - line.text.trim_start_matches([' ', '\t']).len();
+        let whole = &source[line.start..line.next];
+        changed |= whole[..indent].contains('\t');
+        result.push_str(&whole[..indent].replace('\t', "  "));
+        result.push_str(&whole[indent..]);
+    }
+    // Tabs and unquoted values come together in some files.
+    changed.then(|| {
+        quote_lines(&result).filter(|_| parse_mapping(&result).is_none()).unwrap_or(result)
+    })
+}
+
+/// Quotes each value that would otherwise not be read as text.
+fn quote_lines(source: &str) -> Option<String> {
+    let mut changed = false;
+    let mut result = String::new();
+    // Lines of a block scalar are text already.
+    let mut block: Option<usize> = None;
+    for line in lines_from(source, 0) {
+        let whole = &source[line.start..line.next];
+        let indent = line.text.len() - line.text.trim_start().len();
+        if let Some(parent) = block {
+            if line.text.trim().is_empty() || indent > parent {
+                result.push_str(whole);
+                continue;
+            }
+            block = None;
+        }
+        let (start, value) = value_of(line.text);
+        if value.starts_with(['|', '>'])
+            && value.trim_start_matches(['|', '>', '-', '+']).trim().is_empty()
+        {
+            block = Some(indent);
+        }
+        if wants_quotes(value) {
+            changed = true;
+            result.push_str(&line.text[..start]);
+            result.push_str(&quoted(value));
+            result.push_str(&whole[start + value.len()..]);
+        } else {
+            result.push_str(whole);
+        }
+    }
+    changed.then_some(result)
+}
+
+/// The value of a line `key: value`, `- value` or `- key: value`, and where it starts.
+fn value_of(line: &str) -> (usize, &str) {
+    let mut at = line.len() - line.trim_start().len();
+    while let Some(rest) = line[at..].strip_prefix("- ") {
+        at = line.len() - rest.trim_start().len();
+    }
+    if let Some((_, behind)) = key_of(&line[at..]) {
+        at += behind;
+        at += line[at..].len() - line[at..].trim_start().len();
+    }
+    (at, line[at..].trim_end())
+}
+
+fn wants_quotes(value: &str) -> bool {
+    let Some(first) = value.chars().next() else { return false };
+    match first {
+        '"' | '\'' => {
+            let mut ignored = Findings::default();
+            yaml::parse(value, 0, &mut ignored).is_err()
+        }
+        '[' | '{' => {
+            let mut ignored = Findings::default();
+            let closes = value.ends_with([']', '}']) || value.ends_with(',');
+            !closes
+                || (value.ends_with([']', '}'])
+                    && yaml::parse(value, 0, &mut ignored).is_err()
+                    && !value.contains("//"))
+        }
+        '|' | '>' => {
+            !value
+                .trim_start_matches([
+                    '|', '>', '-', '+', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9',
+                ])
+                .trim_start()
+                .is_empty()
+                && !value.contains(" #")
+        }
+        '@' | '`' | '*' | '&' | '%' | '!' => true,
+        _ => value.contains(": ") || value.ends_with(':'),
+    }
+}
+
+/// The text as a YAML scalar in quotes. A quote that the author forgot to close is dropped.
+fn quoted(value: &str) -> String {
+    let value = match value.strip_prefix('"') {
+        Some(rest) if !rest.contains('"') => rest,
+        _ => value,
+    };
+    if !value.contains(['"', '\\']) && !value.chars().any(char::is_control) {
+        return format!("\"{value}\"");
+    }
+    format!("'{}'", value.replace('\'', "''"))
+}
+
+fn quote_whole(source: &str) -> Option<String> {
+    let line = lines_from(source, 0)
+        .find(|line| !line.text.trim().is_empty() && !line.text.starts_with('#'))?;
+    let (_, behind) = key_of(line.text)?;
+    let rest = source[line.next..].trim();
+    let value = line.text[behind..].trim();
+    let text = if rest.is_empty() {
+        value.to_owned()
+    } else {
+        format!("{value} {}", rest.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    if text.is_empty() {
+        return None;
+    }
+    Some(format!("{} '{}'\n", &source[..line.start + behind], text.replace('\'', "''")))
+}
+
+/// `key: text` with indented lines below becomes a folded block.
+fn fold(source: &str) -> Option<String> {
+    let line = lines_from(source, 0)
+        .find(|line| !line.text.trim().is_empty() && !line.text.starts_with('#'))?;
+    let (_, behind) = key_of(line.text)?;
+    let value = line.text[behind..].trim();
+    let rest: Vec<&str> = lines_from(source, line.next).map(|line| line.text).collect();
+    let continued = rest.iter().any(|line| !line.trim().is_empty());
+    if value.is_empty() || !continued || value.starts_with(['|', '>', '[', '{', '"', '\'']) {
+        return None;
+    }
+    let mut result = format!("{} >-\n  {value}\n", &source[..line.start + behind]);
+    for line in rest {
+        result.push_str("  ");
+        result.push_str(line.trim());
+        result.push('\n');
+    }
+    Some(result)
+}
+
+/// `//` comments of JSON5, on lines of their own or behind a comma.
+fn strip_slash_comments(source: &str) -> Option<String> {
+    let mut changed = false;
+    let mut result = String::new();
+    for line in lines_from(source, 0) {
+        let whole = &source[line.start..line.next];
+        let comment = if line.text.trim_start().starts_with("//") {
+            Some(line.text.len() - line.text.trim_start().len())
+        } else {
+            line.text.find(", //").map(|at| at + 2)
+        };
+        match comment {
+            Some(at) => {
+                changed = true;
+                result.push_str(&whole[..at]);
+                result.push('#');
+                result.push_str(&whole[at + 2..]);
+            }
+            None => result.push_str(whole),
+        }
+    }
+    changed.then_some(result)
+}
+
+/// `name:value` at the start of a chunk that holds no proper key.
+fn space_after_colon(source: &str) -> Option<String> {
+    let mut changed = false;
+    let mut result = String::new();
+    for line in lines_from(source, 0) {
+        let whole = &source[line.start..line.next];
+        let colon = line.text.find(':').filter(|&at| {
+            let key = &line.text[..at];
+            at > 0
+                && key
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+                && !line.text[at + 1..].starts_with(['/', ' '])
+                && line.text.len() > at + 1
+        });
+        match colon {
+            Some(at) => {
+                changed = true;
+                result.push_str(&whole[..=at]);
+                result.push(' ');
+                result.push_str(&whole[at + 1..]);
+            }
+            None => result.push_str(whole),
+        }
+    }
+    changed.then_some(result)
+}

@@ -1,0 +1,516 @@
+//! YAML text to a tree that knows the byte span of every key and value.
+//!
+//! The only module that knows the YAML library. Scalars keep their text as written, and are resolved on demand
+//! (`1.10` stays `1.10` for whoever wants text), which is what R39 asks for: dates stay strings, `null` is absence.
+
+use std::borrow::Cow;
+
+use granit_parser::{Event, Parser, ScalarStyle, StructureStyle};
+use serde_json::Value;
+
+use crate::diagnostic::Findings;
+use crate::rules;
+use crate::span::Span;
+
+/// Front matter larger than this is refused unread (NEG-13). The largest of 50,000 real ones has 38 KB.
+pub const MAX_YAML_BYTES: usize = 1 << 20;
+/// Collections nested deeper than this are refused (NEG-13).
+pub const MAX_DEPTH: usize = 64;
+/// Nodes that aliases may add to the tree, all together (NEG-13): an alias bomb adds billions.
+pub const MAX_ALIAS_NODES: usize = 10_000;
+
+/// One YAML value with its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node<'a> {
+    /// The value's bytes in the document.
+    pub span: Span,
+    /// The value.
+    pub content: Content<'a>,
+}
+
+/// What a node holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content<'a> {
+    /// A single value.
+    Scalar(Scalar<'a>),
+    /// A list.
+    Sequence(Vec<Node<'a>>),
+    /// A map.
+    Mapping(Mapping<'a>),
+}
+
+/// A single value, as text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scalar<'a> {
+    /// The text after YAML's escapes and folding.
+    pub text: Cow<'a, str>,
+    /// How it was written.
+    pub style: Style,
+}
+
+/// How a scalar was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Without quotes: the only style that can be a number, a boolean or null.
+    Plain,
+    /// In single or double quotes.
+    Quoted,
+    /// As a `|` or `>` block.
+    Block,
+}
+
+/// A map that keeps order, duplicates and places.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Mapping<'a> {
+    /// The entries as written.
+    pub entries: Vec<Entry<'a>>,
+    /// Whether it was written in braces.
+    pub flow: bool,
+}
+
+/// One entry of a map.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry<'a> {
+    /// The key's text.
+    pub key: Cow<'a, str>,
+    /// The key's place.
+    pub key_span: Span,
+    /// The value.
+    pub value: Node<'a>,
+}
+
+impl<'a> Mapping<'a> {
+    /// The value of a key. Null counts as absent (R39); of duplicate keys the last one counts, as in other readers.
+    pub fn get(&self, key: &str) -> Option<&Node<'a>> {
+        self.entry(key).map(|entry| &entry.value).filter(|node| !node.is_null())
+    }
+
+    /// The entry of a key, null or not.
+    pub fn entry(&self, key: &str) -> Option<&Entry<'a>> {
+        self.entries.iter().rev().find(|entry| entry.key == key)
+    }
+
+    /// Whether a key has a value other than null.
+    pub fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+}
+
+impl<'a> Node<'a> {
+    /// The scalar, if it is one.
+    pub fn scalar(&self) -> Option<&Scalar<'a>> {
+        match &self.content {
+            Content::Scalar(scalar) => Some(scalar),
+            Content::Sequence(_) | Content::Mapping(_) => None,
+        }
+    }
+
+    /// The text of any scalar other than null.
+    pub fn text(&self) -> Option<&str> {
+        self.scalar().filter(|_| !self.is_null()).map(|scalar| &*scalar.text)
+    }
+
+    /// The items of a list.
+    pub fn sequence(&self) -> Option<&[Node<'a>]> {
+        match &self.content {
+            Content::Sequence(items) => Some(items),
+            Content::Scalar(_) | Content::Mapping(_) => None,
+        }
+    }
+
+    /// The map.
+    pub fn mapping(&self) -> Option<&Mapping<'a>> {
+        match &self.content {
+            Content::Mapping(mapping) => Some(mapping),
+            Content::Scalar(_) | Content::Sequence(_) => None,
+        }
+    }
+
+    /// Whether it is YAML's null.
+    pub fn is_null(&self) -> bool {
+        self.scalar().is_some_and(|scalar| scalar.style == Style::Plain && is_null(&scalar.text))
+    }
+
+    /// A boolean of YAML 1.2, or one of YAML 1.1's words (R39).
+    pub fn boolean(&self) -> Option<bool> {
+        let scalar = self.scalar().filter(|scalar| scalar.style == Style::Plain)?;
+        core_boolean(&scalar.text).or_else(|| yes_or_no(&scalar.text))
+    }
+
+    /// Whether it is a boolean in the words of YAML 1.1 only.
+    pub fn is_yes_or_no(&self) -> bool {
+        self.scalar().is_some_and(|scalar| {
+            scalar.style == Style::Plain
+                && core_boolean(&scalar.text).is_none()
+                && yes_or_no(&scalar.text).is_some()
+        })
+    }
+
+    /// A whole number.
+    pub fn integer(&self) -> Option<i64> {
+        self.scalar()
+            .filter(|scalar| scalar.style == Style::Plain)
+            .and_then(|scalar| core_integer(&scalar.text))
+    }
+
+    /// Any number.
+    pub fn number(&self) -> Option<f64> {
+        let scalar = self.scalar().filter(|scalar| scalar.style == Style::Plain)?;
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "limits of numbers in front matter are small"
+        )]
+        core_integer(&scalar.text)
+            .map(|integer| integer as f64)
+            .or_else(|| core_float(&scalar.text))
+    }
+
+    /// The word a message uses for this kind of value.
+    pub fn kind(&self) -> &'static str {
+        match &self.content {
+            Content::Sequence(_) => "a list",
+            Content::Mapping(_) => "a map",
+            Content::Scalar(_) if self.is_null() => "empty",
+            Content::Scalar(scalar) if scalar.style != Style::Plain => "text",
+            Content::Scalar(scalar) if core_boolean(&scalar.text).is_some() => "a boolean",
+            Content::Scalar(_) if self.number().is_some() => "a number",
+            Content::Scalar(_) => "text",
+        }
+    }
+
+    /// The value by YAML 1.2's core schema.
+    pub fn to_json(&self) -> Value {
+        match &self.content {
+            Content::Sequence(items) => Value::Array(items.iter().map(Node::to_json).collect()),
+            Content::Mapping(mapping) => mapping.to_json(),
+            Content::Scalar(scalar) if scalar.style != Style::Plain => {
+                Value::String(scalar.text.to_string())
+            }
+            Content::Scalar(scalar) => {
+                let text = &*scalar.text;
+                if is_null(text) {
+                    return Value::Null;
+                }
+                if let Some(boolean) = core_boolean(text) {
+                    return Value::Bool(boolean);
+                }
+                if let Some(integer) = core_integer(text) {
+                    return Value::from(integer);
+                }
+                match core_float(text).and_then(serde_json::Number::from_f64) {
+                    Some(number) => Value::Number(number),
+                    None => Value::String(text.to_owned()),
+                }
+            }
+        }
+    }
+
+    fn into_owned(self) -> Node<'static> {
+        let content = match self.content {
+            Content::Scalar(scalar) => Content::Scalar(Scalar {
+                text: Cow::Owned(scalar.text.into_owned()),
+                style: scalar.style,
+            }),
+            Content::Sequence(items) => {
+                Content::Sequence(items.into_iter().map(Node::into_owned).collect())
+            }
+            Content::Mapping(mapping) => Content::Mapping(mapping.into_owned()),
+        };
+        Node { span: self.span, content }
+    }
+
+    fn count(&self) -> usize {
+        1 + match &self.content {
+            Content::Scalar(_) => 0,
+            Content::Sequence(items) => items.iter().map(Node::count).sum(),
+            Content::Mapping(mapping) => {
+                mapping.entries.iter().map(|entry| 1 + entry.value.count()).sum()
+            }
+        }
+    }
+
+    /// Moves every span through `map`, for trees that were read from a repaired text.
+    pub(super) fn map_spans(&mut self, map: &impl Fn(Span) -> Span) {
+        self.span = map(self.span);
+        match &mut self.content {
+            Content::Scalar(_) => {}
+            Content::Sequence(items) => items.iter_mut().for_each(|item| item.map_spans(map)),
+            Content::Mapping(mapping) => mapping.entries.iter_mut().for_each(|entry| {
+                entry.key_span = map(entry.key_span);
+                entry.value.map_spans(map);
+            }),
+        }
+    }
+}
+
+impl Mapping<'_> {
+    /// The map by YAML 1.2's core schema.
+    pub fn to_json(&self) -> Value {
+        Value::Object(
+            self.entries
+                .iter()
+                .map(|entry| (entry.key.to_string(), entry.value.to_json()))
+                .collect(),
+        )
+    }
+
+    /// The same map, independent of the text it was read from.
+    pub fn into_owned(self) -> Mapping<'static> {
+        let entries = self.entries.into_iter().map(|entry| Entry {
+            key: Cow::Owned(entry.key.into_owned()),
+            key_span: entry.key_span,
+            value: entry.value.into_owned(),
+        });
+        Mapping { entries: entries.collect(), flow: self.flow }
+    }
+}
+
+/// Whether a plain scalar is null in YAML 1.2.
+pub fn is_null(text: &str) -> bool {
+    matches!(text, "" | "~" | "null" | "Null" | "NULL")
+}
+
+fn core_boolean(text: &str) -> Option<bool> {
+    match text {
+        "true" | "True" | "TRUE" => Some(true),
+        "false" | "False" | "FALSE" => Some(false),
+        _ => None,
+    }
+}
+
+fn yes_or_no(text: &str) -> Option<bool> {
+    match text {
+        "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "y" | "Y" => Some(true),
+        "no" | "No" | "NO" | "off" | "Off" | "OFF" | "n" | "N" => Some(false),
+        _ => None,
+    }
+}
+
+fn core_integer(text: &str) -> Option<i64> {
+    let first = *text.as_bytes().first()?;
+    if !(first.is_ascii_digit() || first == b'-' || first == b'+') {
+        return None;
+    }
+    if let Some(digits) = text.strip_prefix("0x") {
+        return i64::from_str_radix(digits, 16).ok();
+    }
+    if let Some(digits) = text.strip_prefix("0o") {
+        return i64::from_str_radix(digits, 8).ok();
+    }
+    text.parse().ok()
+}
+
+fn core_float(text: &str) -> Option<f64> {
+    // Rust's own parser also takes `inf`, `nan` and `infinity`, which are words in YAML.
+    let first = *text.as_bytes().first()?;
+    if !(first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'.'))
+        || !text.bytes().any(|byte| byte.is_ascii_digit())
+    {
+        return None;
+    }
+    if text.bytes().any(|byte| byte.is_ascii_alphabetic() && !matches!(byte, b'e' | b'E')) {
+        return None;
+    }
+    text.parse().ok()
+}
+
+/// Whether a text written without quotes would be read as something other than that text.
+pub fn needs_quotes(text: &str) -> bool {
+    let plain = Node {
+        span: Span::default(),
+        content: Content::Scalar(Scalar { text: Cow::Borrowed(text), style: Style::Plain }),
+    };
+    plain.is_null() || plain.boolean().is_some() || plain.number().is_some() || !reads_back(text)
+}
+
+fn reads_back(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
+    if matches!(
+        first,
+        b'-' | b'?'
+            | b':'
+            | b','
+            | b'['
+            | b']'
+            | b'{'
+            | b'}'
+            | b'#'
+            | b'&'
+            | b'*'
+            | b'!'
+            | b'|'
+            | b'>'
+            | b'\''
+            | b'"'
+            | b'%'
+            | b'@'
+            | b'`'
+            | b' '
+            | b'\t'
+            | b'='
+    ) {
+        return false;
+    }
+    if matches!(last, b' ' | b'\t' | b':') || text.chars().any(char::is_control) {
+        return false;
+    }
+    // Line separators and the like are folded or refused by some readers.
+    if text.contains(['\u{85}', '\u{2028}', '\u{2029}', '\u{feff}']) {
+        return false;
+    }
+    !text.contains(": ") && !text.contains(" #") && !text.contains(":\t")
+}
+
+/// Why a text is not YAML.
+#[derive(Clone, Debug, PartialEq)]
+pub struct YamlError {
+    /// What is wrong.
+    pub message: String,
+    /// Where, in the text that was given.
+    pub offset: usize,
+    /// Whether a limit was hit, which no repair can mend.
+    pub limit: bool,
+}
+
+enum Open<'a> {
+    Sequence { span: Span, anchor: usize, items: Vec<Node<'a>> },
+    Mapping { span: Span, anchor: usize, mapping: Mapping<'a>, key: Option<(Cow<'a, str>, Span)> },
+}
+
+/// Reads the first YAML document of `text`; spans are offset by `base`. `None` means that the text holds no value.
+///
+/// Duplicate keys are reported and kept (R39, NEG-11).
+pub fn parse<'a>(
+    text: &'a str,
+    base: usize,
+    findings: &mut Findings,
+) -> Result<Option<Node<'a>>, YamlError> {
+    if text.len() > MAX_YAML_BYTES {
+        let message = format!("{} bytes of YAML, at most {MAX_YAML_BYTES} are read", text.len());
+        return Err(YamlError { message, offset: 0, limit: true });
+    }
+    let options = granit_parser::options! {
+        emit_comments: false,
+        flow_nesting_limit: MAX_DEPTH,
+        block_nesting_limit: MAX_DEPTH,
+    };
+    let mut stack: Vec<Open<'a>> = Vec::new();
+    let mut anchors: Vec<(usize, Node<'a>)> = Vec::new();
+    let mut alias_nodes = 0;
+    let mut root = None;
+    for next in Parser::new_from_str_with_options(text, options) {
+        let (event, place) = next.map_err(|error| YamlError {
+            message: error.info(),
+            offset: base + error.marker().byte_offset().unwrap_or(0),
+            limit: error.info().contains("recursion limit") || error.info().contains("nesting"),
+        })?;
+        let range = place.byte_range().unwrap_or(0..0);
+        let span = Span::new(range.start, range.end).shift(base);
+        let (node, anchor) = match event {
+            Event::Scalar(scalar, style, anchor, _) => {
+                let style = match style {
+                    ScalarStyle::Plain => Style::Plain,
+                    ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => Style::Quoted,
+                    _ => Style::Block,
+                };
+                (Node { span, content: Content::Scalar(Scalar { text: scalar, style }) }, anchor)
+            }
+            Event::SequenceStart(_, anchor, _) => {
+                stack.push(Open::Sequence { span, anchor, items: Vec::new() });
+                depth_guard(&stack, span)?;
+                continue;
+            }
+            Event::MappingStart(style, anchor, _) => {
+                let mapping = Mapping { entries: Vec::new(), flow: style == StructureStyle::Flow };
+                stack.push(Open::Mapping { span, anchor, mapping, key: None });
+                depth_guard(&stack, span)?;
+                continue;
+            }
+            Event::SequenceEnd => {
+                let Some(Open::Sequence { span: start, anchor, items }) = stack.pop() else {
+                    continue;
+                };
+                (Node { span: start.join(span), content: Content::Sequence(items) }, anchor)
+            }
+            Event::MappingEnd => {
+                let Some(Open::Mapping { span: start, anchor, mapping, .. }) = stack.pop() else {
+                    continue;
+                };
+                (Node { span: start.join(span), content: Content::Mapping(mapping) }, anchor)
+            }
+            Event::Alias(id) => {
+                let Some((_, target)) = anchors.iter().rev().find(|(anchor, _)| *anchor == id)
+                else {
+                    let message = "an alias inside its own anchor".to_owned();
+                    return Err(YamlError { message, offset: span.start as usize, limit: true });
+                };
+                alias_nodes += target.count();
+                if alias_nodes > MAX_ALIAS_NODES {
+                    let message = format!("aliases expand to more than {MAX_ALIAS_NODES} values");
+                    return Err(YamlError { message, offset: span.start as usize, limit: true });
+                }
+                let mut node = target.clone();
+                node.span = span;
+                (node, 0)
+            }
+            Event::DocumentEnd => break,
+            _ => continue,
+        };
+        if anchor != 0 {
+            anchors.push((anchor, node.clone()));
+        }
+        match stack.last_mut() {
+            None => root = Some(node),
+            Some(Open::Sequence { items, .. }) => items.push(node),
+            Some(Open::Mapping { mapping, key, .. }) => match key.take() {
+                None => {
+                    let text = match node.content {
+                        Content::Scalar(scalar) => scalar.text,
+                        Content::Sequence(_) | Content::Mapping(_) => {
+                            findings.push(
+                                rules::INVALID_YAML
+                                    .at(node.span, "a list or a map as a key")
+                                    .help("put the text in quotes if it is meant as text"),
+                            );
+                            Cow::Borrowed("")
+                        }
+                    };
+                    *key = Some((text, node.span));
+                }
+                Some((text, key_span)) => {
+                    if let Some(first) = mapping.entries.iter().find(|entry| entry.key == text) {
+                        findings.push(
+                            rules::DUPLICATE_KEY
+                                .at(key_span, format!("`{text}` is given twice"))
+                                .help(format!(
+                                    "keep one of the two; the first is `{}: {}`",
+                                    text,
+                                    brief(&first.value)
+                                )),
+                        );
+                    }
+                    mapping.entries.push(Entry { key: text, key_span, value: node });
+                }
+            },
+        }
+    }
+    Ok(root)
+}
+
+fn depth_guard(stack: &[Open<'_>], span: Span) -> Result<(), YamlError> {
+    if stack.len() <= MAX_DEPTH {
+        return Ok(());
+    }
+    let message = format!("nested deeper than {MAX_DEPTH} levels");
+    Err(YamlError { message, offset: span.start as usize, limit: true })
+}
+
+/// A value in a few characters, for a message.
+pub fn brief(node: &Node<'_>) -> String {
+    match &node.content {
+        Content::Sequence(_) => "[…]".to_owned(),
+        Content::Mapping(_) => "{…}".to_owned(),
+        Content::Scalar(scalar) => crate::text::shorten(&scalar.text, 40),
+    }
+}

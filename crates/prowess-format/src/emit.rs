@@ -1,0 +1,225 @@
+//! Writing front matter: values to YAML that reads back as the same values.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::document::yaml::needs_quotes;
+use crate::span::Spanned;
+
+/// The text of a YAML mapping in the making.
+#[derive(Clone, Debug, Default)]
+pub struct Yaml {
+    text: String,
+}
+
+/// What a dialect's writer gives: the main file, and files beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The text of the main file.
+    pub text: String,
+    /// The main file's name; `SKILL.md` but for tool packs.
+    pub file_name: String,
+    /// Other files, by relative path.
+    pub files: Vec<(String, String)>,
+}
+
+impl Written {
+    /// A SKILL.md with front matter.
+    pub fn markdown(yaml: &Yaml, body: &str) -> Self {
+        let gap = if body.is_empty() || body.starts_with(['\n', '\r']) { "" } else { "\n" };
+        Self {
+            text: format!("---\n{}---\n{gap}{body}", yaml.text),
+            file_name: "SKILL.md".to_owned(),
+            files: Vec::new(),
+        }
+    }
+}
+
+impl Yaml {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The text so far.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// `key: text`, if there is one.
+    pub fn text(&mut self, key: &str, text: Option<&str>) {
+        if let Some(text) = text {
+            self.value(key, &Value::String(text.to_owned()));
+        }
+    }
+
+    /// A list of texts on one line, if there is any.
+    pub fn texts(&mut self, key: &str, texts: &[Spanned<String>]) {
+        if texts.is_empty() {
+            return;
+        }
+        let items: Vec<String> = texts.iter().map(|text| flow_scalar(text.as_str())).collect();
+        let _ = writeln!(self.text, "{}: [{}]", scalar(key), items.join(", "));
+    }
+
+    /// `key: true` or `key: false`, if declared.
+    pub fn boolean(&mut self, key: &str, value: Option<bool>) {
+        if let Some(value) = value {
+            let _ = writeln!(self.text, "{key}: {value}");
+        }
+    }
+
+    /// Any value; null is left out.
+    pub fn value(&mut self, key: &str, value: &Value) {
+        if !value.is_null() {
+            entry(&mut self.text, 0, key, value);
+        }
+    }
+
+    /// Lines as they are: an entry of the source text that nobody needs to understand.
+    pub fn raw(&mut self, lines: &str) {
+        self.text.push_str(lines);
+        if !lines.ends_with('\n') {
+            self.text.push('\n');
+        }
+    }
+}
+
+fn entry(out: &mut String, indent: usize, key: &str, value: &Value) {
+    let pad = " ".repeat(indent);
+    let key = scalar(key);
+    match value {
+        Value::Array(items) if items.is_empty() => _ = writeln!(out, "{pad}{key}: []"),
+        Value::Object(map) if map.is_empty() => _ = writeln!(out, "{pad}{key}: {{}}"),
+        Value::Array(items) => {
+            let _ = writeln!(out, "{pad}{key}:");
+            sequence(out, indent + 2, items);
+        }
+        Value::Object(map) => {
+            let _ = writeln!(out, "{pad}{key}:");
+            for (key, value) in map {
+                entry(out, indent + 2, key, value);
+            }
+        }
+        Value::String(text) if wants_block(text) => {
+            let _ = write!(out, "{pad}{key}: ");
+            block(out, indent + 2, text);
+        }
+        other => _ = writeln!(out, "{pad}{key}: {}", inline(other)),
+    }
+}
+
+fn sequence(out: &mut String, indent: usize, items: &[Value]) {
+    let pad = " ".repeat(indent);
+    for item in items {
+        match item {
+            Value::Object(map) if !map.is_empty() => {
+                // The first entry shares the line with the dash.
+                let mut inner = String::new();
+                for (key, value) in map {
+                    entry(&mut inner, indent + 2, key, value);
+                }
+                let _ = write!(out, "{pad}- {}", &inner[indent + 2..]);
+            }
+            Value::Array(inner) if !inner.is_empty() => {
+                let _ = writeln!(out, "{pad}- {}", flow(item));
+            }
+            Value::String(text) if wants_block(text) => {
+                let _ = write!(out, "{pad}- ");
+                block(out, indent + 2, text);
+            }
+            other => _ = writeln!(out, "{pad}- {}", inline(other)),
+        }
+    }
+}
+
+/// Whether a text is best written as a literal block: several lines, none of which a block would change.
+fn wants_block(text: &str) -> bool {
+    text.contains('\n')
+        && !text.starts_with([' ', '\n', '\t'])
+        && text.chars().all(|character| character == '\n' || !character.is_control())
+        && !text.contains(['\u{85}', '\u{2028}', '\u{2029}', '\u{feff}'])
+        && !text.lines().any(|line| line.trim().is_empty() && !line.is_empty())
+        && !text.trim_end_matches('\n').is_empty()
+}
+
+fn block(out: &mut String, indent: usize, text: &str) {
+    let body = text.trim_end_matches('\n');
+    let chomp = match text.len() - body.len() {
+        0 => "-",
+        1 => "",
+        _ => "+",
+    };
+    let pad = " ".repeat(indent);
+    let _ = writeln!(out, "|{chomp}");
+    for line in body.split('\n') {
+        if line.is_empty() {
+            out.push('\n');
+        } else {
+            let _ = writeln!(out, "{pad}{line}");
+        }
+    }
+    for _ in 1..text.len() - body.len() {
+        out.push('\n');
+    }
+}
+
+fn inline(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(boolean) => boolean.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => scalar(text),
+        Value::Array(_) | Value::Object(_) => flow(value),
+    }
+}
+
+fn flow(value: &Value) -> String {
+    match value {
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(map) => format!(
+            "{{{}}}",
+            map.iter()
+                .map(|(key, value)| format!("{}: {}", flow_scalar(key), flow(value)))
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
+        Value::String(text) => flow_scalar(text),
+        other => inline(other),
+    }
+}
+
+fn flow_scalar(text: &str) -> String {
+    if text.contains([',', '[', ']', '{', '}']) { double_quoted(text) } else { scalar(text) }
+}
+
+/// A text as a YAML scalar on one line: plain where that reads back, otherwise in double quotes.
+pub fn scalar(text: &str) -> String {
+    if needs_quotes(text) { double_quoted(text) } else { text.to_owned() }
+}
+
+fn double_quoted(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            '\r' => quoted.push_str("\\r"),
+            '\u{feff}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
+                _ = write!(quoted, "\\u{:04x}", u32::from(character))
+            }
+            _ if u32::from(character) < 0x20 || u32::from(character) == 0x7f => {
+                _ = write!(quoted, "\\x{:02x}", u32::from(character))
+            }
+            _ if character.is_control() => _ = write!(quoted, "\\u{:04x}", u32::from(character)),
+            _ => quoted.push(character),
+        }
+    }
+    quoted.push('"');
+    quoted
+}

@@ -1,0 +1,298 @@
+//! Textual formats with a name: one check for the reader and one pattern for the schema, meaning the same.
+
+use crate::permission::Permission;
+use crate::shape::Format;
+
+/// `[a-z0-9]+(-[a-z0-9]+)*`, at most 64 (R2).
+pub static NAME: Format = Format {
+    title: "a name of lower-case letters, digits and single hyphens",
+    pattern: "^(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*$",
+    check: check_name,
+};
+
+/// The same with lower-case letters of every script, as the open standard allows.
+pub static UNICODE_NAME: Format = Format {
+    title: "a name of lower-case letters, digits and single hyphens",
+    pattern: "^(?=.{1,64}$)[\\p{Ll}\\p{Lm}\\p{Lo}\\p{N}]+(-[\\p{Ll}\\p{Lm}\\p{Lo}\\p{N}]+)*$",
+    check: check_unicode_name,
+};
+
+/// `^[a-z][a-z0-9-]{0,63}$` (GAIA §2.3).
+pub static LETTER_FIRST_NAME: Format = Format {
+    title: "a name that begins with a letter",
+    pattern: "^[a-z][a-z0-9-]{0,63}$",
+    check: check_letter_first,
+};
+
+/// `^[a-z0-9][a-z0-9._-]*$`, at most 128 (SRT's schema).
+pub static DOTTED_NAME: Format = Format {
+    title: "a name of lower-case letters, digits, `.`, `_` and `-`",
+    pattern: "^(?=.{1,128}$)[a-z0-9][a-z0-9._-]*$",
+    check: check_dotted,
+};
+
+/// A tool pack's name: ASCII letters, digits and underscores.
+pub static TOOL_PACK_NAME: Format = Format {
+    title: "a tool name of letters, digits and underscores",
+    pattern: "^[A-Za-z0-9_]+$",
+    check: check_tool_pack_name,
+};
+
+/// SemVer 2.0.0.
+pub static VERSION: Format = Format {
+    title: "a SemVer version such as `1.0.0`",
+    pattern: "^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?$",
+    check: check_version,
+};
+
+/// An absolute URL.
+pub static URL: Format = Format {
+    title: "a URL such as `https://example.com`",
+    pattern: "^[a-zA-Z][a-zA-Z0-9+.-]*://[^\\s/?#]+",
+    check: check_url,
+};
+
+/// A permission (GAIA §3).
+pub static PERMISSION: Format = Format {
+    title: "a permission",
+    pattern: "^((filesystem|network|database):(read|write)(:.*\\S.*)?|(filesystem|network|database|shell|desktop|mcp|env):none|shell:execute(:.*\\S.*)?|desktop:control(:.*\\S.*)?|mcp:connect(:.*\\S.*)?|env:read(:.*\\S.*)?)$",
+    check: check_permission,
+};
+
+/// A range of versions (GAIA §10.2).
+pub static RANGE: Format = Format {
+    title: "a version range such as `>=1.0.0`",
+    pattern: "^\\s*((>=|<=|==|~=|!=|>|<|\\^|~|=)?\\s*[0-9]+(\\.[0-9]+){0,2}([-+][0-9A-Za-z.+-]+)?\\s*)(,\\s*(>=|<=|==|~=|!=|>|<|\\^|~|=)?\\s*[0-9]+(\\.[0-9]+){0,2}([-+][0-9A-Za-z.+-]+)?\\s*)*$",
+    check: check_range,
+};
+
+/// `name@range` (SRT §4.6).
+pub static DEPENDENCY: Format = Format {
+    title: "a dependency such as `name@>=1.0.0`",
+    pattern: "^@?[a-z0-9][a-z0-9._/-]*(@\\s*((>=|<=|==|~=|!=|>|<|\\^|~|=)?\\s*[0-9]+(\\.[0-9]+){0,2}([-+][0-9A-Za-z.+-]+)?\\s*)(,\\s*(>=|<=|==|~=|!=|>|<|\\^|~|=)?\\s*[0-9]+(\\.[0-9]+){0,2}([-+][0-9A-Za-z.+-]+)?\\s*)*)?$",
+    check: check_dependency,
+};
+
+/// Each of the name rules says its own sentence (AFL-4-1, GIB-1.2-3).
+pub fn check_name(name: &str) -> Result<(), String> {
+    kebab(name, 64, |character| character.is_ascii_lowercase() || character.is_ascii_digit())
+}
+
+fn check_unicode_name(name: &str) -> Result<(), String> {
+    kebab(name, 64, |character| {
+        character.is_alphanumeric()
+            && !character.is_uppercase()
+            && character.to_lowercase().eq([character])
+    })
+}
+
+fn kebab(name: &str, most: usize, allowed: impl Fn(char) -> bool) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    if name.chars().any(char::is_uppercase) {
+        return Err("it holds upper-case letters".to_owned());
+    }
+    if let Some(character) =
+        name.chars().find(|character| *character != '-' && !allowed(*character))
+    {
+        return Err(format!("it holds {}", shown(character)));
+    }
+    if name.starts_with('-') {
+        return Err("it starts with a hyphen".to_owned());
+    }
+    if name.ends_with('-') {
+        return Err("it ends with a hyphen".to_owned());
+    }
+    if name.contains("--") {
+        return Err("it holds two hyphens in a row".to_owned());
+    }
+    let length = name.chars().count();
+    if length > most {
+        return Err(format!("it has {length} characters, at most {most} are allowed"));
+    }
+    Ok(())
+}
+
+fn shown(character: char) -> String {
+    match character {
+        ' ' => "a blank".to_owned(),
+        _ if character.is_control() || crate::text::is_deceptive(character) => {
+            format!("the character {}", character.escape_unicode())
+        }
+        _ => format!("`{character}`"),
+    }
+}
+
+fn check_letter_first(name: &str) -> Result<(), String> {
+    match name.chars().next() {
+        None => return Err("it is empty".to_owned()),
+        Some(first) if first.is_ascii_digit() || first == '-' => {
+            return Err(format!("it begins with `{first}`, not with a letter"));
+        }
+        Some(_) => {}
+    }
+    if name.chars().any(char::is_uppercase) {
+        return Err("it holds upper-case letters".to_owned());
+    }
+    if let Some(character) = name.chars().find(|character| {
+        !(character.is_ascii_lowercase() || character.is_ascii_digit() || *character == '-')
+    }) {
+        return Err(format!("it holds {}", shown(character)));
+    }
+    let length = name.chars().count();
+    if length > 64 {
+        Err(format!("it has {length} characters, at most 64 are allowed"))
+    } else {
+        Ok(())
+    }
+}
+
+fn check_dotted(name: &str) -> Result<(), String> {
+    let first = name.chars().next().ok_or("it is empty")?;
+    if name.chars().any(char::is_uppercase) {
+        return Err("it holds upper-case letters".to_owned());
+    }
+    if !(first.is_ascii_lowercase() || first.is_ascii_digit()) {
+        return Err(format!("it begins with {}", shown(first)));
+    }
+    if let Some(character) = name.chars().find(|character| {
+        !(character.is_ascii_lowercase()
+            || character.is_ascii_digit()
+            || matches!(character, '.' | '_' | '-'))
+    }) {
+        return Err(format!("it holds {}", shown(character)));
+    }
+    let length = name.chars().count();
+    if length > 128 {
+        Err(format!("it has {length} characters, at most 128 are allowed"))
+    } else {
+        Ok(())
+    }
+}
+
+fn check_tool_pack_name(name: &str) -> Result<(), String> {
+    match name.chars().find(|character| !(character.is_ascii_alphanumeric() || *character == '_')) {
+        Some(character) => Err(format!("it holds {}", shown(character))),
+        None if name.is_empty() => Err("it is empty".to_owned()),
+        None => Ok(()),
+    }
+}
+
+/// Tool names of gibb.eri.sh: `[a-z0-9_]{1,32}` (GIB §3.2).
+pub fn check_tool_name(name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    if name.chars().any(char::is_uppercase) {
+        return Err("it holds upper-case letters".to_owned());
+    }
+    if let Some(character) = name.chars().find(|character| {
+        !(character.is_ascii_lowercase() || character.is_ascii_digit() || *character == '_')
+    }) {
+        return Err(format!("it holds {}", shown(character)));
+    }
+    let length = name.len();
+    if length > 32 {
+        Err(format!("it has {length} characters, at most 32 are allowed"))
+    } else {
+        Ok(())
+    }
+}
+
+/// The words of a table's Required column (GIB-3.1-4).
+pub fn check_yes_no(word: &str) -> Result<(), String> {
+    let known = ["yes", "no", "true", "false", "y", "n", ""];
+    if known.iter().any(|known| word.eq_ignore_ascii_case(known)) {
+        Ok(())
+    } else {
+        Err(format!("`{word}` is neither `yes` nor `no`"))
+    }
+}
+
+fn check_version(version: &str) -> Result<(), String> {
+    semver::Version::parse(version).map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// `v2.1` as `2.1.0` (OC-8).
+pub fn normal_version(text: &str) -> Option<String> {
+    let text = text.trim().trim_start_matches(['v', 'V']);
+    if semver::Version::parse(text).is_ok() {
+        return Some(text.to_owned());
+    }
+    let (numbers, rest) = match text.find(['-', '+']) {
+        Some(at) => text.split_at(at),
+        None => (text, ""),
+    };
+    let mut parts: Vec<u64> = numbers.split('.').map(str::parse).collect::<Result<_, _>>().ok()?;
+    if parts.is_empty() || parts.len() > 3 {
+        return None;
+    }
+    parts.resize(3, 0);
+    let version = format!("{}.{}.{}{rest}", parts[0], parts[1], parts[2]);
+    semver::Version::parse(&version).is_ok().then_some(version)
+}
+
+fn check_url(text: &str) -> Result<(), String> {
+    if text.contains(char::is_whitespace) {
+        return Err("it holds blanks".to_owned());
+    }
+    match url::Url::parse(text) {
+        Ok(url) if url.has_host() && text.contains("://") => Ok(()),
+        Ok(_) => Err("it names no host".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn check_permission(text: &str) -> Result<(), String> {
+    text.parse::<Permission>().map(|_| ()).map_err(|error| error.message)
+}
+
+/// Whether a text is a range of versions in the grammar of GAIA §10.2. Resolution belongs to another crate; here only the words are checked.
+pub fn check_range(text: &str) -> Result<(), String> {
+    for part in text.split(',') {
+        let part = part.trim();
+        let operator = ["==", ">=", "<=", "~=", "!=", "^", "~", ">", "<", "="]
+            .into_iter()
+            .find(|operator| part.starts_with(operator))
+            .unwrap_or("");
+        let version = part[operator.len()..].trim();
+        let complete = match version.find(['-', '+']) {
+            Some(at) => (&version[..at], &version[at..]),
+            None => (version, ""),
+        };
+        let numbers: Vec<&str> = complete.0.split('.').collect();
+        let numeric = numbers.len() <= 3
+            && numbers.iter().all(|number| {
+                !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+            });
+        let suffix = complete.1.is_empty()
+            || (complete.1.len() > 1
+                && complete.1[1..].bytes().all(|byte| {
+                    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+')
+                }));
+        if !numeric || !suffix {
+            return Err(format!("`{part}` is not a comparison with a version"));
+        }
+    }
+    Ok(())
+}
+
+fn check_dependency(text: &str) -> Result<(), String> {
+    let (name, range) = match text.rsplit_once('@') {
+        Some((name, range)) if !name.is_empty() => (name, Some(range)),
+        _ => (text, None),
+    };
+    let bare = name.strip_prefix('@').unwrap_or(name);
+    let first = bare.chars().next().ok_or("it names no skill")?;
+    let valid = (first.is_ascii_lowercase() || first.is_ascii_digit())
+        && bare.bytes().all(|byte| {
+            byte.is_ascii_lowercase()
+                || byte.is_ascii_digit()
+                || matches!(byte, b'.' | b'_' | b'/' | b'-')
+        });
+    if !valid {
+        return Err(format!("`{name}` is not a skill name"));
+    }
+    range.map_or(Ok(()), check_range)
+}

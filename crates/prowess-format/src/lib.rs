@@ -1,0 +1,28 @@
+//! SKILL.md text to one model with diagnostics, and back.
+//!
+//! Pure: text in, values out. Nothing here reads a file, the clock or the environment, and no input makes it panic.
+//!
+//! ```
+//! let text = "---\nname: hello-world\ndescription: Greets the user\n---\n\n# Hello\n";
+//! let checked = prowess_format::check(text, prowess_format::ReadOptions::DETECT);
+//! assert_eq!(checked.skill.name_text(), Some("hello-world"));
+//! assert!(checked.diagnostics.is_empty());
+//! ```
+
+pub mod command;
+pub mod diagnostic;
+pub mod dialect;
+pub mod document;
+pub mod emit;
+pub mod formats;
+pub mod permission;
+pub mod python;
+mod read;
+pub mod rules;
+pub mod shape;
+pub mod skill;
+pub mod span;
+pub mod template;
+pub mod text;
+
+pub use read::{Checked, ReadOptions, check, check_bytes, form_of, read};

@@ -1,0 +1,225 @@
+//! Permission strings: `domain:level` or `domain:level:scope` (GAIA §3).
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::text::{alternatives, closest};
+
+/// What a permission is about (GAIA §3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Domain {
+    /// Files.
+    Filesystem,
+    /// Outgoing requests.
+    Network,
+    /// Programs.
+    Shell,
+    /// Mouse, keyboard, screen.
+    Desktop,
+    /// MCP servers.
+    Mcp,
+    /// Environment variables.
+    Env,
+    /// Databases.
+    Database,
+}
+
+/// How much of a domain is granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Level {
+    /// Nothing.
+    None,
+    /// Reading; of the network, requests that change nothing.
+    Read,
+    /// Reading and changing.
+    Write,
+    /// Running programs.
+    Execute,
+    /// Steering the desktop.
+    Control,
+    /// Connecting.
+    Connect,
+}
+
+/// All domains with the words for their levels (GAIA §3.1).
+pub const DOMAINS: &[(Domain, &str, &[(&str, Level)])] = &[
+    (
+        Domain::Filesystem,
+        "filesystem",
+        &[("read", Level::Read), ("write", Level::Write), ("none", Level::None)],
+    ),
+    (
+        Domain::Network,
+        "network",
+        &[("read", Level::Read), ("write", Level::Write), ("none", Level::None)],
+    ),
+    (Domain::Shell, "shell", &[("execute", Level::Execute), ("none", Level::None)]),
+    (Domain::Desktop, "desktop", &[("control", Level::Control), ("none", Level::None)]),
+    (Domain::Mcp, "mcp", &[("connect", Level::Connect), ("none", Level::None)]),
+    (Domain::Env, "env", &[("read", Level::Read), ("none", Level::None)]),
+    (
+        Domain::Database,
+        "database",
+        &[("read", Level::Read), ("write", Level::Write), ("none", Level::None)],
+    ),
+];
+
+/// One grant that a skill asks for (R15).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Permission {
+    /// What it is about.
+    pub domain: Domain,
+    /// How much.
+    pub level: Level,
+    /// Which part of the domain; all of it when absent.
+    pub scope: Option<String>,
+}
+
+/// Why a text is not a permission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PermissionError {
+    /// What is wrong.
+    pub message: String,
+    /// What was probably meant.
+    pub suggestion: Option<String>,
+}
+
+impl fmt::Display for PermissionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for PermissionError {}
+
+impl Domain {
+    /// The word for the domain.
+    pub fn as_str(self) -> &'static str {
+        DOMAINS.iter().find(|(domain, _, _)| *domain == self).map_or("", |(_, word, _)| word)
+    }
+
+    /// Every domain.
+    pub fn all() -> impl Iterator<Item = Domain> {
+        DOMAINS.iter().map(|(domain, _, _)| *domain)
+    }
+}
+
+impl Level {
+    /// The word for the level.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Level::None => "none",
+            Level::Read => "read",
+            Level::Write => "write",
+            Level::Execute => "execute",
+            Level::Control => "control",
+            Level::Connect => "connect",
+        }
+    }
+}
+
+impl FromStr for Permission {
+    type Err = PermissionError;
+
+    fn from_str(text: &str) -> Result<Self, PermissionError> {
+        let text = text.trim();
+        let error =
+            |message: String, suggestion: Option<String>| PermissionError { message, suggestion };
+        let mut parts = text.splitn(3, ':');
+        let domain_word = parts.next().unwrap_or_default();
+        let domain_words: Vec<&str> = DOMAINS.iter().map(|(_, word, _)| *word).collect();
+        let Some(level_word) = parts.next() else {
+            let suggestion = DOMAINS.iter().find_map(|(_, word, levels)| {
+                let rest = text.strip_prefix(word)?;
+                levels
+                    .iter()
+                    .find(|(level, _)| *level == rest.trim_start_matches(['.', '-', '_', '/', ' ']))
+                    .map(|(level, _)| format!("{word}:{level}"))
+            });
+            return Err(error(format!("`{text}` is not of the form `domain:level`"), suggestion));
+        };
+        let Some((domain, word, levels)) = DOMAINS.iter().find(|(_, word, _)| *word == domain_word)
+        else {
+            let suggestion = closest(domain_word, domain_words.iter().copied())
+                .map(|word| text.replacen(domain_word, word, 1));
+            return Err(error(
+                format!(
+                    "`{domain_word}` is not a permission domain, expected {}",
+                    alternatives(&domain_words)
+                ),
+                suggestion,
+            ));
+        };
+        let level_words: Vec<&str> = levels.iter().map(|(word, _)| *word).collect();
+        let Some((_, level)) = levels.iter().find(|(word, _)| *word == level_word) else {
+            let suggestion = closest(level_word, level_words.iter().copied()).map(|level| {
+                text.replacen(&format!("{word}:{level_word}"), &format!("{word}:{level}"), 1)
+            });
+            let expected =
+                level_words.iter().map(|level| format!("{word}:{level}")).collect::<Vec<_>>();
+            let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+            return Err(error(
+                format!(
+                    "`{word}:{level_word}` is not a permission, expected {}",
+                    alternatives(&expected)
+                ),
+                suggestion,
+            ));
+        };
+        let scope = parts.next().map(str::to_owned);
+        match &scope {
+            Some(scope) if scope.trim().is_empty() => {
+                return Err(error(
+                    format!("`{text}` ends with an empty scope"),
+                    Some(format!("{word}:{level_word}")),
+                ));
+            }
+            Some(_) if *level == Level::None => {
+                return Err(error(
+                    format!("`{word}:none` grants nothing and takes no scope"),
+                    Some(format!("{word}:none")),
+                ));
+            }
+            _ => {}
+        }
+        Ok(Permission { domain: *domain, level: *level, scope })
+    }
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.domain.as_str(), self.level.as_str())?;
+        match &self.scope {
+            Some(scope) => write!(f, ":{scope}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Permission {
+    /// A permission of parts.
+    pub fn new(domain: Domain, level: Level, scope: Option<&str>) -> Self {
+        Self { domain, level, scope: scope.map(str::to_owned) }
+    }
+
+    /// Whether everything that `other` grants is granted by this one too. Scopes are compared as texts: only an equal or an absent scope covers, so the answer is never too wide.
+    pub fn covers(&self, other: &Permission) -> bool {
+        if other.level == Level::None {
+            return true;
+        }
+        let level =
+            self.level == other.level || (self.level == Level::Write && other.level == Level::Read);
+        let scope = match (&self.scope, &other.scope) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(mine), Some(theirs)) => {
+                mine == theirs
+                    || (self.domain == Domain::Shell
+                        && theirs.split(',').all(|program| {
+                            mine.split(',').any(|known| known.trim() == program.trim())
+                        }))
+            }
+        };
+        self.domain == other.domain && level && scope && self.level != Level::None
+    }
+}

@@ -1,0 +1,159 @@
+//! The way from a text to a skill with its findings: document, layers, shapes, model, rules.
+
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::dialect::{self, Dialect};
+use crate::document::yaml::Node;
+use crate::document::{Document, Form, FrontMatter};
+use crate::rules::{self, Place, Subject};
+use crate::shape;
+use crate::skill::{Kind, Skill};
+
+/// How to read a text.
+#[derive(Clone, Copy)]
+pub struct ReadOptions<'o> {
+    /// The kind of text.
+    pub form: Form,
+    /// The dialect to read it as; `None` detects it.
+    pub dialect: Option<&'static Dialect>,
+    /// Where the skill was found.
+    pub place: Place<'o>,
+}
+
+impl ReadOptions<'_> {
+    /// A SKILL.md of unknown dialect, as a text without a place.
+    pub const DETECT: ReadOptions<'static> = ReadOptions {
+        form: Form::Markdown,
+        dialect: None,
+        place: Place { directory: None, files: None },
+    };
+}
+
+/// A skill with everything that was found out about it.
+#[derive(Debug)]
+pub struct Checked<'a> {
+    /// The text taken apart.
+    pub document: Document<'a>,
+    /// The model.
+    pub skill: Skill,
+    /// What is wrong, in the order of places.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Checked<'_> {
+    /// Whether the file gives a skill at all: front matter that could be read, or prose.
+    pub fn is_skill(&self) -> bool {
+        self.document.front_matter != FrontMatter::Broken
+    }
+}
+
+/// The form of a file, by its name.
+pub fn form_of(file_name: &str) -> Form {
+    let lower = file_name.to_lowercase();
+    if lower.ends_with(".json") {
+        Form::Json
+    } else if lower.ends_with(".yaml") || lower.ends_with(".yml") {
+        Form::Yaml
+    } else {
+        Form::Markdown
+    }
+}
+
+/// Reads and checks a text.
+pub fn check<'a>(text: &'a str, options: ReadOptions<'_>) -> Checked<'a> {
+    let mut findings = Findings::default();
+    let document = parse(text, options.form, &mut findings);
+    finish(document, options, findings)
+}
+
+/// Reads and checks bytes, which need not be UTF-8; the text they stand for is put into `text`.
+pub fn check_bytes<'a>(
+    bytes: &'a [u8],
+    text: &'a mut std::borrow::Cow<'a, str>,
+    options: ReadOptions<'_>,
+) -> Checked<'a> {
+    let mut findings = Findings::default();
+    *text = crate::document::decode(bytes, &mut findings);
+    let document = parse(text, options.form, &mut findings);
+    finish(document, options, findings)
+}
+
+fn parse<'a>(text: &'a str, form: Form, findings: &mut Findings) -> Document<'a> {
+    match form {
+        Form::Markdown => Document::markdown(text, findings),
+        Form::Json => Document::json(text, findings),
+        Form::Yaml => Document::yaml(text, findings),
+    }
+}
+
+fn finish<'a>(
+    document: Document<'a>,
+    options: ReadOptions<'_>,
+    mut findings: Findings,
+) -> Checked<'a> {
+    let skill = read(&document, options.dialect);
+    if document.front_matter != FrontMatter::Broken {
+        check_shapes(&document, &skill, &mut findings);
+        let subject = Subject {
+            document: &document,
+            skill: &skill,
+            place: options.place,
+            named_dialect: options.dialect.is_some(),
+        };
+        rules::run(&subject, &mut findings);
+    }
+    Checked { skill, diagnostics: findings.into_sorted(), document }
+}
+
+/// Reads the model out of a document, without checking anything.
+pub fn read(document: &Document<'_>, dialect: Option<&'static Dialect>) -> Skill {
+    let layers = match dialect {
+        Some(dialect) => dialect::layers_of(dialect),
+        None => dialect::detect(document),
+    };
+    let mut skill = Skill::empty(layers[0]);
+    skill.layers.clone_from(&layers);
+    if document.form == Form::Markdown {
+        skill.body = document.body_text().to_owned();
+    }
+    let metadata = document.root.get("metadata").and_then(Node::mapping);
+    skill.metadata = metadata
+        .map(|metadata| {
+            metadata
+                .entries
+                .iter()
+                .map(|entry| (entry.key.to_string(), entry.value.to_json()))
+                .collect()
+        })
+        .unwrap_or_default();
+    let mut kind = Kind::Instructions;
+    for layer in &layers {
+        skill.kind = Kind::Instructions;
+        (layer.read)(document, &mut skill);
+        // The first layer that knows better than "instructions" decides.
+        if kind == Kind::Instructions {
+            kind = skill.kind;
+        }
+    }
+    skill.kind = if document.front_matter == FrontMatter::Absent && document.form == Form::Markdown
+    {
+        Kind::Prose
+    } else {
+        kind
+    };
+    let unknown =
+        document.root.entries.iter().filter(|entry| {
+            entry.key != "metadata" && !rules::is_known(&layers, document, &entry.key)
+        });
+    skill.extra = unknown.map(|entry| (entry.key.to_string(), entry.value.to_json())).collect();
+    skill
+}
+
+fn check_shapes(document: &Document<'_>, skill: &Skill, findings: &mut Findings) {
+    if document.front_matter == FrontMatter::Absent {
+        return;
+    }
+    for layer in &skill.layers {
+        shape::check(layer.fields, &document.root, document.opening, "", findings);
+        (layer.check)(document, findings);
+    }
+}

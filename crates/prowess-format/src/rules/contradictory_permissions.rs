@@ -1,0 +1,26 @@
+//! `contradictory-permissions`.
+
+use crate::diagnostic::{Findings, rule};
+use crate::permission::Level;
+use crate::rules::Subject;
+
+rule! {
+    /// ## What it does
+    /// Flags `domain:none` beside a grant of the same domain.
+    ///
+    /// ## Why is this bad?
+    /// The two can not both be meant (GAIA §3.1).
+    ///
+    /// ## Example
+    /// Keep one of them.
+    CONTRADICTORY_PERMISSIONS = "contradictory-permissions", Warning / Error, check
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let permissions = &subject.skill.permissions;
+    for none in permissions.iter().filter(|permission| permission.level == Level::None) {
+        if let Some(grant) = permissions.iter().find(|grant| grant.domain == none.domain && grant.level != Level::None) {
+            findings.push(CONTRADICTORY_PERMISSIONS.at(none.span, format!("`{}` stands beside `{}`", none.value, grant.value)).help("keep one of the two"));
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! `description-over-limit`.
+
+use crate::diagnostic::{Findings, rule};
+use crate::rules::Subject;
+
+rule! {
+    /// ## What it does
+    /// Flags a description longer than its own dialect wants: 120 (skillrt), 200 (GAIA) or 256 (gibb.eri.sh) characters.
+    ///
+    /// ## Why is this bad?
+    /// Longer ones are cut or refused by that dialect; every dialect takes up to 1,024 with a warning (R1).
+    ///
+    /// ## Example
+    /// Move details into the body.
+    DESCRIPTION_OVER_LIMIT = "description-over-limit", Warning / Warning, check
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let Some(description) = &subject.skill.description else { return };
+    let limit = subject.skill.dialect.description;
+    let length = description.chars().count();
+    // 1,024 is every dialect's hard limit and has a rule of its own.
+    if length <= limit.most || limit.most >= 1024 {
+        return;
+    }
+    let (severity, strict) = limit.severity;
+    let message = format!("the description has {length} characters, {} wants at most {}", subject.skill.dialect.title, limit.most);
+    findings.push(DESCRIPTION_OVER_LIMIT.at(description.span, message).severity(severity, strict).help(format!("shorten it by {} characters ({})", length - limit.most, limit.section)));
+}

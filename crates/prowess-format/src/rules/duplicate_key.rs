@@ -1,0 +1,15 @@
+//! `duplicate-key`.
+
+use crate::diagnostic::rule;
+
+rule! {
+    /// ## What it does
+    /// Flags a key that is given twice in one map.
+    ///
+    /// ## Why is this bad?
+    /// Readers disagree about which one counts, so the author can not know either (R39, NEG-11).
+    ///
+    /// ## Example
+    /// Keep one of the two.
+    DUPLICATE_KEY = "duplicate-key", Error / Error
+}

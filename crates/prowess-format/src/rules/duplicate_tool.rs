@@ -1,0 +1,25 @@
+//! `duplicate-tool`.
+
+use crate::diagnostic::{Findings, rule};
+use crate::rules::Subject;
+
+rule! {
+    /// ## What it does
+    /// Flags two tools of one name.
+    ///
+    /// ## Why is this bad?
+    /// A call could mean either (GIB §3.2, §9.1).
+    ///
+    /// ## Example
+    /// Rename one of them.
+    DUPLICATE_TOOL = "duplicate-tool", Error / Error, check
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let tools = &subject.skill.tools;
+    for (at, tool) in tools.iter().enumerate() {
+        if tools[..at].iter().any(|earlier| earlier.name == tool.name) {
+            findings.push(DUPLICATE_TOOL.at(tool.name.span, format!("the tool `{}` is defined twice", tool.name.value)).help("rename one of the two"));
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! `file-too-large`.
+
+use crate::diagnostic::{Findings, rule};
+use crate::dialect;
+use crate::rules::Subject;
+use crate::span::Span;
+
+rule! {
+    /// ## What it does
+    /// Flags a SKILL.md of more than 51,200 bytes where its dialect limits the size, and of more than 16 MiB anywhere.
+    ///
+    /// ## Why is this bad?
+    /// Agent Flow Lite refuses to store larger files (AFL §2).
+    ///
+    /// ## Example
+    /// Move long material into files beside SKILL.md.
+    FILE_TOO_LARGE = "file-too-large", Warning / Error, check
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let size = subject.document.text.len();
+    if subject.skill.dialect.id == "agent-flow" && size > dialect::AGENT_FLOW_MAX_BYTES {
+        let message = format!("{size} bytes, at most {} can be stored", dialect::AGENT_FLOW_MAX_BYTES);
+        findings.push(FILE_TOO_LARGE.at(Span::at(0), message).help("move long material into files beside SKILL.md"));
+    }
+}

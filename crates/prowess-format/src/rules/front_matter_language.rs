@@ -1,0 +1,15 @@
+//! `front-matter-language`.
+
+use crate::diagnostic::rule;
+
+rule! {
+    /// ## What it does
+    /// Flags front matter that announces a language, such as `---js`.
+    ///
+    /// ## Why is this bad?
+    /// Some libraries run such a block as code. Prowess reads YAML only, and never runs front matter (NEG-2).
+    ///
+    /// ## Example
+    /// Write `---` and YAML.
+    FRONT_MATTER_LANGUAGE = "front-matter-language", Error / Error
+}

@@ -1,0 +1,15 @@
+//! `front-matter-not-a-map`.
+
+use crate::diagnostic::rule;
+
+rule! {
+    /// ## What it does
+    /// Flags front matter that is a list or a single value.
+    ///
+    /// ## Why is this bad?
+    /// Every dialect reads fields by name (NEG-10).
+    ///
+    /// ## Example
+    /// `- name: a` becomes `name: a`.
+    FRONT_MATTER_NOT_A_MAP = "front-matter-not-a-map", Error / Error
+}

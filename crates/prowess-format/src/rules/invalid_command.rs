@@ -1,0 +1,25 @@
+//! `invalid-command`.
+
+use crate::command;
+use crate::diagnostic::{Findings, rule};
+use crate::rules::Subject;
+
+rule! {
+    /// ## What it does
+    /// Flags a command that can not be taken apart into words.
+    ///
+    /// ## Why is this bad?
+    /// A quote that is never closed swallows the rest of the line.
+    ///
+    /// ## Example
+    /// Close the quote.
+    INVALID_COMMAND = "invalid-command", Error / Error, check
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for command in subject.skill.tools.iter().filter_map(|tool| tool.command.as_ref()) {
+        if let Err(error) = command::parse(command) {
+            findings.push(INVALID_COMMAND.at(command.span, error.to_string()).help("write a program and its arguments on one line"));
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! `invalid-hook`.
+
+use crate::diagnostic::{Findings, rule};
+use crate::rules::Subject;
+
+rule! {
+    /// ## What it does
+    /// Flags a hook that no host can run: an unknown type, no handlers, or a handler without its command or prompt.
+    ///
+    /// ## Why is this bad?
+    /// A hook that never fires gives false safety (SKL layer 2).
+    ///
+    /// ## Example
+    /// `type: command` needs `command: …`.
+    INVALID_HOOK = "invalid-hook", Error / Error, check
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for handler in subject.skill.hooks.iter().flat_map(|hook| &hook.handlers) {
+        let wanted = if *handler.kind == "command" { "command" } else { "prompt" };
+        if handler.action.is_none() {
+            findings.push(INVALID_HOOK.at(handler.kind.span, format!("a hook of type `{}` needs `{wanted}`", handler.kind.value)).help(format!("add `{wanted}: …`")));
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! `invalid-license`.
+
+use crate::diagnostic::{Findings, rule};
+use crate::rules::Subject;
+use crate::text::shorten;
+
+rule! {
+    /// ## What it does
+    /// Flags a licence that is not an SPDX expression where the dialect asks for one.
+    ///
+    /// ## Why is this bad?
+    /// Tools that check licences can not read it (R41).
+    ///
+    /// ## Example
+    /// `Apache 2` becomes `Apache-2.0`.
+    INVALID_LICENSE = "invalid-license", Warning / Warning, check
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let asks = subject.skill.layers.iter().any(|layer| matches!(layer.id, "gaia" | "skillrt" | "skillli"));
+    let Some(license) = subject.skill.license.as_ref().filter(|_| asks) else { return };
+    // SRT §4.2 uses this word for "none", which is not an SPDX identifier.
+    if *license.value == *"UNLICENSED" || spdx::Expression::parse(license).is_ok() {
+        return;
+    }
+    let help = match spdx::imprecise_license_id(license) {
+        Some((id, _)) => format!("did you mean `{}`?", id.name),
+        None => "write an SPDX identifier such as `MIT` or `Apache-2.0`".to_owned(),
+    };
+    findings.push(INVALID_LICENSE.at(license.span, format!("`{}` is not an SPDX expression", shorten(license, 40))).help(help));
+}

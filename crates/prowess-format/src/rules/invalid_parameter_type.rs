@@ -1,0 +1,31 @@
+//! `invalid-parameter-type`.
+
+use crate::diagnostic::{Findings, rule};
+use crate::dialect;
+use crate::rules::Subject;
+use crate::text::{alternatives, closest};
+
+rule! {
+    /// ## What it does
+    /// Flags a parameter type that tools do not have.
+    ///
+    /// ## Why is this bad?
+    /// Arguments are checked against the type before anything runs (GIB §3.3).
+    ///
+    /// ## Example
+    /// `int` becomes `integer`.
+    INVALID_PARAMETER_TYPE = "invalid-parameter-type", Error / Error, check_parameter_types
+}
+
+fn check_parameter_types(subject: &Subject<'_>, findings: &mut Findings) {
+    // Declarations in front matter are checked by their shape; tables of the body are checked here.
+    let commands = subject.skill.tools.iter().filter(|tool| tool.command.is_some() && subject.in_body(tool.name.span));
+    for parameter in commands.flat_map(|tool| &tool.parameters) {
+        if dialect::PARAMETER_TYPES.contains(&parameter.kind.as_str()) {
+            continue;
+        }
+        let message = format!("`{}` is not a parameter type, expected {}", parameter.kind.value, alternatives(dialect::PARAMETER_TYPES));
+        let help = closest(&parameter.kind, dialect::PARAMETER_TYPES.iter().copied()).map(|word| format!("did you mean `{word}`?"));
+        findings.push(INVALID_PARAMETER_TYPE.at(parameter.kind.span, message).maybe_help(help));
+    }
+}

@@ -1,0 +1,15 @@
+//! `invalid-sampling`.
+
+use crate::diagnostic::rule;
+
+rule! {
+    /// ## What it does
+    /// Flags a temperature outside 0.0 to 2.0 or a token limit outside 1 to 8,192.
+    ///
+    /// ## Why is this bad?
+    /// AFL §3.2 sets the ranges; providers refuse other values.
+    ///
+    /// ## Example
+    /// `temperature: 0.7`
+    INVALID_SAMPLING = "invalid-sampling", Error / Error
+}

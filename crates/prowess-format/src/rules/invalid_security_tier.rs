@@ -1,0 +1,15 @@
+//! `invalid-security-tier`.
+
+use crate::diagnostic::rule;
+
+rule! {
+    /// ## What it does
+    /// Flags a security tier other than verified, community and experimental.
+    ///
+    /// ## Why is this bad?
+    /// GAIA §4 knows three tiers.
+    ///
+    /// ## Example
+    /// `security_tier: experimental`
+    INVALID_SECURITY_TIER = "invalid-security-tier", Error / Error
+}

@@ -1,0 +1,240 @@
+//! Rules: one file each. A rule's doc comment is its page, shown by `prowess explain`.
+//!
+//! A reader names the rule it finds broken; a rule with a `check` looks at the skill once it has been read.
+
+use crate::diagnostic::{Findings, Rule};
+use crate::dialect::{self, Dialect};
+use crate::document::yaml::Entry;
+use crate::document::{Document, FrontMatter};
+use crate::python::{PythonError, PythonFunction, PythonModule};
+use crate::skill::{Branch, Skill, ToolKind};
+use crate::span::Span;
+use crate::text::closest;
+
+macro_rules! rules {
+    ($($module:ident $name:ident)+) => {
+        $(mod $module; pub(crate) use $module::$name;)+
+        /// Every rule, by name.
+        pub static ALL: &[&Rule] = &[$(&$name),+];
+    };
+}
+
+rules! {
+    agent_without_fork AGENT_WITHOUT_FORK
+    ambiguous_boolean AMBIGUOUS_BOOLEAN
+    blank_lines_before_fence BLANK_LINES_BEFORE_FENCE
+    compatibility_too_long COMPATIBILITY_TOO_LONG
+    contradictory_permissions CONTRADICTORY_PERMISSIONS
+    description_over_limit DESCRIPTION_OVER_LIMIT
+    description_too_long DESCRIPTION_TOO_LONG
+    duplicate_input DUPLICATE_INPUT
+    duplicate_key DUPLICATE_KEY
+    duplicate_tool DUPLICATE_TOOL
+    empty_body EMPTY_BODY
+    fence_trailing_blanks FENCE_TRAILING_BLANKS
+    file_too_large FILE_TOO_LARGE
+    front_matter_language FRONT_MATTER_LANGUAGE
+    front_matter_not_a_map FRONT_MATTER_NOT_A_MAP
+    hidden_characters HIDDEN_CHARACTERS
+    hyphenated_placeholder HYPHENATED_PLACEHOLDER
+    ignored_model IGNORED_MODEL
+    input_without_name INPUT_WITHOUT_NAME
+    invalid_category INVALID_CATEGORY
+    invalid_command INVALID_COMMAND
+    invalid_dependency INVALID_DEPENDENCY
+    invalid_hook INVALID_HOOK
+    invalid_input INVALID_INPUT
+    invalid_json INVALID_JSON
+    invalid_license INVALID_LICENSE
+    invalid_mode INVALID_MODE
+    invalid_name INVALID_NAME
+    invalid_output_schema INVALID_OUTPUT_SCHEMA
+    invalid_parameter_type INVALID_PARAMETER_TYPE
+    invalid_permission INVALID_PERMISSION
+    invalid_python INVALID_PYTHON
+    invalid_range INVALID_RANGE
+    invalid_required INVALID_REQUIRED
+    invalid_sampling INVALID_SAMPLING
+    invalid_security_tier INVALID_SECURITY_TIER
+    invalid_tags INVALID_TAGS
+    invalid_timeout INVALID_TIMEOUT
+    invalid_tool_name INVALID_TOOL_NAME
+    invalid_trust_level INVALID_TRUST_LEVEL
+    invalid_url INVALID_URL
+    invalid_utf8 INVALID_UTF8
+    invalid_version INVALID_VERSION
+    invalid_yaml INVALID_YAML
+    license_too_long LICENSE_TOO_LONG
+    long_skill LONG_SKILL
+    missing_command MISSING_COMMAND
+    missing_docstring MISSING_DOCSTRING
+    missing_field MISSING_FIELD
+    missing_front_matter MISSING_FRONT_MATTER
+    missing_parameters_section MISSING_PARAMETERS_SECTION
+    missing_tool_function MISSING_TOOL_FUNCTION
+    missing_tools_file MISSING_TOOLS_FILE
+    misspelt_field MISSPELT_FIELD
+    multiple_commands MULTIPLE_COMMANDS
+    name_directory_mismatch NAME_DIRECTORY_MISMATCH
+    name_from_directory NAME_FROM_DIRECTORY
+    name_not_canonical NAME_NOT_CANONICAL
+    no_tools NO_TOOLS
+    nonstandard_value NONSTANDARD_VALUE
+    not_a_choice NOT_A_CHOICE
+    out_of_range OUT_OF_RANGE
+    parameter_mismatch PARAMETER_MISMATCH
+    public_suffix_wildcard PUBLIC_SUFFIX_WILDCARD
+    quiz_missing_reference QUIZ_MISSING_REFERENCE
+    quiz_no_correct_option QUIZ_NO_CORRECT_OPTION
+    quiz_option_count QUIZ_OPTION_COUNT
+    quiz_passing_score QUIZ_PASSING_SCORE
+    quiz_reference_outside QUIZ_REFERENCE_OUTSIDE
+    quiz_unknown_anchor QUIZ_UNKNOWN_ANCHOR
+    quiz_without_questions QUIZ_WITHOUT_QUESTIONS
+    repaired_yaml REPAIRED_YAML
+    required_with_default REQUIRED_WITH_DEFAULT
+    reserved_name_prefix RESERVED_NAME_PREFIX
+    runtime_too_new RUNTIME_TOO_NEW
+    shell_syntax SHELL_SYNTAX
+    smart_quotes SMART_QUOTES
+    strict_extension STRICT_EXTENSION
+    too_long TOO_LONG
+    undeclared_parameter UNDECLARED_PARAMETER
+    undeclared_placeholder UNDECLARED_PLACEHOLDER
+    undeclared_tool_function UNDECLARED_TOOL_FUNCTION
+    unknown_field UNKNOWN_FIELD
+    unknown_hook_event UNKNOWN_HOOK_EVENT
+    unknown_input_type UNKNOWN_INPUT_TYPE
+    unknown_install_kind UNKNOWN_INSTALL_KIND
+    unknown_runtime UNKNOWN_RUNTIME
+    unquoted_text UNQUOTED_TEXT
+    unscoped_shell UNSCOPED_SHELL
+    unserializable_return UNSERIALIZABLE_RETURN
+    unterminated_front_matter UNTERMINATED_FRONT_MATTER
+    unused_parameter UNUSED_PARAMETER
+    version_not_semver VERSION_NOT_SEMVER
+    wrong_format WRONG_FORMAT
+    wrong_type WRONG_TYPE
+    yaml_limit YAML_LIMIT
+}
+
+/// The rule of a code.
+pub fn by_name(name: &str) -> Option<&'static Rule> {
+    ALL.iter().copied().find(|rule| rule.name == name)
+}
+
+/// The files around a SKILL.md, handed in by whoever may read them.
+pub trait SkillFiles {
+    /// Whether a file of this relative path exists.
+    fn exists(&self, path: &str) -> bool;
+    /// What `tools.py` defines; `None` when there is none, or nobody can read Python here.
+    fn python(&self) -> Option<&Result<PythonModule, PythonError>>;
+}
+
+/// Where a skill was found.
+#[derive(Clone, Copy, Default)]
+pub struct Place<'p> {
+    /// The name of its directory; `None` for a lone file or a text.
+    pub directory: Option<&'p str>,
+    /// Its files; `None` for a lone file or a text.
+    pub files: Option<&'p dyn SkillFiles>,
+}
+
+/// A skill that has been read, as the rules see it.
+pub struct Subject<'s> {
+    /// The text.
+    pub document: &'s Document<'s>,
+    /// The model.
+    pub skill: &'s Skill,
+    /// Where it was found.
+    pub place: Place<'s>,
+    /// Whether the user named the dialect, instead of leaving it to detection.
+    pub named_dialect: bool,
+}
+
+impl<'s> Subject<'s> {
+    /// Whether there is front matter that could be read.
+    pub(crate) fn has_front_matter(&self) -> bool {
+        matches!(self.document.front_matter, FrontMatter::Read | FrontMatter::Repaired)
+    }
+
+    /// Whether a place is in the body: tools that stand there were written as sections.
+    pub(crate) fn in_body(&self, span: Span) -> bool {
+        span.start >= self.document.body.start && !self.document.body.is_empty()
+    }
+
+    /// What `tools.py` defines, where Python tools are declared.
+    pub(crate) fn python(&self) -> Option<&'s Result<PythonModule, PythonError>> {
+        let wanted = self.skill.tools.iter().any(|tool| tool.kind == ToolKind::Python);
+        self.place.files.filter(|_| wanted)?.python()
+    }
+
+    /// The functions behind declared tools.
+    pub(crate) fn declared_functions(&self) -> impl Iterator<Item = &'s PythonFunction> {
+        let functions = self
+            .python()
+            .and_then(|module| module.as_ref().ok())
+            .map(|module| module.functions.as_slice())
+            .unwrap_or_default();
+        functions.iter().filter(|function| {
+            self.skill.tool(&function.name).is_some_and(|tool| tool.kind == ToolKind::Python)
+        })
+    }
+
+    /// Every branch of every quiz question.
+    pub(crate) fn branches(&self) -> impl Iterator<Item = &'s Branch> {
+        self.skill
+            .quiz
+            .iter()
+            .flat_map(|quiz| &quiz.questions)
+            .flat_map(|question| [&question.on_correct, &question.on_incorrect])
+    }
+
+    /// Top-level entries that no layer knows, each with a known field that it resembles.
+    pub(crate) fn unknown_fields(
+        &self,
+    ) -> impl Iterator<Item = (&'s Entry<'s>, Option<&'static str>)> {
+        let skill = self.skill;
+        let document = self.document;
+        document
+            .root
+            .entries
+            .iter()
+            .filter(|entry| !is_known(skill.layers.as_slice(), document, &entry.key))
+            .map(move |entry| {
+                let known =
+                    skill.layers.iter().flat_map(|layer| layer.fields).map(|field| field.name);
+                (entry, closest(&entry.key, known))
+            })
+    }
+}
+
+/// Whether one of the layers knows a top-level field.
+pub(crate) fn is_known(layers: &[&'static Dialect], document: &Document<'_>, key: &str) -> bool {
+    layers.iter().any(|layer| layer.fields.iter().any(|field| field.name == key))
+        || (layers.iter().any(|layer| layer.id == "openclaw")
+            && dialect::openclaw_claims(document, key))
+}
+
+/// Whether a relative path stays inside its directory.
+pub(crate) fn is_inside(path: &str) -> bool {
+    let absolute = path.starts_with(['/', '\\', '~']) || path.get(1..2) == Some(":");
+    let climbs = path.split(['/', '\\']).try_fold(0_i32, |depth, part| {
+        let depth = match part {
+            "" | "." => depth,
+            ".." => depth - 1,
+            _ => depth + 1,
+        };
+        (depth >= 0).then_some(depth)
+    });
+    !absolute && !path.contains('\0') && climbs.is_some()
+}
+
+/// Runs every rule that looks at a finished skill.
+pub(crate) fn run(subject: &Subject<'_>, findings: &mut Findings) {
+    for rule in ALL {
+        if let Some(check) = rule.check {
+            check(subject, findings);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! `name-directory-mismatch`.
+
+use crate::diagnostic::{Findings, rule};
+use crate::rules::Subject;
+use crate::text::slug;
+use unicode_normalization::UnicodeNormalization;
+
+rule! {
+    /// ## What it does
+    /// Flags a name that differs from the directory of the skill.
+    ///
+    /// ## Why is this bad?
+    /// Agents find skills by directory and call them by name; most dialects want the two equal (R4).
+    ///
+    /// ## Example
+    /// Rename one of the two.
+    NAME_DIRECTORY_MISMATCH = "name-directory-mismatch", Error / Error, check
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let (Some(name), Some(directory), Some((severity, strict))) = (&subject.skill.name, subject.place.directory, subject.skill.dialect.directory) else { return };
+    // Compatibility forms of one text are one text: macOS decomposes file names.
+    if name.value == directory || name.nfkc().eq(directory.nfkc()) {
+        return;
+    }
+    let message = format!("the name is `{}`, the directory is `{directory}`", name.value);
+    findings.push(NAME_DIRECTORY_MISMATCH.at(name.span, message).severity(severity, strict).help(format!("rename the directory to `{}`, or the skill to `{}`", slug(name), slug(directory))));
+}

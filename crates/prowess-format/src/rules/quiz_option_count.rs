@@ -1,0 +1,15 @@
+//! `quiz-option-count`.
+
+use crate::diagnostic::rule;
+
+rule! {
+    /// ## What it does
+    /// Flags a quiz question with fewer than two or more than six options.
+    ///
+    /// ## Why is this bad?
+    /// SKL layer 4 allows two to six.
+    ///
+    /// ## Example
+    /// Add or remove options.
+    QUIZ_OPTION_COUNT = "quiz-option-count", Error / Error
+}

@@ -1,0 +1,15 @@
+//! `quiz-passing-score`.
+
+use crate::diagnostic::rule;
+
+rule! {
+    /// ## What it does
+    /// Flags a passing score outside 0 to 100.
+    ///
+    /// ## Why is this bad?
+    /// The score is a percentage (SKL layer 4, R38).
+    ///
+    /// ## Example
+    /// `passing-score: 100`
+    QUIZ_PASSING_SCORE = "quiz-passing-score", Error / Error
+}

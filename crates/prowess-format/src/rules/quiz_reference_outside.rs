@@ -1,0 +1,25 @@
+//! `quiz-reference-outside`.
+
+use crate::diagnostic::{Findings, rule};
+use crate::rules::Subject;
+use crate::rules::is_inside;
+
+rule! {
+    /// ## What it does
+    /// Flags a `load-reference` that leaves the skill directory.
+    ///
+    /// ## Why is this bad?
+    /// A skill must not read files that are not its own (SKL layer 4).
+    ///
+    /// ## Example
+    /// `references/guide.md`
+    QUIZ_REFERENCE_OUTSIDE = "quiz-reference-outside", Error / Error, check
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for branch in subject.branches() {
+        if let Some(reference) = branch.load_reference.as_ref().filter(|reference| !is_inside(reference)) {
+            findings.push(QUIZ_REFERENCE_OUTSIDE.at(reference.span, format!("`{}` leaves the skill directory", reference.value)).help("name a file of the skill, such as `references/guide.md`"));
+        }
+    }
+}

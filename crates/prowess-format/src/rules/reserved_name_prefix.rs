@@ -1,0 +1,26 @@
+//! `reserved-name-prefix`.
+
+use crate::diagnostic::{Findings, rule};
+use crate::rules::Subject;
+
+rule! {
+    /// ## What it does
+    /// Notes a name that begins with `amd-`, `gaia-` or `mcp-`.
+    ///
+    /// ## Why is this bad?
+    /// GAIA §2.3 reserves these prefixes; publishing needs a publisher who may use them.
+    ///
+    /// ## Example
+    /// Choose another name unless you are that publisher.
+    RESERVED_NAME_PREFIX = "reserved-name-prefix", Info / Warning, check
+}
+
+/// GAIA §2.3.
+const RESERVED: &[&str] = &["amd-", "gaia-", "mcp-"];
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let Some(name) = subject.skill.name.as_ref().filter(|_| subject.skill.dialect.id == "gaia") else { return };
+    if let Some(prefix) = RESERVED.iter().find(|prefix| name.starts_with(**prefix)) {
+        findings.push(RESERVED_NAME_PREFIX.at(name.span, format!("names beginning with `{prefix}` are reserved")).help("publishing needs a publisher who may use this prefix"));
+    }
+}

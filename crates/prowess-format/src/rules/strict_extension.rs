@@ -1,0 +1,22 @@
+//! `strict-extension`.
+
+use crate::diagnostic::{Findings, rule};
+use crate::rules::Subject;
+
+rule! {
+    /// ## What it does
+    /// Flags a field that begins with `x-runtime-strict:`.
+    ///
+    /// ## Why is this bad?
+    /// The prefix means: a runtime that does not know the field must refuse the skill (SRT §4.2).
+    ///
+    /// ## Example
+    /// Remove the field, or run the skill where it is known.
+    STRICT_EXTENSION = "strict-extension", Error / Error, check
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for entry in subject.document.root.entries.iter().filter(|entry| entry.key == "x-runtime-strict" || entry.key.starts_with("x-runtime-strict:")) {
+        findings.push(STRICT_EXTENSION.at(entry.key_span, format!("`{}` must be understood, and is not known here", entry.key)).help("remove the field, or run the skill where it is known"));
+    }
+}

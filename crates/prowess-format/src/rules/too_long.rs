@@ -1,0 +1,15 @@
+//! `too-long`.
+
+use crate::diagnostic::rule;
+
+rule! {
+    /// ## What it does
+    /// Flags a text longer than its field allows.
+    ///
+    /// ## Why is this bad?
+    /// The limit stands in the specification; servers refuse longer values.
+    ///
+    /// ## Example
+    /// Shorten the text.
+    TOO_LONG = "too-long", Error / Error
+}

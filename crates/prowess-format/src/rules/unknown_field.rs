@@ -1,0 +1,37 @@
+//! `unknown-field`.
+
+use crate::diagnostic::{Findings, Severity, rule};
+use crate::rules::Subject;
+use crate::shape::Unknown;
+
+rule! {
+    /// ## What it does
+    /// Flags a field that no layer of the file knows.
+    ///
+    /// ## Why is this bad?
+    /// The open standard forbids it, gibb.eri.sh warns about it, others ignore it: either way it has no effect (GIB §9.2).
+    ///
+    /// ## Example
+    /// Put it under `metadata`.
+    UNKNOWN_FIELD = "unknown-field", Warning / Warning, check
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for (entry, similar) in subject.unknown_fields() {
+        if similar.is_some() && subject.skill.dialect.unknown == Unknown::Kept {
+            continue;
+        }
+        let (severity, strict) = match subject.skill.dialect.unknown {
+            Unknown::Kept => continue,
+            Unknown::Warned => (Severity::Warning, Severity::Warning),
+            // A reader that detects the dialect by itself does not complain about other people's extensions.
+            Unknown::Forbidden => (if subject.named_dialect { Severity::Warning } else { Severity::Info }, Severity::Error),
+        };
+        let message = format!("`{}` is not a field of {}", entry.key, subject.skill.dialect.title);
+        let help = match similar {
+            Some(similar) => format!("did you mean `{similar}`?"),
+            None => "remove it, or put it under `metadata`".to_owned(),
+        };
+        findings.push(UNKNOWN_FIELD.at(entry.key_span, message).severity(severity, strict).help(help));
+    }
+}

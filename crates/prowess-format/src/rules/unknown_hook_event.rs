@@ -1,0 +1,27 @@
+//! `unknown-hook-event`.
+
+use crate::diagnostic::{Findings, rule};
+use crate::dialect;
+use crate::rules::Subject;
+use crate::text::closest;
+
+rule! {
+    /// ## What it does
+    /// Flags a hook on an event that no host fires.
+    ///
+    /// ## Why is this bad?
+    /// It never runs.
+    ///
+    /// ## Example
+    /// `PreToolUse`, `PostToolUse` or `Stop`
+    UNKNOWN_HOOK_EVENT = "unknown-hook-event", Warning / Warning, check
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for hook in &subject.skill.hooks {
+        if !dialect::HOOK_EVENTS.contains(&hook.event.as_str()) {
+            let help = closest(&hook.event, dialect::HOOK_EVENTS.iter().copied()).map_or_else(|| "write `PreToolUse`, `PostToolUse` or `Stop`".to_owned(), |similar| format!("did you mean `{similar}`?"));
+            findings.push(UNKNOWN_HOOK_EVENT.at(hook.event.span, format!("no host fires `{}`", hook.event.value)).help(help));
+        }
+    }
+}

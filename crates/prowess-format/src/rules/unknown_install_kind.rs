@@ -1,0 +1,27 @@
+//! `unknown-install-kind`.
+
+use crate::diagnostic::{Findings, rule};
+use crate::dialect;
+use crate::rules::Subject;
+use crate::text::alternatives;
+
+rule! {
+    /// ## What it does
+    /// Flags an install entry of a kind that OpenClaw does not document.
+    ///
+    /// ## Why is this bad?
+    /// OpenClaw skips it; Prowess keeps and shows it, and never runs any (OC-5).
+    ///
+    /// ## Example
+    /// `brew`, `node`, `go`, `uv` or `download`
+    UNKNOWN_INSTALL_KIND = "unknown-install-kind", Warning / Warning, check
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for install in subject.skill.openclaw.iter().flat_map(|block| &block.install) {
+        if !dialect::INSTALL_KINDS.contains(&install.kind.as_str()) {
+            let message = if install.kind.is_empty() { "an install entry without a kind".to_owned() } else { format!("OpenClaw does not know the install kind `{}`", install.kind.value) };
+            findings.push(UNKNOWN_INSTALL_KIND.at(install.kind.span, message).help(format!("write {}, or leave it as a note to people", alternatives(dialect::INSTALL_KINDS))));
+        }
+    }
+}

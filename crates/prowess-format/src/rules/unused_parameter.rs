@@ -1,0 +1,28 @@
+//! `unused-parameter`.
+
+use crate::command;
+use crate::diagnostic::{Findings, rule};
+use crate::rules::Subject;
+
+rule! {
+    /// ## What it does
+    /// Notes a parameter that the command does not use.
+    ///
+    /// ## Why is this bad?
+    /// A model fills it in for nothing.
+    ///
+    /// ## Example
+    /// Use it in the command, or remove the row.
+    UNUSED_PARAMETER = "unused-parameter", Info / Warning, check
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for tool in &subject.skill.tools {
+        let Some(template) = tool.command.as_ref().and_then(|command| command::parse(command).ok()) else { continue };
+        for parameter in &tool.parameters {
+            if !template.variables().any(|name| *parameter.name == name) {
+                findings.push(UNUSED_PARAMETER.at(parameter.name.span, format!("the command of `{}` does not use `{}`", tool.name.value, parameter.name.value)).help(format!("use `{{{{{}}}}}` in the command, or remove the parameter", parameter.name.value)));
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! `version-not-semver`.
+
+use crate::diagnostic::{Findings, rule};
+use crate::formats;
+use crate::rules::Subject;
+
+rule! {
+    /// ## What it does
+    /// Notes a version that is not SemVer where the dialect does not ask for it.
+    ///
+    /// ## Why is this bad?
+    /// Ranges compare the normalised form (OC-8).
+    ///
+    /// ## Example
+    /// `v2.1` counts as `2.1.0`.
+    VERSION_NOT_SEMVER = "version-not-semver", Info / Info, check
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let Some(version) = subject.skill.version.as_ref().filter(|_| matches!(subject.skill.dialect.id, "openclaw" | "tool-pack" | "agent-skills" | "claude-code" | "agent-flow")) else { return };
+    if semver::Version::parse(version).is_ok() {
+        return;
+    }
+    let message = match formats::normal_version(version) {
+        Some(normal) => format!("`{}` counts as `{normal}`", version.value),
+        None => format!("`{}` is not a version and counts as `0.0.0`", version.value),
+    };
+    findings.push(VERSION_NOT_SEMVER.at(version.span, message).help("write a SemVer version such as `1.0.0`"));
+}

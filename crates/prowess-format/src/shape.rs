@@ -1,0 +1,545 @@
+//! The fields a dialect knows, as a table that does four jobs: it checks front matter, writes the JSON Schema, fills the
+//! reference pages and tells unknown fields from known ones. Reader and schema agree because they are one thing.
+
+use serde_json::{Map, Value, json};
+
+use crate::diagnostic::{Edit, Findings, Fix, Rule, Severity};
+use crate::document::yaml::{Content, Mapping, Node, Style, brief};
+use crate::rules;
+use crate::span::Span;
+use crate::text::{alternatives, closest};
+
+/// One field of a front matter.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// The key.
+    pub name: &'static str,
+    /// What its value may be.
+    pub shape: Shape,
+    /// Whether it must be there.
+    pub need: Need,
+    /// The value that counts when it is absent, as shown in the reference.
+    pub default: &'static str,
+    /// The section of the dialect's specification.
+    pub section: &'static str,
+    /// What it is for.
+    pub about: &'static str,
+    /// The rule a wrong value breaks, where it has one of its own.
+    pub rule: Option<&'static Rule>,
+    /// A wrong value is ignored by the dialect's own reader: a warning, and the schema accepts it.
+    pub lenient: bool,
+}
+
+/// Whether a field must be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Its absence is an error.
+    Required,
+    /// Its absence is a warning, and an error under `--strict`.
+    Expected,
+    /// It may be absent.
+    Optional,
+}
+
+/// What a value may be.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// Anything.
+    Any,
+    /// Text of so many characters; empty text counts as absent where the field is required.
+    Text {
+        /// The most characters.
+        most: usize,
+    },
+    /// Text in a format that has a name.
+    Format(&'static Format),
+    /// `true` or `false`.
+    Boolean,
+    /// A whole number in a range.
+    Integer {
+        /// The smallest.
+        from: i64,
+        /// The largest.
+        to: i64,
+    },
+    /// A number in a range.
+    Number {
+        /// The smallest.
+        from: f64,
+        /// The largest.
+        to: f64,
+    },
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A list.
+    List {
+        /// What each item may be.
+        item: &'static Shape,
+        /// The fewest items.
+        least: usize,
+        /// The most items.
+        most: usize,
+    },
+    /// A map with known keys; others are allowed.
+    Map(&'static [Field]),
+    /// A map of names to values of one shape.
+    MapOf(&'static Shape),
+    /// Any one of these.
+    Either(&'static [Shape]),
+}
+
+/// A textual format with a name, a pattern for the schema and a check for the reader; the two mean the same.
+#[derive(Debug)]
+pub struct Format {
+    /// What a message calls it.
+    pub title: &'static str,
+    /// A regular expression of JSON Schema.
+    pub pattern: &'static str,
+    /// Says what is wrong with a text.
+    pub check: fn(&str) -> Result<(), String>,
+}
+
+/// Any text.
+pub const TEXT: Shape = Shape::Text { most: usize::MAX };
+/// A list of texts.
+pub const TEXTS: Shape = Shape::List { item: &TEXT, least: 0, most: usize::MAX };
+/// A text or a list of texts (R42 to R44).
+pub const TEXT_OR_TEXTS: Shape = Shape::Either(&[TEXT, TEXTS]);
+/// A map with whatever keys.
+pub const ANY_MAP: Shape = Shape::MapOf(&Shape::Any);
+
+impl Field {
+    /// An optional field.
+    pub const fn new(
+        name: &'static str,
+        shape: Shape,
+        section: &'static str,
+        about: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            shape,
+            need: Need::Optional,
+            default: "",
+            section,
+            about,
+            rule: None,
+            lenient: false,
+        }
+    }
+
+    /// The same field, its absence an error.
+    #[must_use]
+    pub const fn required(mut self) -> Self {
+        self.need = Need::Required;
+        self
+    }
+
+    /// The same field, its absence a warning.
+    #[must_use]
+    pub const fn expected(mut self) -> Self {
+        self.need = Need::Expected;
+        self
+    }
+
+    /// The same field with the default that the reference shows.
+    #[must_use]
+    pub const fn default(mut self, default: &'static str) -> Self {
+        self.default = default;
+        self
+    }
+
+    /// The same field, wrong values breaking a rule of its own.
+    #[must_use]
+    pub const fn rule(mut self, rule: &'static Rule) -> Self {
+        self.rule = Some(rule);
+        self
+    }
+
+    /// The same field, wrong values only a warning.
+    #[must_use]
+    pub const fn lenient(mut self) -> Self {
+        self.lenient = true;
+        self
+    }
+}
+
+/// What a dialect thinks of fields it does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// They are kept and nobody complains.
+    Kept,
+    /// A warning, whatever the strictness (GIB §9.2).
+    Warned,
+    /// A warning, and an error under `--strict` (the open standard).
+    Forbidden,
+}
+
+/// Checks the required fields and the values of a mapping against a table of fields.
+pub fn check(
+    fields: &[Field],
+    mapping: &Mapping<'_>,
+    place: Span,
+    context: &str,
+    findings: &mut Findings,
+) {
+    for field in fields {
+        let Some(node) = mapping.get(field.name) else {
+            missing(field, mapping, place, context, findings);
+            continue;
+        };
+        if matches!(field.need, Need::Required | Need::Expected)
+            && node.text().is_some_and(|text| text.trim().is_empty())
+        {
+            missing(field, mapping, place, context, findings);
+            continue;
+        }
+        let path = if context.is_empty() {
+            field.name.to_owned()
+        } else {
+            format!("{context}.{}", field.name)
+        };
+        let before = Findings::default();
+        let mut found = before;
+        value(&field.shape, node, &path, field.rule, &mut found);
+        for mut diagnostic in found.into_sorted() {
+            if field.lenient && diagnostic.severity == Severity::Error {
+                diagnostic.severity = Severity::Warning;
+                diagnostic.strict = Severity::Warning;
+            }
+            findings.push(diagnostic);
+        }
+    }
+}
+
+fn missing(
+    field: &Field,
+    mapping: &Mapping<'_>,
+    place: Span,
+    context: &str,
+    findings: &mut Findings,
+) {
+    let (severity, strict) = match field.need {
+        Need::Required => (Severity::Error, Severity::Error),
+        Need::Expected => (Severity::Warning, Severity::Error),
+        Need::Optional => return,
+    };
+    let entry = mapping.entry(field.name);
+    let span = entry.map_or(place, |entry| entry.key_span);
+    let owner = if context.is_empty() { String::new() } else { format!(" in `{context}`") };
+    let message = if entry.is_some() {
+        format!("`{}` is empty{owner}", field.name)
+    } else {
+        format!("`{}` is missing{owner}", field.name)
+    };
+    let known = mapping.entries.iter().map(|entry| &*entry.key);
+    let help = match closest(field.name, known) {
+        Some(similar) if entry.is_none() => {
+            format!("did you mean `{}` where it says `{similar}`?", field.name)
+        }
+        _ => format!("add `{}: …` ({}, {})", field.name, describe(&field.shape), field.section),
+    };
+    findings.push(rules::MISSING_FIELD.at(span, message).severity(severity, strict).help(help));
+}
+
+/// Checks one value.
+fn value(
+    shape: &Shape,
+    node: &Node<'_>,
+    path: &str,
+    rule: Option<&'static Rule>,
+    findings: &mut Findings,
+) {
+    let wrong = |rule_of_kind: &'static Rule, message: String, help: String| {
+        rule.unwrap_or(rule_of_kind).at(node.span, message).help(help)
+    };
+    let wrong_type = || {
+        wrong(
+            &rules::WRONG_TYPE,
+            format!("`{path}` is {}, expected {}", node.kind(), describe(shape)),
+            format!("write {}", describe(shape)),
+        )
+    };
+    match shape {
+        Shape::Any => {}
+        Shape::Text { most } => match node.scalar() {
+            None => findings.push(wrong_type()),
+            Some(scalar) => {
+                let length = scalar.text.chars().count();
+                if length > *most {
+                    findings.push(wrong(
+                        &rules::TOO_LONG,
+                        format!("`{path}` has {length} characters, at most {most} are allowed"),
+                        format!("shorten it by {} characters", length - most),
+                    ));
+                } else if scalar.style == Style::Plain && !node.is_null() && node.kind() != "text" {
+                    unquoted(node, path, &scalar.text, findings);
+                }
+            }
+        },
+        Shape::Format(format) => match node.scalar() {
+            None => findings.push(wrong_type()),
+            Some(scalar) => {
+                if let Err(problem) = (format.check)(&scalar.text) {
+                    findings.push(wrong(
+                        &rules::WRONG_FORMAT,
+                        format!("`{path}` is not {}: {problem}", format.title),
+                        format!("write {}", format.title),
+                    ));
+                }
+            }
+        },
+        Shape::Boolean => match node.boolean() {
+            Some(_) if node.is_yes_or_no() => {
+                let word = node.boolean().unwrap_or_default().to_string();
+                let fix = Fix::safe(
+                    format!("write `{word}`"),
+                    vec![Edit::replace(node.span, word.clone())],
+                );
+                findings.push(
+                    rules::AMBIGUOUS_BOOLEAN
+                        .at(
+                            node.span,
+                            format!("`{path}: {}` is a boolean only in old YAML", brief(node)),
+                        )
+                        .help(format!("write `{word}`"))
+                        .fix(fix),
+                );
+            }
+            Some(_) => {}
+            None => findings.push(wrong_type()),
+        },
+        Shape::Integer { from, to } => match node.integer() {
+            Some(integer) if (*from..=*to).contains(&integer) => {}
+            Some(integer) => findings.push(wrong(
+                &rules::OUT_OF_RANGE,
+                format!("`{path}` is {integer}, expected {from} to {to}"),
+                format!("write a whole number from {from} to {to}"),
+            )),
+            None => findings.push(wrong_type()),
+        },
+        Shape::Number { from, to } => match node.number() {
+            Some(number) if (*from..=*to).contains(&number) => {}
+            Some(number) => findings.push(wrong(
+                &rules::OUT_OF_RANGE,
+                format!("`{path}` is {number}, expected {from} to {to}"),
+                format!("write a number from {from} to {to}"),
+            )),
+            None => findings.push(wrong_type()),
+        },
+        Shape::Choice(words) => match node.text() {
+            Some(text) if words.contains(&text) => {}
+            Some(text) => {
+                let help = match closest(text, words.iter().copied()) {
+                    Some(word) => format!("did you mean `{word}`?"),
+                    None => format!("write {}", alternatives(words)),
+                };
+                let message = format!(
+                    "`{}` is not a `{path}`, expected {}",
+                    brief(node),
+                    alternatives(words)
+                );
+                let mut diagnostic = wrong(&rules::NOT_A_CHOICE, message, help);
+                if let Some(word) = words.iter().find(|word| word.eq_ignore_ascii_case(text)) {
+                    diagnostic = diagnostic.fix(Fix::safe(
+                        format!("write `{word}`"),
+                        vec![Edit::replace(node.span, *word)],
+                    ));
+                }
+                findings.push(diagnostic);
+            }
+            None => findings.push(wrong_type()),
+        },
+        Shape::List { item, least, most } => match node.sequence() {
+            None => findings.push(wrong_type()),
+            Some(items) => {
+                if items.len() < *least || items.len() > *most {
+                    let range = if *most == usize::MAX {
+                        format!("at least {least}")
+                    } else {
+                        format!("{least} to {most}")
+                    };
+                    findings.push(wrong(
+                        &rules::OUT_OF_RANGE,
+                        format!("`{path}` has {} entries, expected {range}", items.len()),
+                        format!("give {range} entries"),
+                    ));
+                }
+                for (index, entry) in items.iter().enumerate() {
+                    value(item, entry, &format!("{path}[{index}]"), rule, findings);
+                }
+            }
+        },
+        Shape::Map(fields) => match node.mapping() {
+            None => findings.push(wrong_type()),
+            Some(mapping) => check(fields, mapping, node.span, path, findings),
+        },
+        Shape::MapOf(inner) => match node.mapping() {
+            None => findings.push(wrong_type()),
+            Some(mapping) => {
+                mapping.entries.iter().filter(|entry| !entry.value.is_null()).for_each(|entry| {
+                    value(inner, &entry.value, &format!("{path}.{}", entry.key), rule, findings)
+                })
+            }
+        },
+        Shape::Either(shapes) => {
+            // The alternative whose kind fits speaks; if none fits, the type is wrong.
+            match shapes.iter().find(|shape| fits_kind(shape, node)) {
+                Some(shape) => value(shape, node, path, rule, findings),
+                None => findings.push(wrong_type()),
+            }
+        }
+    }
+}
+
+fn unquoted(node: &Node<'_>, path: &str, text: &str, findings: &mut Findings) {
+    let quoted = format!("\"{text}\"");
+    let fix = Fix::safe("put it in quotes", vec![Edit::replace(node.span, quoted.clone())]);
+    findings.push(
+        rules::UNQUOTED_TEXT
+            .at(node.span, format!("`{path}` is read as {}", node.kind()))
+            .help(format!("write `{quoted}` so that every reader sees text"))
+            .fix(fix),
+    );
+}
+
+fn fits_kind(shape: &Shape, node: &Node<'_>) -> bool {
+    match (shape, &node.content) {
+        (Shape::Any, _) => true,
+        (Shape::Text { .. } | Shape::Format(_) | Shape::Choice(_), Content::Scalar(_)) => true,
+        (Shape::Boolean, Content::Scalar(_)) => node.boolean().is_some(),
+        (Shape::Integer { .. }, Content::Scalar(_)) => node.integer().is_some(),
+        (Shape::Number { .. }, Content::Scalar(_)) => node.number().is_some(),
+        (Shape::List { .. }, Content::Sequence(_)) => true,
+        (Shape::Map(_) | Shape::MapOf(_), Content::Mapping(_)) => true,
+        (Shape::Either(shapes), _) => shapes.iter().any(|shape| fits_kind(shape, node)),
+        _ => false,
+    }
+}
+
+/// A shape in words.
+pub fn describe(shape: &Shape) -> String {
+    match shape {
+        Shape::Any => "any value".to_owned(),
+        Shape::Text { most } if *most == usize::MAX => "text".to_owned(),
+        Shape::Text { most } => format!("text of at most {most} characters"),
+        Shape::Format(format) => format.title.to_owned(),
+        Shape::Boolean => "`true` or `false`".to_owned(),
+        Shape::Integer { from, to } if *to == i64::MAX => format!("a whole number from {from}"),
+        Shape::Integer { from, to } => format!("a whole number from {from} to {to}"),
+        Shape::Number { from, to } => format!("a number from {from} to {to}"),
+        Shape::Choice(words) => alternatives(words),
+        Shape::List { item, .. } => match item {
+            Shape::Text { .. } => "a list of texts".to_owned(),
+            Shape::Map(_) => "a list of maps".to_owned(),
+            other => format!("a list, each {}", describe(other)),
+        },
+        Shape::Map(_) | Shape::MapOf(_) => "a map".to_owned(),
+        Shape::Either(shapes) => shapes.iter().map(describe).collect::<Vec<_>>().join(", or "),
+    }
+}
+
+/// The JSON Schema of a table of fields.
+pub fn schema(fields: &[Field], unknown: Unknown) -> Value {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for field in fields {
+        let mut property = if field.lenient {
+            json!({})
+        } else {
+            nullable(shape_schema(&field.shape), field.need)
+        };
+        if let Value::Object(map) = &mut property {
+            map.insert("description".to_owned(), Value::String(field.about.to_owned()));
+            if !field.default.is_empty() {
+                let default = serde_json::from_str(field.default)
+                    .unwrap_or_else(|_| Value::String(field.default.to_owned()));
+                map.insert("default".to_owned(), default);
+            }
+            // An empty required text counts as missing (GIB-2.2-2).
+            if field.need == Need::Required && matches!(field.shape, Shape::Text { .. }) {
+                map.insert("pattern".to_owned(), Value::String("\\S".to_owned()));
+            }
+        }
+        if field.need == Need::Required {
+            required.push(Value::String(field.name.to_owned()));
+        }
+        properties.insert(field.name.to_owned(), property);
+    }
+    let mut schema = json!({ "type": "object", "properties": properties });
+    if !required.is_empty() {
+        schema["required"] = Value::Array(required);
+    }
+    // Unknown fields are warnings at most in an ordinary check, so the schema lets them pass; `--strict` has its own words.
+    if unknown == Unknown::Forbidden {
+        schema["unevaluatedProperties"] = json!({ "deprecated": true });
+    }
+    schema
+}
+
+/// Null counts as absent (R39), so an optional field may be null.
+fn nullable(schema: Value, need: Need) -> Value {
+    if need == Need::Required || schema.as_object().is_some_and(Map::is_empty) {
+        return schema;
+    }
+    let mut schema = schema;
+    match schema.get_mut("type") {
+        Some(Value::String(kind)) => {
+            let kind = kind.clone();
+            schema["type"] = json!([kind, "null"]);
+            if let Some(Value::Array(words)) = schema.get_mut("enum") {
+                words.push(Value::Null);
+            }
+            schema
+        }
+        Some(Value::Array(kinds)) => {
+            kinds.push(Value::String("null".to_owned()));
+            schema
+        }
+        _ => json!({ "anyOf": [schema, { "type": "null" }] }),
+    }
+}
+
+fn shape_schema(shape: &Shape) -> Value {
+    match shape {
+        Shape::Any => json!({}),
+        // A number or a boolean written without quotes is text with a warning.
+        Shape::Text { most } if *most == usize::MAX => {
+            json!({ "type": ["string", "number", "boolean"] })
+        }
+        Shape::Text { most } => {
+            json!({ "type": ["string", "number", "boolean"], "maxLength": most })
+        }
+        Shape::Format(format) => json!({ "type": "string", "pattern": format.pattern }),
+        // YAML 1.1's words count as booleans, with a warning (R39).
+        Shape::Boolean => {
+            json!({ "enum": [true, false, "yes", "no", "on", "off", "Yes", "No", "On", "Off", "YES", "NO", "ON", "OFF", "y", "n", "Y", "N"] })
+        }
+        Shape::Integer { from, to } => {
+            let mut schema = json!({ "type": "integer", "minimum": from });
+            if *to != i64::MAX {
+                schema["maximum"] = json!(to);
+            }
+            schema
+        }
+        Shape::Number { from, to } => json!({ "type": "number", "minimum": from, "maximum": to }),
+        Shape::Choice(words) => json!({ "type": "string", "enum": words }),
+        Shape::List { item, least, most } => {
+            let mut schema = json!({ "type": "array", "items": shape_schema(item) });
+            if *least > 0 {
+                schema["minItems"] = json!(least);
+            }
+            if *most != usize::MAX {
+                schema["maxItems"] = json!(most);
+            }
+            schema
+        }
+        Shape::Map(fields) => schema(fields, Unknown::Kept),
+        Shape::MapOf(inner) => {
+            json!({ "type": "object", "additionalProperties": nullable(shape_schema(inner), Need::Optional) })
+        }
+        Shape::Either(shapes) => {
+            json!({ "anyOf": shapes.iter().map(shape_schema).collect::<Vec<_>>() })
+        }
+    }
+}

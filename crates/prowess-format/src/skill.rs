@@ -1,0 +1,534 @@
+//! The one model that every dialect is read into and written from.
+//!
+//! `None` and empty lists mean "not declared"; what counts then is a question for the dialect, see [`Skill::timeout_secs_or_default`] and its siblings.
+
+use serde_json::Value;
+
+use crate::dialect::Dialect;
+use crate::permission::Permission;
+use crate::span::{Span, Spanned};
+
+/// A declared text.
+pub type Text = Option<Spanned<String>>;
+
+/// What a skill is, by what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Free text without front matter (SRT §3.1).
+    Prose,
+    /// Instructions for the host agent.
+    Instructions,
+    /// A prompt template with inputs.
+    Prompt,
+    /// Tools that run.
+    Tools,
+}
+
+impl Kind {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Prose => "prose",
+            Kind::Instructions => "instructions",
+            Kind::Prompt => "prompt",
+            Kind::Tools => "tools",
+        }
+    }
+}
+
+/// A skill, whatever dialect it was written in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Skill {
+    /// The dialect that explains most of the file.
+    pub dialect: &'static Dialect,
+    /// Every dialect whose fields the file carries, the main one first.
+    pub layers: Vec<&'static Dialect>,
+    /// What the skill is.
+    pub kind: Kind,
+    /// The declared name.
+    pub name: Text,
+    /// The declared version, as written.
+    pub version: Text,
+    /// The declared description.
+    pub description: Text,
+    /// Authors; `author` is a list of one (R42).
+    pub authors: Vec<Spanned<String>>,
+    /// The licence as written.
+    pub license: Text,
+    /// What the skill needs around it, in words.
+    pub compatibility: Vec<Spanned<String>>,
+    /// Home page.
+    pub homepage: Text,
+    /// Source repository.
+    pub repository: Text,
+    /// Registry the author publishes to.
+    pub registry: Text,
+    /// Tags.
+    pub tags: Vec<Spanned<String>>,
+    /// The registry's category.
+    pub category: Text,
+    /// The badge the file claims (R19); a claim raises nothing.
+    pub trust_level: Text,
+    /// The tier the file claims (R19); a claim raises nothing.
+    pub security_tier: Text,
+    /// The digest the file claims.
+    pub checksum: Text,
+    /// The oldest registry client that may install it.
+    pub min_client_version: Text,
+    /// Inputs of a prompt or a procedure.
+    pub inputs: Vec<Parameter>,
+    /// What a procedure returns.
+    pub outputs: Option<Outputs>,
+    /// Tools.
+    pub tools: Vec<Tool>,
+    /// Declared permissions.
+    pub permissions: Vec<Spanned<Permission>>,
+    /// What must be there before it runs.
+    pub requirements: Requirements,
+    /// Sampling settings (`model` as a map, R14).
+    pub sampling: Option<Sampling>,
+    /// A model by name (`model` as text, R14).
+    pub model_alias: Text,
+    /// Knowledge base for retrieval.
+    pub knowledge_base: Text,
+    /// The owner on a studio server.
+    pub owner: Text,
+    /// The runtime family and its oldest version.
+    pub runtime: Option<Runtime>,
+    /// How a host agent may invoke it.
+    pub invocation: Invocation,
+    /// Lifecycle hooks.
+    pub hooks: Vec<Hook>,
+    /// Quiz gates.
+    pub quiz: Vec<Quiz>,
+    /// Modes in which the tools are offered.
+    pub modes: Vec<Spanned<String>>,
+    /// May run without approval.
+    pub read_only: Option<Spanned<bool>>,
+    /// Asks even when read-only.
+    pub always_ask: Option<Spanned<bool>>,
+    /// Time limit of a tool.
+    pub timeout_secs: Option<Spanned<i64>>,
+    /// The flag by which a command skill says that it wants the network (R53).
+    pub network: Option<Spanned<bool>>,
+    /// Tools of the host that the author wants pre-approved (R16).
+    pub allowed_tools: Vec<Spanned<String>>,
+    /// Tools of the host that the author wants withheld.
+    pub disallowed_tools: Vec<Spanned<String>>,
+    /// OpenClaw's own block.
+    pub openclaw: Option<OpenClaw>,
+    /// The `metadata` map, less what a layer has read from it.
+    pub metadata: Vec<(String, Value)>,
+    /// Top-level fields that no layer knows.
+    pub extra: Vec<(String, Value)>,
+    /// The body.
+    pub body: String,
+}
+
+/// A parameter of a tool, or an input of a prompt.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Parameter {
+    /// The name.
+    pub name: Spanned<String>,
+    /// The type's word, as declared (R13).
+    pub kind: Spanned<String>,
+    /// Whether a value must be given.
+    pub required: bool,
+    /// What it is for.
+    pub description: Option<String>,
+    /// The value that counts when none is given.
+    pub default: Option<Value>,
+    /// What a form shows in place of the name.
+    pub label: Option<String>,
+    /// Where a tool pack takes the value from.
+    pub source: Option<String>,
+    /// Other keys of the declaration.
+    pub extra: Vec<(String, Value)>,
+}
+
+/// What a procedure returns (SRT §4.5).
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Outputs {
+    /// `text`, `json` or `file`.
+    pub kind: Text,
+    /// A JSON Schema of the output.
+    pub schema: Option<Value>,
+}
+
+/// How a tool runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolKind {
+    /// A program with arguments.
+    Command,
+    /// A decorated function in `tools.py`.
+    Python,
+    /// A handler of the older OpenClaw shape.
+    Handler,
+}
+
+impl ToolKind {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ToolKind::Command => "command",
+            ToolKind::Python => "python",
+            ToolKind::Handler => "handler",
+        }
+    }
+}
+
+/// One tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tool {
+    /// The name.
+    pub name: Spanned<String>,
+    /// What it does.
+    pub description: String,
+    /// How it runs.
+    pub kind: ToolKind,
+    /// Its parameters.
+    pub parameters: Vec<Parameter>,
+    /// Whether the parameters were declared at all.
+    pub parameters_declared: bool,
+    /// The command template.
+    pub command: Option<Spanned<String>>,
+    /// The handler's path.
+    pub handler: Text,
+    /// The declared return value.
+    pub returns: Option<Value>,
+    /// GAIA's `atomic` flag.
+    pub atomic: Option<bool>,
+    /// What a tool pack says about policy and output, key by key.
+    pub extra: Vec<(String, Value)>,
+}
+
+/// What must be there before a skill runs (R17).
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Requirements {
+    /// Smallest model, such as `>=7B`.
+    pub model: Text,
+    /// Smallest context window, such as `>=8K`.
+    pub context: Text,
+    /// Python version range.
+    pub python: Text,
+    /// Python packages.
+    pub python_packages: Vec<Spanned<String>>,
+    /// Node packages.
+    pub node_packages: Vec<Spanned<String>>,
+    /// Environment variables.
+    pub env_vars: Vec<Spanned<String>>,
+    /// Hardware hints.
+    pub hardware: Option<Value>,
+    /// Programs that must be on PATH.
+    pub programs: Vec<Spanned<String>>,
+    /// Programs of which one must be on PATH.
+    pub any_programs: Vec<Spanned<String>>,
+    /// Settings that must be set.
+    pub config: Vec<Spanned<String>>,
+    /// Operating systems it runs on.
+    pub os: Vec<Spanned<String>>,
+    /// MCP servers.
+    pub mcp_servers: Vec<Spanned<String>>,
+    /// Other skills.
+    pub skills: Vec<SkillDependency>,
+}
+
+/// Another skill that is needed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SkillDependency {
+    /// Its name.
+    pub name: Spanned<String>,
+    /// The range of versions, as written; empty means any.
+    pub range: String,
+    /// Whether the owner fails without it.
+    pub required: bool,
+}
+
+/// Sampling settings (AFL §3.2).
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Sampling {
+    /// 0.0 to 2.0.
+    pub temperature: Option<f64>,
+    /// 1 to 8192.
+    pub max_tokens: Option<i64>,
+    /// Other keys.
+    pub extra: Vec<(String, Value)>,
+}
+
+/// The runtime a procedure is written for (SRT §4.3).
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Runtime {
+    /// The family.
+    pub kind: Text,
+    /// The oldest version that understands it.
+    pub min_version: Text,
+}
+
+/// How a host agent may invoke a skill (SKL layer 2).
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Invocation {
+    /// Only the user may invoke it.
+    pub disable_model_invocation: Option<Spanned<bool>>,
+    /// It stands in the `/` menu.
+    pub user_invocable: Option<Spanned<bool>>,
+    /// It is listed as a mode command.
+    pub mode: Option<Spanned<bool>>,
+    /// Shown behind the name during completion.
+    pub argument_hint: Text,
+    /// `fork` runs it in a subagent.
+    pub context: Text,
+    /// The subagent's type.
+    pub agent: Text,
+    /// More trigger text beside the description.
+    pub when_to_use: Text,
+    /// Declared argument names.
+    pub arguments: Vec<Spanned<String>>,
+    /// Effort level.
+    pub effort: Text,
+    /// Runs in the background.
+    pub background: Option<Spanned<bool>>,
+    /// Globs of files that make the skill relevant.
+    pub paths: Vec<Spanned<String>>,
+    /// The shell for injected commands.
+    pub shell: Text,
+    /// OpenClaw: `tool` sends `/name` straight to a tool.
+    pub command_dispatch: Text,
+    /// OpenClaw: that tool.
+    pub command_tool: Text,
+    /// OpenClaw: how arguments are passed.
+    pub command_arg_mode: Text,
+}
+
+/// The handlers of one matcher of one event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hook {
+    /// The event.
+    pub event: Spanned<String>,
+    /// Which tools it concerns.
+    pub matcher: Option<String>,
+    /// What happens.
+    pub handlers: Vec<HookHandler>,
+}
+
+/// One action of a hook.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HookHandler {
+    /// `command`, `prompt` or `agent`.
+    pub kind: Spanned<String>,
+    /// The command or the prompt.
+    pub action: Text,
+    /// Seconds.
+    pub timeout: Option<i64>,
+    /// Whether nobody waits for it.
+    pub is_async: bool,
+    /// The model of a prompt or an agent.
+    pub model: Option<String>,
+    /// Other keys.
+    pub extra: Vec<(String, Value)>,
+}
+
+/// One quiz block (SKL layer 4).
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Quiz {
+    /// Heading.
+    pub title: Option<String>,
+    /// Purpose.
+    pub description: Option<String>,
+    /// Must be passed before the body is shown.
+    pub gate: bool,
+    /// Percentage that passes.
+    pub passing_score: f64,
+    /// Questions.
+    pub questions: Vec<Question>,
+    /// Where the block stands.
+    pub span: Span,
+}
+
+/// One question.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Question {
+    /// The question.
+    pub question: Spanned<String>,
+    /// The choices.
+    pub options: Vec<Choice>,
+    /// Shown after answering.
+    pub explanation: Option<String>,
+    /// After a right answer.
+    pub on_correct: Branch,
+    /// After a wrong answer.
+    pub on_incorrect: Branch,
+}
+
+/// One choice of a question.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Choice {
+    /// What is shown.
+    pub label: String,
+    /// Whether it is right.
+    pub correct: bool,
+}
+
+/// What follows an answer.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Branch {
+    /// A section of the body.
+    pub goto: Text,
+    /// Another skill.
+    pub load_skill: Text,
+    /// A file of the skill.
+    pub load_reference: Text,
+    /// A message.
+    pub message: Text,
+}
+
+/// OpenClaw's own block, beyond what the model has a place for.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct OpenClaw {
+    /// The namespace it was found under; empty for fields without one.
+    pub namespace: String,
+    /// Shown beside the name.
+    pub emoji: Option<String>,
+    /// Skips every gate but the operating system.
+    pub always: Option<bool>,
+    /// The key of its settings.
+    pub skill_key: Option<String>,
+    /// The main secret.
+    pub primary_env: Option<String>,
+    /// Environment variables with their descriptions.
+    pub env_vars: Vec<Value>,
+    /// Ways to install what it needs; none is ever run by itself.
+    pub install: Vec<Install>,
+    /// Other keys.
+    pub extra: Vec<(String, Value)>,
+}
+
+/// One way to install a requirement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Install {
+    /// `brew`, `node`, `go`, `uv`, `download` or something rarer.
+    pub kind: Spanned<String>,
+    /// The whole entry.
+    pub entry: Value,
+}
+
+impl Skill {
+    /// An empty skill of a dialect.
+    pub fn empty(dialect: &'static Dialect) -> Self {
+        Self {
+            dialect,
+            layers: vec![dialect],
+            kind: Kind::Instructions,
+            name: None,
+            version: None,
+            description: None,
+            authors: Vec::new(),
+            license: None,
+            compatibility: Vec::new(),
+            homepage: None,
+            repository: None,
+            registry: None,
+            tags: Vec::new(),
+            category: None,
+            trust_level: None,
+            security_tier: None,
+            checksum: None,
+            min_client_version: None,
+            inputs: Vec::new(),
+            outputs: None,
+            tools: Vec::new(),
+            permissions: Vec::new(),
+            requirements: Requirements::default(),
+            sampling: None,
+            model_alias: None,
+            knowledge_base: None,
+            owner: None,
+            runtime: None,
+            invocation: Invocation::default(),
+            hooks: Vec::new(),
+            quiz: Vec::new(),
+            modes: Vec::new(),
+            read_only: None,
+            always_ask: None,
+            timeout_secs: None,
+            network: None,
+            allowed_tools: Vec::new(),
+            disallowed_tools: Vec::new(),
+            openclaw: None,
+            metadata: Vec::new(),
+            extra: Vec::new(),
+            body: String::new(),
+        }
+    }
+
+    /// The declared name as text.
+    pub fn name_text(&self) -> Option<&str> {
+        self.name.as_ref().map(|name| name.as_str())
+    }
+
+    /// The version that counts: `0.0.0` when none is declared (R5).
+    pub fn version_or_default(&self) -> &str {
+        self.version.as_ref().map_or("0.0.0", |version| version.as_str())
+    }
+
+    /// The time limit that counts: 30 s when none is declared (GIB §2.2).
+    pub fn timeout_secs_or_default(&self) -> i64 {
+        self.timeout_secs.as_ref().map_or(30, |timeout| timeout.value)
+    }
+
+    /// The modes that count: `Global` when none is declared (GIB §2.2, R46).
+    pub fn modes_or_default(&self) -> Vec<&str> {
+        if self.modes.is_empty() {
+            vec!["Global"]
+        } else {
+            self.modes.iter().map(|mode| mode.as_str()).collect()
+        }
+    }
+
+    /// The author that counts: `unknown` when none is declared (SKL layer 3).
+    pub fn author_or_default(&self) -> &str {
+        self.authors.first().map_or("unknown", |author| author.as_str())
+    }
+
+    /// The licence that counts: `UNLICENSED` when none is declared (SRT §4.2).
+    pub fn license_or_default(&self) -> &str {
+        self.license.as_ref().map_or("UNLICENSED", |license| license.as_str())
+    }
+
+    /// The category that counts: `other` when none is declared (SKL layer 3).
+    pub fn category_or_default(&self) -> &str {
+        self.category.as_ref().map_or("other", |category| category.as_str())
+    }
+
+    /// The badge that is claimed: `community` when none is (SKL layer 3).
+    pub fn trust_level_or_default(&self) -> &str {
+        self.trust_level.as_ref().map_or("community", |level| level.as_str())
+    }
+
+    /// The temperature that counts: 0.7 when none is declared (AFL §3.2).
+    pub fn temperature_or_default(&self) -> f64 {
+        self.sampling.as_ref().and_then(|sampling| sampling.temperature).unwrap_or(0.7)
+    }
+
+    /// The token limit that counts: 2000 when none is declared (AFL §3.2).
+    pub fn max_tokens_or_default(&self) -> i64 {
+        self.sampling.as_ref().and_then(|sampling| sampling.max_tokens).unwrap_or(2000)
+    }
+
+    /// The runtime family that counts: `markdown-skill` when none is declared (SRT §4.3).
+    pub fn runtime_or_default(&self) -> &str {
+        self.runtime
+            .as_ref()
+            .and_then(|runtime| runtime.kind.as_ref())
+            .map_or("markdown-skill", |kind| kind.as_str())
+    }
+
+    /// Whether a layer of this name is present.
+    pub fn has_layer(&self, id: &str) -> bool {
+        self.layers.iter().any(|layer| layer.id == id)
+    }
+
+    /// The tool of a name.
+    pub fn tool(&self, name: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| *tool.name == name)
+    }
+}

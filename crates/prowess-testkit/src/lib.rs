@@ -1,0 +1,50 @@
+//! What the tests of several crates share: where fixtures and the corpus are, and temporary homes.
+
+use std::path::{Path, PathBuf};
+
+/// The root of the repository.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the crate lies two folders below the root")
+}
+
+/// The fixtures folder.
+pub fn fixtures() -> PathBuf {
+    repository().join("fixtures")
+}
+
+/// The corpus of real SKILL.md files beside the repository, where it is present.
+pub fn corpus() -> Option<PathBuf> {
+    let corpus = repository().join("../shared/corpus/files");
+    corpus.is_dir().then_some(corpus)
+}
+
+/// Every file below a folder whose name `wanted` accepts, sorted.
+pub fn files_below(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the folder can be listed") {
+            let path = entry.expect("the entry can be read").path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.file_name().and_then(|name| name.to_str()).is_some_and(wanted) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The bytes of a file.
+pub fn bytes(path: &Path) -> Vec<u8> {
+    std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The text of a fixture, by its path below `fixtures/`.
+pub fn fixture(path: &str) -> String {
+    String::from_utf8(bytes(&fixtures().join(path))).expect("the fixture is UTF-8")
+}

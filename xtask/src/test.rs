@@ -1,0 +1,184 @@
+//! `cargo xtask test`: everything that must hold before a change is done, in one command.
+
+mod install;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+
+use crate::fuzz::Corpus;
+use crate::process::{self, cargo};
+use crate::terminal::{self, Align, Style};
+use crate::{codegen, fuzz, ledger, usage};
+
+pub(crate) const HELP: &str = "\
+Install what the tests need, then run every check of the project
+
+Steps, in order: formatting, clippy, tests, documentation examples, documentation, generated reference
+pages, requirements ledger, a short fuzz run. Stops at the first step that fails and says how to run
+that step alone.
+
+Usage: cargo xtask test [--no-install]
+
+Options:
+  --no-install   Install nothing; a missing tool is an error
+";
+
+/// Long enough to catch a target that breaks at once; long runs are started by hand.
+const FUZZ_SECONDS: u64 = 10;
+
+/// The interpreter that has the reference validator; tests that compare with it read this variable.
+const REFERENCE_PYTHON: &str = "PROWESS_SKILLS_REF_PYTHON";
+
+struct Step {
+    name: &'static str,
+    /// The command that repeats only this step.
+    again: &'static str,
+    run: fn(&Tools) -> Result<()>,
+}
+
+/// What the steps use beyond cargo.
+struct Tools {
+    reference_python: PathBuf,
+}
+
+/// Clippy shares nothing with the later steps; the tests, the documentation examples and the generated
+/// pages share one build.
+const STEPS: &[Step] = &[
+    Step {
+        name: "formatting",
+        again: "cargo fmt --all --check",
+        run: |_| process::run(cargo().args(["fmt", "--all", "--check"])),
+    },
+    Step {
+        name: "clippy",
+        again: "cargo clippy --workspace --all-targets -- -D warnings",
+        run: |_| {
+            process::run(cargo().args([
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--",
+                "-D",
+                "warnings",
+            ]))
+        },
+    },
+    Step {
+        name: "tests",
+        again: "PROWESS_SKILLS_REF_PYTHON=$PWD/target/tools/venv/bin/python cargo nextest run --workspace",
+        run: run_tests,
+    },
+    Step {
+        name: "documentation examples",
+        again: "cargo test --workspace --doc",
+        run: |_| process::run(cargo().args(["test", "--workspace", "--doc", "--quiet"])),
+    },
+    Step {
+        name: "documentation",
+        again: "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps",
+        run: |_| {
+            process::run(cargo().env("RUSTDOCFLAGS", "-D warnings").args([
+                "doc",
+                "--workspace",
+                "--no-deps",
+            ]))
+        },
+    },
+    Step {
+        name: "generated pages",
+        again: "cargo xtask codegen --check",
+        run: |_| codegen::run(&["--check".to_owned()]),
+    },
+    Step { name: "requirements ledger", again: "cargo xtask ledger", run: |_| ledger::run(&[]) },
+    Step {
+        name: "fuzzing",
+        again: "cargo xtask fuzz --seconds 10",
+        run: |_| {
+            fuzz::fuzz(&fuzz::Options {
+                targets: Vec::new(),
+                seconds: FUZZ_SECONDS,
+                corpus: Corpus::Discard,
+            })
+        },
+    },
+];
+
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let mut permission = install::Permission::Granted;
+    for argument in arguments {
+        match argument.as_str() {
+            "--no-install" => permission = install::Permission::Withheld,
+            _ => return Err(usage::unexpected(argument)),
+        }
+    }
+    let mut finished = Vec::new();
+    let outcome = run_steps(permission, &mut finished);
+    summarise(&finished, outcome.is_ok());
+    outcome
+}
+
+struct Finished {
+    name: &'static str,
+    passed: bool,
+    time: Duration,
+}
+
+fn run_steps(permission: install::Permission, finished: &mut Vec<Finished>) -> Result<()> {
+    terminal::heading("Preparing: what the tests need");
+    let started = Instant::now();
+    let tools = install::tools(permission);
+    finished.push(Finished { name: "preparing", passed: tools.is_ok(), time: started.elapsed() });
+    let tools = tools.context("the machine is not ready for the tests")?;
+
+    for (index, step) in STEPS.iter().enumerate() {
+        terminal::heading(&format!("Step {} of {}: {}", index + 1, STEPS.len(), step.name));
+        let started = Instant::now();
+        let outcome = (step.run)(&tools);
+        finished.push(Finished {
+            name: step.name,
+            passed: outcome.is_ok(),
+            time: started.elapsed(),
+        });
+        outcome.map_err(|source| {
+            anyhow::anyhow!(
+                "{}: {source:#}\nhint: run this step alone with `{}`",
+                step.name,
+                step.again
+            )
+        })?;
+    }
+    Ok(())
+}
+
+fn run_tests(tools: &Tools) -> Result<()> {
+    let mut cargo = cargo();
+    cargo.args(["nextest", "run", "--workspace"]);
+    if std::env::var_os("CI").is_some() {
+        cargo.args(["--profile", "ci"]);
+    }
+    cargo.env(REFERENCE_PYTHON, &tools.reference_python);
+    process::run(&mut cargo)
+}
+
+fn summarise(finished: &[Finished], all_passed: bool) {
+    let mut rows = vec![vec!["step".to_owned(), "result".to_owned(), "time".to_owned()]];
+    let mut total = Duration::ZERO;
+    for step in finished {
+        let result = if step.passed { "ok" } else { "FAILED" };
+        rows.push(vec![step.name.to_owned(), result.to_owned(), terminal::duration(step.time)]);
+        total += step.time;
+    }
+    let skipped = STEPS.iter().skip(finished.len().saturating_sub(1));
+    for step in skipped {
+        rows.push(vec![step.name.to_owned(), "not run".to_owned(), "–".to_owned()]);
+    }
+    rows.push(vec!["total".to_owned(), String::new(), terminal::duration(total)]);
+
+    terminal::heading("Summary");
+    print!("{}", terminal::table(&[Align::Left, Align::Left, Align::Right], &rows));
+    if all_passed {
+        println!("\n{}", terminal::paint_stdout(Style::Good, "everything holds"));
+    }
+}

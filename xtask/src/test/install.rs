@@ -1,0 +1,142 @@
+//! Puts on the machine what the tests need and cargo does not bring; what is there already stays as it is.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+use super::Tools;
+use crate::process::{self, cargo, command, succeeds};
+use crate::terminal::say;
+
+/// Whether the developer lets us install things.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Permission {
+    Granted,
+    Withheld,
+}
+
+/// The reference validator of the open standard. Verdicts are compared with exactly this version.
+const REFERENCE_VALIDATOR: &str = "skills-ref";
+const REFERENCE_VERSION: &str = "0.1.1";
+
+pub(super) fn tools(permission: Permission) -> Result<Tools> {
+    toolchain_component("rustfmt", "fmt", permission)?;
+    toolchain_component("clippy", "clippy", permission)?;
+    cargo_subcommand("nextest", permission)?;
+    cargo_subcommand("fuzz", permission)?;
+    // libFuzzer is C++ and is compiled together with the fuzz targets.
+    system_program("c++", "g++", permission)?;
+    system_program("python3", "python3", permission)?;
+    let reference_python = reference_validator(permission)?;
+    Ok(Tools { reference_python })
+}
+
+fn toolchain_component(component: &str, subcommand: &str, permission: Permission) -> Result<()> {
+    if succeeds(cargo().args([subcommand, "--version"])) {
+        found(component);
+        return Ok(());
+    }
+    let mut rustup = command("rustup");
+    rustup.args(["component", "add", component]);
+    install(component, &mut rustup, permission)
+}
+
+fn cargo_subcommand(name: &str, permission: Permission) -> Result<()> {
+    let package = format!("cargo-{name}");
+    if succeeds(cargo().args([name, "--version"])) {
+        found(&package);
+        return Ok(());
+    }
+    let mut cargo = cargo();
+    cargo.args(["install", &package, "--locked"]);
+    install(&package, &mut cargo, permission)
+}
+
+fn system_program(program: &str, package: &str, permission: Permission) -> Result<()> {
+    if succeeds(command(program).arg("--version")) {
+        found(program);
+        return Ok(());
+    }
+    system_package(package, permission)
+}
+
+/// Debian and its relatives; elsewhere the message says what to install.
+fn system_package(package: &str, permission: Permission) -> Result<()> {
+    if !succeeds(command("apt-get").arg("--version")) {
+        bail!(
+            "`{package}` is missing; install it with your system's package manager, then run this again"
+        );
+    }
+    let as_root = || {
+        let is_root = succeeds(command("sh").args(["-c", "test \"$(id -u)\" = 0"]));
+        let mut apt = command(if is_root { "apt-get" } else { "sudo" });
+        if !is_root {
+            apt.arg("apt-get");
+        }
+        apt.env("DEBIAN_FRONTEND", "noninteractive");
+        apt
+    };
+    if permission == Permission::Granted {
+        // Package lists of a fresh machine are empty or old. A failure shows again, clearer, below.
+        let _ = process::run(as_root().args(["update", "--quiet"]));
+    }
+    install(
+        package,
+        as_root().args(["install", "--yes", "--no-install-recommends", package]),
+        permission,
+    )
+}
+
+/// A virtual environment of our own, so that nothing of the system's Python changes.
+fn reference_validator(permission: Permission) -> Result<PathBuf> {
+    let folder = process::target_dir().join("tools/venv");
+    let python = folder.join("bin/python");
+    let wanted = format!("{REFERENCE_VALIDATOR} {REFERENCE_VERSION}");
+    if has_reference_validator(&python) {
+        found(&wanted);
+        return Ok(python);
+    }
+    if permission == Permission::Granted
+        && !succeeds(command("python3").args(["-c", "import venv, ensurepip"]))
+    {
+        system_package("python3-venv", permission)?;
+    }
+    let mut create = command("python3");
+    create.args(["-m", "venv", "--clear"]).arg(&folder);
+    install("a Python environment", &mut create, permission)?;
+    let mut pip = command(&python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    pip.arg(format!("{REFERENCE_VALIDATOR}=={REFERENCE_VERSION}"));
+    install(&wanted, &mut pip, permission)?;
+    if !has_reference_validator(&python) {
+        bail!("`{wanted}` was installed into `{}` but cannot be imported there", folder.display());
+    }
+    Ok(python)
+}
+
+fn has_reference_validator(python: &Path) -> bool {
+    let script = format!(
+        "import importlib.metadata, skills_ref; \
+         assert importlib.metadata.version('{REFERENCE_VALIDATOR}') == '{REFERENCE_VERSION}'"
+    );
+    succeeds(command(python).args(["-c", &script]))
+}
+
+fn found(what: &str) {
+    say(&format!("{what}: found"));
+}
+
+fn install(
+    what: &str,
+    installer: &mut std::process::Command,
+    permission: Permission,
+) -> Result<()> {
+    if permission == Permission::Withheld {
+        bail!(
+            "{what} is missing and `--no-install` was given\nhint: install it with `{}`",
+            process::describe(installer)
+        );
+    }
+    say(&format!("{what}: missing, installing"));
+    process::run(installer).with_context(|| format!("could not install {what}"))
+}
