@@ -1,6 +1,6 @@
 //! The way from a text to a skill with its findings: document, layers, shapes, model, rules.
 
-use crate::diagnostic::{Diagnostic, Findings};
+use crate::diagnostic::{Diagnostic, Findings, Severity};
 use crate::dialect::{self, Dialect};
 use crate::document::yaml::Node;
 use crate::document::{Document, Form, FrontMatter};
@@ -153,7 +153,30 @@ fn check_shapes(document: &Document<'_>, skill: &Skill, findings: &mut Findings)
         return;
     }
     for layer in &skill.layers {
-        shape::check(layer.fields, &document.root, document.opening, "", findings);
-        (layer.check)(document, findings);
+        let mut found = Findings::default();
+        shape::check(layer.fields, &document.root, document.opening, "", &mut found);
+        (layer.check)(document, &mut found);
+        let found = found.into_sorted();
+        if found.is_empty() {
+            continue;
+        }
+        let cap = severity_cap(document, skill.dialect, layer);
+        for mut diagnostic in found {
+            diagnostic.severity = diagnostic.severity.min(cap);
+            diagnostic.strict = diagnostic.strict.min(cap);
+            findings.push(diagnostic);
+        }
+    }
+}
+
+/// A second layer is a guess from a few fields: what its specification forbids is at most a warning, and from a
+/// single shared word such as `category` only a note.
+fn severity_cap(document: &Document<'_>, main: &Dialect, layer: &Dialect) -> Severity {
+    if layer == main || main.bases.contains(&layer.id) {
+        Severity::Error
+    } else if (layer.affinity)(document) >= dialect::SECOND_LAYER {
+        Severity::Warning
+    } else {
+        Severity::Info
     }
 }

@@ -253,12 +253,11 @@ fn value(
     let wrong = |rule_of_kind: &'static Rule, message: String, help: String| {
         rule.unwrap_or(rule_of_kind).at(node.span, message).help(help)
     };
+    // A field's own rule is about its values; a value of another kind is always a wrong type.
     let wrong_type = || {
-        wrong(
-            &rules::WRONG_TYPE,
-            format!("`{path}` is {}, expected {}", node.kind(), describe(shape)),
-            format!("write {}", describe(shape)),
-        )
+        rules::WRONG_TYPE
+            .at(node.span, format!("`{path}` is {}, expected {}", node.kind(), describe(shape)))
+            .help(format!("write {}", describe(shape)))
     };
     match shape {
         Shape::Any => {}

@@ -13,47 +13,80 @@ pub fn shorten(text: &str, most: usize) -> String {
     short
 }
 
-/// The candidate closest to `word`, when it is close enough to be a likely slip.
+/// The candidate closest to `word`, when it is close enough to be a likely slip. Case, `_` and blanks do not count.
 pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let plain = |text: &str| text.to_lowercase().replace(['_', ' '], "-");
-    let wanted = plain(word);
-    let most = match wanted.chars().count() {
+    let mut wanted = [0; LONGEST_WORD];
+    let wanted = plain_bytes(word, &mut wanted)?;
+    let most = match wanted.len() {
         0..=2 => 0,
-        3..=5 => 1,
+        3..=7 => 1,
         _ => 2,
     };
-    candidates
-        .into_iter()
-        .map(|candidate| (distance(&wanted, &plain(candidate), most), candidate))
-        .filter(|(distance, candidate)| *distance <= most && *candidate != word)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
-}
-
-/// How many single-character edits (insert, delete, replace, swap neighbours) lead from one word to the other; more than `most` is not told apart.
-fn distance(a: &str, b: &str, most: usize) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    if a.len().abs_diff(b.len()) > most || a.len() > 64 || b.len() > 64 {
-        return most + 1;
-    }
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for (row, cells) in rows.iter_mut().enumerate() {
-        cells[0] = row;
-    }
-    for column in 0..=b.len() {
-        rows[0][column] = column;
-    }
-    for row in 1..=a.len() {
-        for column in 1..=b.len() {
-            let replace = rows[row - 1][column - 1] + usize::from(a[row - 1] != b[column - 1]);
-            let mut best = replace.min(rows[row - 1][column] + 1).min(rows[row][column - 1] + 1);
-            if row > 1 && column > 1 && a[row - 1] == b[column - 2] && a[row - 2] == b[column - 1] {
-                best = best.min(rows[row - 2][column - 2] + 1);
-            }
-            rows[row][column] = best;
+    let mut best: Option<(usize, &'a str)> = None;
+    for candidate in candidates {
+        if candidate.len().abs_diff(wanted.len()) > most || candidate == word {
+            continue;
+        }
+        let mut bytes = [0; LONGEST_WORD];
+        let Some(bytes) = plain_bytes(candidate, &mut bytes) else { continue };
+        let distance = distance(wanted, bytes, most);
+        if distance <= most && best.is_none_or(|(known, _)| distance < known) {
+            best = Some((distance, candidate));
         }
     }
-    rows[a.len()][b.len()]
+    best.map(|(_, candidate)| candidate)
+}
+
+/// Longer words are not compared: keys and codes are short.
+const LONGEST_WORD: usize = 64;
+
+/// The word in lower case with hyphens, in a buffer on the stack: this runs for every unknown field of every file.
+fn plain_bytes<'b>(word: &str, buffer: &'b mut [u8; LONGEST_WORD]) -> Option<&'b [u8]> {
+    let bytes = word.as_bytes();
+    let target = buffer.get_mut(..bytes.len())?;
+    for (slot, byte) in target.iter_mut().zip(bytes) {
+        *slot = match byte {
+            b'_' | b' ' => b'-',
+            other => other.to_ascii_lowercase(),
+        };
+    }
+    Some(target)
+}
+
+/// How many single-byte edits (insert, delete, replace, swap neighbours) lead from one word to the other; more than `most` is not told apart.
+fn distance(a: &[u8], b: &[u8], most: usize) -> usize {
+    if a == b {
+        return 0;
+    }
+    if most == 0 {
+        return 1;
+    }
+    let mut rows = [[0_usize; LONGEST_WORD + 1]; 3];
+    for (column, cell) in rows[0].iter_mut().enumerate() {
+        *cell = column;
+    }
+    for row in 1..=a.len() {
+        let [above, current, two_above] = match row % 3 {
+            1 => [0, 1, 2],
+            2 => [1, 2, 0],
+            _ => [2, 0, 1],
+        };
+        rows[current][0] = row;
+        let mut smallest = row;
+        for column in 1..=b.len() {
+            let replace = rows[above][column - 1] + usize::from(a[row - 1] != b[column - 1]);
+            let mut best = replace.min(rows[above][column] + 1).min(rows[current][column - 1] + 1);
+            if row > 1 && column > 1 && a[row - 1] == b[column - 2] && a[row - 2] == b[column - 1] {
+                best = best.min(rows[two_above][column - 2] + 1);
+            }
+            rows[current][column] = best;
+            smallest = smallest.min(best);
+        }
+        if smallest > most {
+            return most + 1;
+        }
+    }
+    rows[a.len() % 3][b.len()]
 }
 
 /// A skill name from any text (AFL §4, "Normalization"): lower case, blanks to hyphens, other characters dropped, hyphens collapsed and trimmed.

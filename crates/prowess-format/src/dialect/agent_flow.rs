@@ -83,8 +83,19 @@ fn affinity(document: &Document<'_>) -> u32 {
     score += if root.has("user_id") { 20 } else { 0 };
     score += if root.get("model").is_some_and(|model| model.mapping().is_some()) { 40 } else { 0 };
     if let Some(inputs) = root.get("inputs").and_then(Node::sequence) {
-        let fits = |input: &Node<'_>| input.mapping().is_some_and(|input| input.has("label") || input.get("type").and_then(Node::text).is_some_and(|kind| TYPES.contains(&kind)));
-        score += if inputs.iter().any(fits) { 50 } else if inputs.iter().any(|input| input.mapping().is_some_and(|input| input.has("name"))) { 25 } else { 0 };
+        let kinds = || {
+            let inputs = inputs.iter().filter_map(Node::mapping);
+            inputs.filter_map(|input| input.get("type")).filter_map(Node::text)
+        };
+        let labelled = inputs.iter().filter_map(Node::mapping).any(|input| input.has("label"));
+        score += if labelled || kinds().any(|kind| TYPES.contains(&kind)) {
+            50
+        } else if kinds().next().is_none() {
+            // Inputs without types: only this dialect has them.
+            25
+        } else {
+            0
+        };
     }
     score
 }

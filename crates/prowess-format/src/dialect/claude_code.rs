@@ -52,6 +52,12 @@ pub(crate) const HOOK_EVENTS: &[&str] = &[
 /// What a hook may do (SKL layer 2, "Hooks Block").
 pub(crate) const HOOK_TYPES: &[&str] = &["command", "prompt", "agent"];
 
+/// Names, or maps with a name and a description, as published skills write them.
+const ARGUMENTS: Shape = Shape::Either(&[
+    TEXT,
+    Shape::List { item: &Shape::Either(&[TEXT, ANY_MAP]), least: 0, most: 100 },
+]);
+
 const HANDLER: &[Field] = &[
     Field::new("type", Shape::Choice(HOOK_TYPES), "SKL layer 2", "What happens.").required().rule(&rules::INVALID_HOOK),
     Field::new("command", TEXT, "SKL layer 2", "The command of a `command` hook."),
@@ -78,7 +84,7 @@ const FIELDS: &[Field] = &[
     Field::new("model", Shape::Either(&[TEXT, ANY_MAP]), "SKL layer 2", "A model by alias or full id (R14)."),
     Field::new("hooks", Shape::MapOf(&Shape::List { item: &Shape::Map(MATCHER), least: 0, most: 100 }), "SKL layer 2", "Lifecycle hooks.").rule(&rules::INVALID_HOOK),
     Field::new("when_to_use", TEXT, "product", "More trigger text beside the description."),
-    Field::new("arguments", TEXT_OR_TEXTS, "product", "Names of the arguments, for `$name`."),
+    Field::new("arguments", ARGUMENTS, "product", "Names of the arguments, for `$name`."),
     Field::new("disallowed-tools", TEXT_OR_TEXTS, "product", "Tools of the host that are withheld."),
     Field::new("effort", Shape::Choice(&["low", "medium", "high", "xhigh", "max"]), "product", "Effort level."),
     Field::new("background", Shape::Boolean, "product", "Runs in the background."),
@@ -113,7 +119,7 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
     common::fill(&mut invocation.context, common::text(root, "context"));
     common::fill(&mut invocation.agent, common::text(root, "agent"));
     common::fill(&mut invocation.when_to_use, common::text(root, "when_to_use"));
-    common::fill_list(&mut invocation.arguments, words(root, "arguments"));
+    common::fill_list(&mut invocation.arguments, argument_names(root));
     common::fill(&mut invocation.effort, common::text(root, "effort"));
     common::fill(&mut invocation.background, common::boolean(root, "background"));
     common::fill_list(&mut invocation.paths, common::comma_texts(root, "paths"));
@@ -130,8 +136,23 @@ fn hint(root: &Mapping<'_>) -> Option<Spanned<String>> {
     }
 }
 
-fn words(root: &Mapping<'_>, key: &str) -> Vec<Spanned<String>> {
-    common::texts(root, key).into_iter().flat_map(|text| text.value.split_whitespace().map(|word| Spanned::new(word.trim_matches(',').to_owned(), text.span)).collect::<Vec<_>>()).collect()
+/// `arguments: issue branch`, a list of names, or a list of maps with names.
+fn argument_names(root: &Mapping<'_>) -> Vec<Spanned<String>> {
+    let Some(node) = root.get("arguments") else { return Vec::new() };
+    match node.sequence() {
+        Some(items) => items
+            .iter()
+            .filter_map(|item| match item.mapping() {
+                Some(mapping) => common::text(mapping, "name"),
+                None => common::spanned(item),
+            })
+            .collect(),
+        None => {
+            let words = node.text().unwrap_or_default().split([' ', ',', '\n', '\t']);
+            let words = words.filter(|word| !word.is_empty());
+            words.map(|word| Spanned::new(word.to_owned(), node.span)).collect()
+        }
+    }
 }
 
 fn hooks(root: &Mapping<'_>) -> Vec<Hook> {

@@ -4,7 +4,7 @@ use super::{ALL, Dialect, by_id};
 use crate::document::{Document, FrontMatter};
 
 /// A second layer needs this much evidence of its own.
-const LAYER: u32 = 20;
+pub const SECOND_LAYER: u32 = 20;
 /// Within the family of the open standard a single field is evidence.
 const FAMILY_LAYER: u32 = 1;
 const FAMILY: &[&str] = &["agent-skills", "claude-code", "skillli"];
@@ -26,7 +26,8 @@ pub fn detect(document: &Document<'_>) -> Vec<&'static Dialect> {
     let in_family = FAMILY.contains(&main.id);
     let mut layers = vec![main];
     for (score, dialect) in scored.into_iter().skip(1) {
-        let enough = if in_family && FAMILY.contains(&dialect.id) { FAMILY_LAYER } else { LAYER };
+        let enough =
+            if in_family && FAMILY.contains(&dialect.id) { FAMILY_LAYER } else { SECOND_LAYER };
         if score >= enough {
             layers.push(dialect);
         }

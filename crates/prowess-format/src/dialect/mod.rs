@@ -11,7 +11,7 @@ use crate::emit::Written;
 use crate::shape::{Field, Unknown};
 use crate::skill::Skill;
 
-pub use detect::{detect, layers_of};
+pub use detect::{SECOND_LAYER, detect, layers_of};
 
 macro_rules! dialects {
     ($($module:ident)+) => {

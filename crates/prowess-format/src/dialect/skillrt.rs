@@ -75,6 +75,7 @@ const FIELDS: &[Field] = &[
     Field::new("version", Shape::Format(&formats::VERSION), "§4.1", "SemVer 2.0.0.").expected().rule(&rules::INVALID_VERSION),
     Field::new("description", Shape::Text { most: 1024 }, "§4.1", "One line, at most 120 characters recommended.").rule(&rules::DESCRIPTION_TOO_LONG),
     Field::new("authors", TEXTS, "§4.2", "Author identifiers.").default("[]"),
+    Field::new("author", TEXT, "R42", "Read as a list of one author."),
     Field::new("license", TEXT, "§4.2", "SPDX identifier.").default("UNLICENSED"),
     Field::new("runtime", Shape::Map(RUNTIME), "§4.3", "The runtime it is written for."),
     Field::new("inputs", Shape::List { item: &Shape::Map(INPUT), least: 0, most: 1000 }, "§4.4", "Typed inputs.").default("[]"),

@@ -103,17 +103,27 @@ fn closing_fence(text: &str, from: usize) -> Option<Line<'_>> {
 /// Where an unterminated front matter seems to end: before the first line that can't belong to a YAML mapping.
 pub(super) fn probable_end(text: &str, yaml_start: usize) -> usize {
     let mut end = yaml_start;
+    // A line `# …` may be a comment or the first heading: what follows tells.
+    let mut after_hash = false;
     for line in lines_from(text, yaml_start) {
         let trimmed = line.text.trim_start();
         if trimmed.is_empty() {
             continue;
         }
         let indented = trimmed.len() != line.text.len();
-        let fence_like = trimmed.trim_end().len() >= 3
-            && trimmed.trim_end().chars().all(|character| matches!(character, '-' | '—' | '–'));
-        if fence_like || !(indented || trimmed.starts_with("- ") || starts_with_key(trimmed)) {
+        if trimmed.starts_with('#') && !indented {
+            after_hash = true;
+            continue;
+        }
+        let ruler = trimmed.trim_end();
+        let fence_like =
+            ruler.len() >= 3 && ruler.chars().all(|character| matches!(character, '-' | '—' | '–'));
+        let belongs =
+            starts_with_key(line.text) || (!after_hash && (indented || trimmed.starts_with("- ")));
+        if fence_like || !belongs {
             break;
         }
+        after_hash = false;
         end = line.next;
     }
     end

@@ -118,6 +118,20 @@ impl<'a> Document<'a> {
                 document.body = Span::new(body, text.len());
                 document.opening = opening;
                 document.read_yaml(yaml, &mut found);
+                // A thematic break of the body can pass for the fence that was forgotten.
+                if found.has(&rules::INVALID_YAML) {
+                    let end = fence::probable_end(text, yaml.start as usize);
+                    let mut shorter = Self::empty(text, Form::Markdown);
+                    let mut problems = Findings::default();
+                    shorter.read_unterminated(opening, yaml.start as usize, &mut problems);
+                    if end < yaml.end as usize
+                        && !shorter.root.entries.is_empty()
+                        && !problems.has(&rules::INVALID_YAML)
+                    {
+                        problems.into_sorted().into_iter().for_each(|found| findings.push(found));
+                        return shorter;
+                    }
+                }
                 // R6: after blank lines a fence counts only if a mapping follows; otherwise it is a thematic break.
                 if blanks_first && document.root.entries.is_empty() {
                     return Self::empty(text, Form::Markdown);

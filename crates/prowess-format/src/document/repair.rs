@@ -119,8 +119,9 @@ fn read_chunk(source: &str, base: usize) -> Option<(Mapping<'static>, Option<Dia
         let yaml::Content::Mapping(mapping) = node.content else { return None };
         return Some((mapping, None));
     }
-    let attempts: [(&str, fn(&str) -> Option<String>); 6] = [
+    let attempts: [(&str, fn(&str) -> Option<String>); 7] = [
         ("a tab can't indent YAML", untab),
+        ("a bracket is never closed", close_brackets),
         ("a value with a special character in it needs quotes", quote_lines),
         ("a comment in YAML begins with `#`", strip_slash_comments),
         ("a text over several lines with a colon in it needs a block", fold),
@@ -194,6 +195,35 @@ fn untab(source: &str) -> Option<String> {
     changed.then(|| {
         quote_lines(&result).filter(|_| parse_mapping(&result).is_none()).unwrap_or(result)
     })
+}
+
+/// Appends the brackets that a flow collection on the last line lacks.
+fn close_brackets(source: &str) -> Option<String> {
+    let text = source.trim_end();
+    let mut open = Vec::new();
+    let mut quote = None;
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match (quote, character) {
+            (Some('"'), '\\') => _ = characters.next(),
+            (Some(mark), _) if mark == character => quote = None,
+            (Some(_), _) => {}
+            (None, '"') => quote = Some('"'),
+            (None, '{') => open.push('}'),
+            (None, '[') => open.push(']'),
+            (None, '}' | ']') => {
+                if open.pop() != Some(character) {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+    }
+    if open.is_empty() || quote.is_some() {
+        return None;
+    }
+    let closing: String = open.iter().rev().collect();
+    Some(format!("{text}{closing}{}", &source[text.len()..]))
 }
 
 /// Quotes each value that would otherwise not be read as text.

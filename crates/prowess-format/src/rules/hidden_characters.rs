@@ -20,6 +20,9 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for field in [&subject.skill.name, &subject.skill.description].into_iter().flatten() {
         let source = field.span.slice(subject.document.text);
+        if source.is_ascii() {
+            continue;
+        }
         let hidden = source.char_indices().filter(|(_, character)| is_deceptive(*character) && !character.is_control());
         let edits: Vec<Edit> = hidden.map(|(at, character)| Edit::replace(Span::new(at, at + character.len_utf8()).shift(field.span.start as usize), "")).collect();
         let Some(first) = edits.first() else { continue };
