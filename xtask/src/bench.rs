@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: one file per benchmark, each printing ratios measured in one run.
 
 mod check;
+mod start_up;
 
 use anyhow::Result;
 

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything that must hold before a change is done, in one command.
 
-mod install;
+pub(crate) mod install;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

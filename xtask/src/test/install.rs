@@ -10,7 +10,7 @@ use crate::terminal::say;
 
 /// Whether the developer lets us install things.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Permission {
+pub(crate) enum Permission {
     Granted,
     Withheld,
 }
@@ -88,7 +88,7 @@ fn system_package(package: &str, permission: Permission) -> Result<()> {
 }
 
 /// A virtual environment of our own, so that nothing of the system's Python changes.
-fn reference_validator(permission: Permission) -> Result<PathBuf> {
+pub(crate) fn reference_validator(permission: Permission) -> Result<PathBuf> {
     let folder = process::target_dir().join("tools/venv");
     let python = folder.join("bin/python");
     let wanted = format!("{REFERENCE_VALIDATOR} {REFERENCE_VERSION}");
