@@ -81,7 +81,7 @@ impl Argument {
                 Fragment::Literal(literal) => text.push_str(literal),
                 Fragment::Variable { name, modifier: None } => _ = write!(text, "{{{{{name}}}}}"),
                 Fragment::Variable { name, modifier: Some(modifier) } => {
-                    _ = write!(text, "{{{{{name}:{modifier}}}}}")
+                    _ = write!(text, "{{{{{name}:{modifier}}}}}");
                 }
             }
             text
@@ -374,7 +374,7 @@ fn check_values(parameters: &[Parameter], values: &Map<String, Value>) -> Vec<Re
         match values.get(parameter.name.as_str()).filter(|value| !value.is_null()) {
             // R33: a default does not stand in for a required value.
             None if parameter.required => {
-                errors.push(RenderError::Missing { parameter: parameter.name.value.clone() })
+                errors.push(RenderError::Missing { parameter: parameter.name.value.clone() });
             }
             None => {}
             Some(value) if has_type(value, &parameter.kind) => {}
@@ -443,9 +443,9 @@ fn embedded(argument: &Argument, value_of: &impl Fn(&str) -> Option<Value>) -> O
                     (None, None) => return None,
                 };
                 if behind_authority(&word) {
-                    percent_encode(&mut word, &text)
+                    percent_encode(&mut word, &text);
                 } else {
-                    word.push_str(&text)
+                    word.push_str(&text);
                 }
             }
         }

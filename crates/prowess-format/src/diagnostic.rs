@@ -238,6 +238,13 @@ impl Findings {
         }
     }
 
+    /// Adds several findings.
+    pub fn extend(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
+        for diagnostic in diagnostics {
+            self.push(diagnostic);
+        }
+    }
+
     /// Whether a rule has been found already.
     pub fn has(&self, rule: &Rule) -> bool {
         self.found.iter().any(|diagnostic| diagnostic.rule == rule)

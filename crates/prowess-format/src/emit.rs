@@ -211,10 +211,10 @@ fn double_quoted(text: &str) -> String {
             '\t' => quoted.push_str("\\t"),
             '\r' => quoted.push_str("\\r"),
             '\u{feff}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
-                _ = write!(quoted, "\\u{:04x}", u32::from(character))
+                _ = write!(quoted, "\\u{:04x}", u32::from(character));
             }
             _ if u32::from(character) < 0x20 || u32::from(character) == 0x7f => {
-                _ = write!(quoted, "\\x{:02x}", u32::from(character))
+                _ = write!(quoted, "\\x{:02x}", u32::from(character));
             }
             _ if character.is_control() => _ = write!(quoted, "\\u{:04x}", u32::from(character)),
             _ => quoted.push(character),

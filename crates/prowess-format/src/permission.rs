@@ -41,8 +41,11 @@ pub enum Level {
     Connect,
 }
 
+/// A domain, its word, and the words for its levels.
+pub type DomainWords = (Domain, &'static str, &'static [(&'static str, Level)]);
+
 /// All domains with the words for their levels (GAIA §3.1).
-pub const DOMAINS: &[(Domain, &str, &[(&str, Level)])] = &[
+pub const DOMAINS: &[DomainWords] = &[
     (
         Domain::Filesystem,
         "filesystem",

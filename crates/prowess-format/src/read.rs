@@ -48,13 +48,11 @@ impl Checked<'_> {
 
 /// The form of a file, by its name.
 pub fn form_of(file_name: &str) -> Form {
-    let lower = file_name.to_lowercase();
-    if lower.ends_with(".json") {
-        Form::Json
-    } else if lower.ends_with(".yaml") || lower.ends_with(".yml") {
-        Form::Yaml
-    } else {
-        Form::Markdown
+    let extension = file_name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    match extension.to_lowercase().as_str() {
+        "json" => Form::Json,
+        "yaml" | "yml" => Form::Yaml,
+        _ => Form::Markdown,
     }
 }
 
@@ -113,7 +111,7 @@ pub fn read(document: &Document<'_>, dialect: Option<&'static Dialect>) -> Skill
     let mut skill = Skill::empty(layers[0]);
     skill.layers.clone_from(&layers);
     if document.form == Form::Markdown {
-        skill.body = document.body_text().to_owned();
+        document.body_text().clone_into(&mut skill.body);
     }
     let metadata = document.root.get("metadata").and_then(Node::mapping);
     skill.metadata = metadata

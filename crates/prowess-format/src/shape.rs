@@ -377,8 +377,8 @@ fn value(
             None => findings.push(wrong_type()),
             Some(mapping) => {
                 mapping.entries.iter().filter(|entry| !entry.value.is_null()).for_each(|entry| {
-                    value(inner, &entry.value, &format!("{path}.{}", entry.key), rule, findings)
-                })
+                    value(inner, &entry.value, &format!("{path}.{}", entry.key), rule, findings);
+                });
             }
         },
         Shape::Either(shapes) => {

@@ -29,7 +29,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     limits: LIMITS,
     affinity,
     read,
-    check: check,
+    check,
     refine: super::no_refinement,
     write,
 };

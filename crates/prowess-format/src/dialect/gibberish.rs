@@ -88,7 +88,10 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
     common::fill(&mut skill.network, common::boolean(root, "network"));
     let mut tools = tools(document);
     if let Some(Value::Object(extension)) = common::json(root, "x-tool-pack") {
-        tools.iter_mut().for_each(|tool| extend(tool, extension.get(tool.name.as_str())));
+        for tool in &mut tools {
+            let more = extension.get(tool.name.as_str());
+            extend(tool, more);
+        }
     }
     if !tools.is_empty() {
         skill.kind = Kind::Tools;

@@ -7,7 +7,6 @@ use crate::diagnostic::Severity;
 use crate::document::yaml::{Mapping, Node};
 use crate::document::{Document, Form};
 use crate::emit::{Written, Yaml};
-use crate::formats;
 use crate::permission::{Domain, Level, Permission};
 use crate::rules;
 use crate::shape::{ANY_MAP, Field, Shape, TEXT, TEXTS, TEXT_OR_TEXTS, Unknown};
@@ -320,9 +319,4 @@ pub(crate) fn expanded_permissions(skill: &Skill) -> Vec<Permission> {
         Some(_) => vec![Permission::new(Domain::Network, Level::None, None)],
         None => Vec::new(),
     }
-}
-
-/// The version of the older shape as SemVer: `v2.1` is `2.1.0` (OC-8).
-pub(crate) fn normal_version(text: &str) -> Option<String> {
-    formats::normal_version(text)
 }

@@ -28,8 +28,8 @@ pub(super) static DIALECT: Dialect = Dialect {
     limits: LIMITS,
     affinity,
     read,
-    check: check,
-    refine: refine,
+    check,
+    refine,
     write,
 };
 

@@ -147,10 +147,8 @@ pub fn blocks(text: &str, base: usize) -> Vec<Block> {
             }
             Event::Code(piece) => plain.push_str(&piece),
             Event::SoftBreak | Event::HardBreak => plain.push(' '),
-            Event::Html(piece) | Event::InlineHtml(piece) => {
-                if depth > 0 {
-                    plain.push_str(&piece);
-                }
+            Event::Html(piece) | Event::InlineHtml(piece) if depth > 0 => {
+                plain.push_str(&piece);
             }
             _ => {}
         }

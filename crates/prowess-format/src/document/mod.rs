@@ -111,7 +111,7 @@ impl<'a> Document<'a> {
                 findings.push(diagnostic);
             }
             Division::Unterminated { opening, yaml_start } => {
-                document.read_unterminated(opening, yaml_start, findings)
+                document.read_unterminated(opening, yaml_start, findings);
             }
             Division::Fenced { opening, yaml, closing, body, blanks_first } => {
                 let mut found = Findings::default();
@@ -128,7 +128,7 @@ impl<'a> Document<'a> {
                         && !shorter.root.entries.is_empty()
                         && !problems.has(&rules::INVALID_YAML)
                     {
-                        problems.into_sorted().into_iter().for_each(|found| findings.push(found));
+                        findings.extend(problems.into_sorted());
                         return shorter;
                     }
                 }
@@ -159,7 +159,7 @@ impl<'a> Document<'a> {
                             .fix(fix),
                     );
                 }
-                found.into_sorted().into_iter().for_each(|diagnostic| findings.push(diagnostic));
+                findings.extend(found.into_sorted());
             }
         }
         document
@@ -249,7 +249,7 @@ impl<'a> Document<'a> {
         if self.root.entries.is_empty() {
             self.front_matter = FrontMatter::Broken;
         } else {
-            found.into_sorted().into_iter().for_each(|diagnostic| findings.push(diagnostic));
+            findings.extend(found.into_sorted());
             self.body = Span::new(end, self.text.len());
             self.front_matter = FrontMatter::Repaired;
             diagnostic = diagnostic.fix(Fix::suggested(

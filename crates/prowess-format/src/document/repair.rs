@@ -60,7 +60,7 @@ pub(super) fn repair(
         // Every entry parses alone, so what is wrong lies between them; nothing is lost but the reason must be told.
         diagnostics.push(invalid(error));
     }
-    diagnostics.into_iter().for_each(|diagnostic| findings.push(diagnostic));
+    findings.extend(diagnostics);
     Some(root)
 }
 
@@ -109,6 +109,9 @@ fn parse_mapping(text: &str) -> Option<Mapping<'_>> {
     }
 }
 
+/// Rewrites a chunk; `None` when there is nothing for it to do.
+type Rewrite = fn(&str) -> Option<String>;
+
 fn read_chunk(source: &str, base: usize) -> Option<(Mapping<'static>, Option<Diagnostic>)> {
     if let Some(mapping) = parse_mapping(source) {
         let mut node = yaml::Node {
@@ -119,7 +122,7 @@ fn read_chunk(source: &str, base: usize) -> Option<(Mapping<'static>, Option<Dia
         let yaml::Content::Mapping(mapping) = node.content else { return None };
         return Some((mapping, None));
     }
-    let attempts: [(&str, fn(&str) -> Option<String>); 7] = [
+    let attempts: [(&str, Rewrite); 7] = [
         ("a tab can't indent YAML", untab),
         ("a bracket is never closed", close_brackets),
         ("a value with a special character in it needs quotes", quote_lines),
@@ -211,10 +214,8 @@ fn close_brackets(source: &str) -> Option<String> {
             (None, '"') => quote = Some('"'),
             (None, '{') => open.push('}'),
             (None, '[') => open.push(']'),
-            (None, '}' | ']') => {
-                if open.pop() != Some(character) {
-                    return None;
-                }
+            (None, '}' | ']') if open.pop() != Some(character) => {
+                return None;
             }
             _ => {}
         }
