@@ -29,7 +29,7 @@ pub(super) static DIALECT: Dialect = Dialect {
 };
 
 const FIELDS: &[Field] = &[
-    Field::new("name", Shape::Format(&formats::UNICODE_NAME), "standard", "Identifier; equals the directory's name.").required().rule(&rules::INVALID_NAME),
+    Field::new("name", Shape::Format(&formats::UNICODE_NAME), "standard", "Identifier; equals the directory's name, which counts when absent (R3).").rule(&rules::INVALID_NAME),
     Field::new("description", Shape::Text { most: 1024 }, "standard", "What the skill does and when to use it.").required().rule(&rules::DESCRIPTION_TOO_LONG),
     Field::new("license", Shape::Text { most: usize::MAX }, "standard", "Licence name or a reference to a bundled licence file."),
     Field::new("compatibility", TEXT_OR_TEXTS, "standard", "What the skill needs around it; at most 500 characters."),

@@ -73,7 +73,7 @@ const MATCHER: &[Field] = &[
 ];
 
 const FIELDS: &[Field] = &[
-    Field::new("name", Shape::Format(&formats::UNICODE_NAME), "standard", "Identifier; the directory's name counts when absent.").expected().rule(&rules::INVALID_NAME),
+    Field::new("name", Shape::Format(&formats::UNICODE_NAME), "standard", "Identifier; the directory's name counts when absent.").rule(&rules::INVALID_NAME),
     Field::new("description", Shape::Text { most: 1024 }, "standard", "What the skill does and when to use it.").expected().rule(&rules::DESCRIPTION_TOO_LONG),
     Field::new("argument-hint", TEXT_OR_TEXTS, "SKL layer 2", "Shown during completion."),
     Field::new("disable-model-invocation", Shape::Boolean, "SKL layer 2", "Only the user may invoke it.").default("false"),
