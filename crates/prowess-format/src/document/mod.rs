@@ -264,7 +264,17 @@ impl<'a> Document<'a> {
         self.yaml = yaml;
         let source = yaml.slice(self.text);
         match yaml::parse(source, yaml.start as usize, findings) {
-            Ok(Some(node)) => self.take_root(node, findings),
+            Ok(Some(node)) => {
+                self.take_root(node, findings);
+                let base = yaml.start as usize;
+                if let Some(root) =
+                    repair::without_slash_comments(&self.root, source, base, findings)
+                {
+                    self.root = root;
+                    self.front_matter = FrontMatter::Repaired;
+                }
+                self.unwrap_metadata(findings);
+            }
             Ok(None) => self.front_matter = FrontMatter::Read,
             Err(error) if error.limit => {
                 self.front_matter = FrontMatter::Broken;
@@ -281,6 +291,33 @@ impl<'a> Document<'a> {
                 }
             },
         }
+    }
+
+    /// OC-3: a map in quotes is text to YAML; published files hold `metadata` in that way, and their readers take it for a map.
+    fn unwrap_metadata(&mut self, findings: &mut Findings) {
+        let Some(entry) = self.root.entries.iter_mut().find(|entry| entry.key == "metadata") else {
+            return;
+        };
+        let span = entry.value.span;
+        let Some(text) = entry.value.scalar().map(|scalar| scalar.text.trim().to_owned()) else {
+            return;
+        };
+        if !text.starts_with('{') {
+            return;
+        }
+        let mut ignored = Findings::default();
+        let Ok(Some(node)) = yaml::parse(&text, 0, &mut ignored) else { return };
+        let Content::Mapping(mapping) = node.content else { return };
+        let content = Content::Mapping(mapping.into_owned());
+        entry.value = Node { span, content };
+        entry.value.map_spans(&|_| span);
+        self.front_matter = FrontMatter::Repaired;
+        findings.push(
+            rules::REPAIRED_YAML
+                .at(span, "`metadata` is a map in quotes, which most readers take for text")
+                .help("remove the quotes around the map")
+                .fix(Fix::safe("remove the quotes", vec![Edit::replace(span, text)])),
+        );
     }
 
     fn take_root(&mut self, node: Node<'a>, findings: &mut Findings) {

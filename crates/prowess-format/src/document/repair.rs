@@ -352,28 +352,91 @@ fn fold(source: &str) -> Option<String> {
     Some(result)
 }
 
-/// `//` comments of JSON5, on lines of their own or behind a comma.
-fn strip_slash_comments(source: &str) -> Option<String> {
-    let mut changed = false;
-    let mut result = String::new();
-    for line in lines_from(source, 0) {
-        let whole = &source[line.start..line.next];
-        let comment = if line.text.trim_start().starts_with("//") {
-            Some(line.text.len() - line.text.trim_start().len())
-        } else {
-            line.text.find(", //").map(|at| at + 2)
-        };
-        match comment {
-            Some(at) => {
-                changed = true;
-                result.push_str(&whole[..at]);
-                result.push('#');
-                result.push_str(&whole[at + 2..]);
+/// `// …` and `/* … */` of JSON5, outside quotes, as edits that make YAML of them: a line comment gets a `#`, a block comment goes.
+fn slash_comments(source: &str) -> Vec<Edit> {
+    let bytes = source.as_bytes();
+    let mut edits = Vec::new();
+    let mut quote = None;
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        // `https://` is no comment, and neither is a path.
+        let apart =
+            at == 0 || matches!(bytes[at - 1], b' ' | b'\t' | b'\n' | b'\r' | b',' | b'{' | b'[');
+        match (quote, byte) {
+            (Some(b'"'), b'\\') => at += 1,
+            (Some(mark), _) if mark == byte => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') if apart || bytes[at - 1] == b':' => quote = Some(byte),
+            (None, b'#') if apart => {
+                at += memchr::memchr2(b'\n', b'\r', &bytes[at..]).unwrap_or(bytes.len() - at);
+                continue;
             }
-            None => result.push_str(whole),
+            (None, b'/') if apart && bytes.get(at + 1) == Some(&b'/') => {
+                edits.push(Edit::replace(Span::new(at, at + 2), "#"));
+                at += memchr::memchr2(b'\n', b'\r', &bytes[at..]).unwrap_or(bytes.len() - at);
+                continue;
+            }
+            (None, b'/') if apart && bytes.get(at + 1) == Some(&b'*') => {
+                let Some(end) = source[at + 2..].find("*/") else { break };
+                let end = at + 2 + end + 2;
+                let behind = end + usize::from(bytes.get(end) == Some(&b' '));
+                edits.push(Edit::replace(Span::new(at, behind), ""));
+                at = behind;
+                continue;
+            }
+            _ => {}
         }
+        at += 1;
     }
-    changed.then_some(result)
+    edits
+}
+
+fn strip_slash_comments(source: &str) -> Option<String> {
+    let edits = slash_comments(source);
+    (!edits.is_empty()).then(|| crate::diagnostic::apply_edits(source, &edits))
+}
+
+/// YAML takes a comment of JSON5 for the beginning of the next key, so nothing fails and the key is lost. Reads the text again without such comments.
+pub(super) fn without_slash_comments(
+    root: &Mapping<'_>,
+    text: &str,
+    base: usize,
+    findings: &mut Findings,
+) -> Option<Mapping<'static>> {
+    if !has_comment_key(root) {
+        return None;
+    }
+    let edits = slash_comments(text);
+    // Blanks of the same length keep every place where it is; `#` before a comment ends the line as well.
+    let mut blanked = text.to_owned().into_bytes();
+    for edit in &edits {
+        let blank = if edit.text.is_empty() { b' ' } else { b'#' };
+        blanked[edit.span.range()].fill(blank);
+    }
+    let blanked = String::from_utf8(blanked).ok()?;
+    let mapping = parse_mapping(&blanked).filter(|mapping| !has_comment_key(mapping))?;
+    let first = edits.first()?.span.shift(base);
+    let edits = edits.iter().map(|edit| Edit::replace(edit.span.shift(base), edit.text.clone()));
+    findings.push(
+        rules::REPAIRED_YAML
+            .at(first, "a comment in YAML begins with `#`")
+            .help("write `# …`; YAML takes other comments for a part of the next key")
+            .fix(Fix::safe("write the comments as YAML", edits.collect())),
+    );
+    let content = yaml::Content::Mapping(mapping.into_owned());
+    let mut node = yaml::Node { span: Span::default(), content };
+    node.map_spans(&|span| span.shift(base));
+    match node.content {
+        yaml::Content::Mapping(mapping) => Some(mapping),
+        yaml::Content::Scalar(_) | yaml::Content::Sequence(_) => None,
+    }
+}
+
+fn has_comment_key(mapping: &Mapping<'_>) -> bool {
+    mapping.entries.iter().any(|entry| {
+        (mapping.flow && (entry.key.starts_with("//") || entry.key.starts_with("/*")))
+            || entry.value.mapping().is_some_and(has_comment_key)
+    })
 }
 
 /// `name:value` at the start of a chunk that holds no proper key.

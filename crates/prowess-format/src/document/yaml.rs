@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use granit_parser::{Event, Parser, ScalarStyle, StructureStyle};
+use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, Tag};
 use serde_json::Value;
 
 use crate::diagnostic::Findings;
@@ -408,8 +408,14 @@ pub fn parse<'a>(
         let range = place.byte_range().unwrap_or(0..0);
         let span = Span::new(range.start, range.end).shift(base);
         let (node, anchor) = match event {
-            Event::Scalar(scalar, style, anchor, _) => {
+            Event::Scalar(scalar, style, anchor, tag) => {
+                let tag = tag.as_deref();
+                report_tag(tag, span, findings);
                 let style = match style {
+                    // `!!str 2` is text by the author's word.
+                    ScalarStyle::Plain if tag.is_some_and(|tag| tag.suffix() == "str") => {
+                        Style::Quoted
+                    }
                     ScalarStyle::Plain => Style::Plain,
                     ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => Style::Quoted,
                     _ => Style::Block,
@@ -496,6 +502,21 @@ pub fn parse<'a>(
         }
     }
     Ok(root)
+}
+
+/// Tags of YAML's own schema say what the reader finds out by itself. Others ask for code or for types that nobody here knows: they have no effect (NEG-2).
+fn report_tag(tag: Option<&Tag>, span: Span, findings: &mut Findings) {
+    let Some(tag) = tag else { return };
+    let core = ["str", "int", "float", "bool", "null", "map", "seq"];
+    if core.contains(&tag.suffix()) {
+        return;
+    }
+    let shown = if tag.handle().starts_with('!') { "!" } else { "!!" };
+    findings.push(
+        rules::UNKNOWN_TAG
+            .at(span, format!("the tag `{shown}{}` has no effect", tag.suffix()))
+            .help("remove it; put the value in quotes if `!` belongs to the text"),
+    );
 }
 
 fn depth_guard(stack: &[Open<'_>], span: Span) -> Result<(), YamlError> {

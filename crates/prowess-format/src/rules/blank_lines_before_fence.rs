@@ -4,12 +4,12 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags blank lines before the opening fence.
+    /// Notes blank lines before the opening fence.
     ///
     /// ## Why is this bad?
     /// Most readers look for `---` at the very start and take the file for prose (R6).
     ///
     /// ## Example
     /// Remove the blank lines; `prowess check --fix` does it.
-    BLANK_LINES_BEFORE_FENCE = "blank-lines-before-fence", Warning / Warning
+    BLANK_LINES_BEFORE_FENCE = "blank-lines-before-fence", Info / Error
 }

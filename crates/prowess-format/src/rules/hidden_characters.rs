@@ -7,27 +7,51 @@ use crate::text::is_deceptive;
 
 rule! {
     /// ## What it does
-    /// Flags invisible or direction-changing characters in a name or a description.
+    /// Flags invisible or direction-changing characters in a name, a description or a key.
     ///
     /// ## Why is this bad?
     /// What a person reads differs from what a program sees.
     ///
     /// ## Example
-    /// Remove them; `prowess check --fix` does it.
+    /// Remove them; `prowess check --fix` does it where they stand as such in the file.
     HIDDEN_CHARACTERS = "hidden-characters", Warning / Warning, check
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let text = subject.document.text;
     for field in [&subject.skill.name, &subject.skill.description].into_iter().flatten() {
-        let source = field.span.slice(subject.document.text);
-        if source.is_ascii() {
+        let source = field.span.slice(text);
+        if source.is_ascii() && !field.value.contains(char::is_control) {
             continue;
         }
-        let hidden = source.char_indices().filter(|(_, character)| is_deceptive(*character) && !character.is_control());
-        let edits: Vec<Edit> = hidden.map(|(at, character)| Edit::replace(Span::new(at, at + character.len_utf8()).shift(field.span.start as usize), "")).collect();
-        let Some(first) = edits.first() else { continue };
-        let names: Vec<String> = source.chars().filter(|character| is_deceptive(*character) && !character.is_control()).take(4).map(|character| format!("U+{:04X}", u32::from(character))).collect();
-        let message = format!("invisible characters: {}", names.join(", "));
-        findings.push(HIDDEN_CHARACTERS.at(first.span, message).help("remove them").fix(Fix::safe("remove the invisible characters", edits)));
+        let names = names_of(field.value.chars().filter(|character| is_deceptive(*character)));
+        if names.is_empty() {
+            continue;
+        }
+        let message = format!("invisible characters: {names}");
+        let edits = removals(source, field.span);
+        // Characters written as escapes, such as `\\e`, can not be removed byte by byte.
+        let diagnostic = match edits.first() {
+            Some(first) => HIDDEN_CHARACTERS.at(first.span, message).fix(Fix::safe("remove the invisible characters", edits)),
+            None => HIDDEN_CHARACTERS.at(field.span, message),
+        };
+        findings.push(diagnostic.help("remove them"));
     }
+    // A key that begins with a no-break space looks nested and is not.
+    for entry in subject.document.root.entries.iter().filter(|entry| !entry.key.is_ascii()) {
+        let odd = |character: &char| is_deceptive(*character) || (character.is_whitespace() && !character.is_ascii());
+        let names = names_of(entry.key.chars().filter(odd));
+        if !names.is_empty() {
+            findings.push(HIDDEN_CHARACTERS.at(entry.key_span, format!("the key `{}` holds invisible characters: {names}", entry.key.trim())).help("write plain blanks for indentation"));
+        }
+    }
+}
+
+fn names_of(characters: impl Iterator<Item = char>) -> String {
+    characters.take(4).map(|character| format!("U+{:04X}", u32::from(character))).collect::<Vec<_>>().join(", ")
+}
+
+fn removals(source: &str, span: Span) -> Vec<Edit> {
+    let hidden = source.char_indices().filter(|(_, character)| is_deceptive(*character) && !character.is_control());
+    hidden.map(|(at, character)| Edit::replace(Span::new(at, at + character.len_utf8()).shift(span.start as usize), "")).collect()
 }
