@@ -17,11 +17,11 @@ pub static UNICODE_NAME: Format = Format {
     check: check_unicode_name,
 };
 
-/// `^[a-z][a-z0-9-]{0,63}$` (GAIA §2.3).
-pub static LETTER_FIRST_NAME: Format = Format {
+/// What GAIA §2.3 allows, or the canonical form, which may begin with a digit (R2).
+pub static GAIA_NAME: Format = Format {
     title: "a name that begins with a letter",
-    pattern: "^[a-z][a-z0-9-]{0,63}$",
-    check: check_letter_first,
+    pattern: "^([a-z][a-z0-9-]{0,63}|(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*)$",
+    check: check_gaia_name,
 };
 
 /// `^[a-z0-9][a-z0-9._-]*$`, at most 128 (SRT's schema).
@@ -66,6 +66,27 @@ pub static RANGE: Format = Format {
     check: check_range,
 };
 
+/// A smallest size such as `>=7B` or `>=8K` (GAIA §2.1).
+pub static SIZE: Format = Format {
+    title: "a smallest size such as `>=7B`",
+    pattern: "^\\s*(>=|>|==|=)?\\s*[0-9]+(\\.[0-9]+)?\\s*([kKmMbBtT]|[gGmM]i?[bB])?\\s*$",
+    check: check_size,
+};
+
+/// The name of an environment variable.
+pub static VARIABLE: Format = Format {
+    title: "the name of an environment variable",
+    pattern: "^[A-Za-z_][A-Za-z0-9_]*$",
+    check: check_variable,
+};
+
+/// A tag of 1 to 50 characters (SKL layer 3).
+pub static TAG: Format = Format {
+    title: "a tag of 1 to 50 characters",
+    pattern: "^(?=[\\s\\S]{1,50}$)[\\s\\S]*\\S",
+    check: check_tag,
+};
+
 /// `name@range` (SRT §4.6).
 pub static DEPENDENCY: Format = Format {
     title: "a dependency such as `name@>=1.0.0`",
@@ -78,7 +99,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
     kebab(name, 64, |character| character.is_ascii_lowercase() || character.is_ascii_digit())
 }
 
-fn check_unicode_name(name: &str) -> Result<(), String> {
+pub(crate) fn check_unicode_name(name: &str) -> Result<(), String> {
     kebab(name, 64, |character| {
         character.is_alphanumeric()
             && !character.is_uppercase()
@@ -124,7 +145,11 @@ fn shown(character: char) -> String {
     }
 }
 
-fn check_letter_first(name: &str) -> Result<(), String> {
+fn check_gaia_name(name: &str) -> Result<(), String> {
+    check_name(name).or_else(|_| check_letter_first(name))
+}
+
+pub(crate) fn check_letter_first(name: &str) -> Result<(), String> {
     match name.chars().next() {
         None => return Err("it is empty".to_owned()),
         Some(first) if first.is_ascii_digit() || first == '-' => {
@@ -148,7 +173,7 @@ fn check_letter_first(name: &str) -> Result<(), String> {
     }
 }
 
-fn check_dotted(name: &str) -> Result<(), String> {
+pub(crate) fn check_dotted(name: &str) -> Result<(), String> {
     let first = name.chars().next().ok_or("it is empty")?;
     if name.chars().any(char::is_uppercase) {
         return Err("it holds upper-case letters".to_owned());
@@ -276,6 +301,48 @@ pub fn check_range(text: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+fn check_size(text: &str) -> Result<(), String> {
+    let text = text.trim();
+    let operator = [">=", ">", "==", "="].into_iter().find(|operator| text.starts_with(operator));
+    let size = text[operator.map_or(0, str::len)..].trim_start();
+    let number = size.trim_end_matches(|character: char| character.is_ascii_alphabetic());
+    let unit = &size[number.len()..];
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let numeric = match number.trim_end().split_once('.') {
+        Some((whole, fraction)) => digits(whole) && digits(fraction),
+        None => digits(number.trim_end()),
+    };
+    let known = ["", "k", "m", "b", "t", "gb", "gib", "mb", "mib"];
+    if numeric && known.iter().any(|known| unit.eq_ignore_ascii_case(known)) {
+        Ok(())
+    } else {
+        Err(format!("`{text}` is not a number with K, M, B or T behind it"))
+    }
+}
+
+fn check_variable(text: &str) -> Result<(), String> {
+    let mut characters = text.chars();
+    let first = characters.next().ok_or("it is empty")?;
+    if !(first.is_ascii_alphabetic() || first == '_') {
+        return Err(format!("it begins with {}", shown(first)));
+    }
+    match characters.find(|character| !(character.is_ascii_alphanumeric() || *character == '_')) {
+        Some(character) => Err(format!("it holds {}", shown(character))),
+        None => Ok(()),
+    }
+}
+
+fn check_tag(text: &str) -> Result<(), String> {
+    let length = text.chars().count();
+    if text.trim().is_empty() {
+        Err("it is empty".to_owned())
+    } else if length > 50 {
+        Err(format!("it has {length} characters"))
+    } else {
+        Ok(())
+    }
 }
 
 fn check_dependency(text: &str) -> Result<(), String> {

@@ -51,6 +51,11 @@ pub enum Shape {
         /// The most characters.
         most: usize,
     },
+    /// Text, and no number or boolean that could be read as text: JSON tells them apart.
+    String {
+        /// The most characters.
+        most: usize,
+    },
     /// Text in a format that has a name.
     Format(&'static Format),
     /// `true` or `false`.
@@ -71,6 +76,13 @@ pub enum Shape {
     },
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// One of these words, or an older word for one of them, which counts with a warning.
+    ChoiceOrAlias {
+        /// The words.
+        words: &'static [&'static str],
+        /// An older word, and the one it stands for.
+        aliases: &'static [(&'static str, &'static str)],
+    },
     /// A list.
     List {
         /// What each item may be.
@@ -276,6 +288,12 @@ fn value(
                 }
             }
         },
+        Shape::String { most } => match node.scalar() {
+            Some(_) if node.kind() == "text" => {
+                value(&Shape::Text { most: *most }, node, path, rule, findings);
+            }
+            _ => findings.push(wrong_type()),
+        },
         Shape::Format(format) => match node.scalar() {
             None => findings.push(wrong_type()),
             Some(scalar) => {
@@ -326,6 +344,20 @@ fn value(
             )),
             None => findings.push(wrong_type()),
         },
+        Shape::ChoiceOrAlias { words, aliases } => {
+            let alias = node.text().and_then(|text| aliases.iter().find(|(old, _)| *old == text));
+            let Some((old, word)) = alias else {
+                return value(&Shape::Choice(words), node, path, rule, findings);
+            };
+            let fix = Fix::safe(format!("write `{word}`"), vec![Edit::replace(node.span, *word)]);
+            findings.push(
+                rule.unwrap_or(&rules::NOT_A_CHOICE)
+                    .at(node.span, format!("`{old}` is an older word for `{word}`"))
+                    .severity(Severity::Warning, Severity::Error)
+                    .help(format!("write `{word}`"))
+                    .fix(fix),
+            );
+        }
         Shape::Choice(words) => match node.text() {
             Some(text) if words.contains(&text) => {}
             Some(text) => {
@@ -405,7 +437,14 @@ fn unquoted(node: &Node<'_>, path: &str, text: &str, findings: &mut Findings) {
 fn fits_kind(shape: &Shape, node: &Node<'_>) -> bool {
     match (shape, &node.content) {
         (Shape::Any, _) => true,
-        (Shape::Text { .. } | Shape::Format(_) | Shape::Choice(_), Content::Scalar(_)) => true,
+        (
+            Shape::Text { .. }
+            | Shape::String { .. }
+            | Shape::Format(_)
+            | Shape::Choice(_)
+            | Shape::ChoiceOrAlias { .. },
+            Content::Scalar(_),
+        ) => true,
         (Shape::Boolean, Content::Scalar(_)) => node.boolean().is_some(),
         (Shape::Integer { .. }, Content::Scalar(_)) => node.integer().is_some(),
         (Shape::Number { .. }, Content::Scalar(_)) => node.number().is_some(),
@@ -420,16 +459,18 @@ fn fits_kind(shape: &Shape, node: &Node<'_>) -> bool {
 pub fn describe(shape: &Shape) -> String {
     match shape {
         Shape::Any => "any value".to_owned(),
-        Shape::Text { most } if *most == usize::MAX => "text".to_owned(),
-        Shape::Text { most } => format!("text of at most {most} characters"),
+        Shape::Text { most } | Shape::String { most } if *most == usize::MAX => "text".to_owned(),
+        Shape::Text { most } | Shape::String { most } => {
+            format!("text of at most {most} characters")
+        }
         Shape::Format(format) => format.title.to_owned(),
         Shape::Boolean => "`true` or `false`".to_owned(),
         Shape::Integer { from, to } if *to == i64::MAX => format!("a whole number from {from}"),
         Shape::Integer { from, to } => format!("a whole number from {from} to {to}"),
         Shape::Number { from, to } => format!("a number from {from} to {to}"),
-        Shape::Choice(words) => alternatives(words),
+        Shape::Choice(words) | Shape::ChoiceOrAlias { words, .. } => alternatives(words),
         Shape::List { item, .. } => match item {
-            Shape::Text { .. } => "a list of texts".to_owned(),
+            Shape::Text { .. } | Shape::String { .. } => "a list of texts".to_owned(),
             Shape::Map(_) => "a list of maps".to_owned(),
             other => format!("a list, each {}", describe(other)),
         },
@@ -456,7 +497,9 @@ pub fn schema(fields: &[Field], unknown: Unknown) -> Value {
                 map.insert("default".to_owned(), default);
             }
             // An empty required text counts as missing (GIB-2.2-2).
-            if field.need == Need::Required && matches!(field.shape, Shape::Text { .. }) {
+            if field.need == Need::Required
+                && matches!(field.shape, Shape::Text { .. } | Shape::String { .. })
+            {
                 map.insert("pattern".to_owned(), Value::String("\\S".to_owned()));
             }
         }
@@ -502,6 +545,8 @@ fn nullable(schema: Value, need: Need) -> Value {
 fn shape_schema(shape: &Shape) -> Value {
     match shape {
         Shape::Any => json!({}),
+        Shape::String { most } if *most == usize::MAX => json!({ "type": "string" }),
+        Shape::String { most } => json!({ "type": "string", "maxLength": most }),
         // A number or a boolean written without quotes is text with a warning.
         Shape::Text { most } if *most == usize::MAX => {
             json!({ "type": ["string", "number", "boolean"] })
@@ -523,6 +568,10 @@ fn shape_schema(shape: &Shape) -> Value {
         }
         Shape::Number { from, to } => json!({ "type": "number", "minimum": from, "maximum": to }),
         Shape::Choice(words) => json!({ "type": "string", "enum": words }),
+        Shape::ChoiceOrAlias { words, aliases } => {
+            let words = words.iter().chain(aliases.iter().map(|(old, _)| old));
+            json!({ "type": "string", "enum": words.collect::<Vec<_>>() })
+        }
         Shape::List { item, least, most } => {
             let mut schema = json!({ "type": "array", "items": shape_schema(item) });
             if *least > 0 {

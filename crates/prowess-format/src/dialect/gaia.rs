@@ -68,8 +68,8 @@ const SKILL_DEPENDENCY: &[Field] = &[
 ];
 
 const REQUIREMENTS: &[Field] = &[
-    Field::new("model", TEXT, "§2.1", "Smallest model."),
-    Field::new("context", TEXT, "§2.1", "Smallest context window."),
+    Field::new("model", Shape::Format(&formats::SIZE), "§2.1", "Smallest model, such as `>=7B`."),
+    Field::new("context", Shape::Format(&formats::SIZE), "§2.1", "Smallest context window, such as `>=8K`."),
     Field::new("python", TEXT, "§2.1", "Python version range."),
     Field::new("dependencies", TEXTS, "§2.1", "Python packages."),
     Field::new("node_dependencies", TEXTS, "§2.1", "Node packages."),
@@ -79,7 +79,7 @@ const REQUIREMENTS: &[Field] = &[
 ];
 
 const FIELDS: &[Field] = &[
-    Field::new("name", Shape::Format(&formats::LETTER_FIRST_NAME), "§2.2, §2.3", "Identifier.").required().rule(&rules::INVALID_NAME),
+    Field::new("name", Shape::Format(&formats::GAIA_NAME), "§2.2, §2.3", "Identifier; the directory's name counts when absent (R3).").rule(&rules::INVALID_NAME),
     Field::new("version", Shape::Format(&formats::VERSION), "§2.2", "SemVer version.").expected().rule(&rules::INVALID_VERSION),
     Field::new("description", Shape::Text { most: 1024 }, "§2.2", "One line, at most 200 characters.").required().rule(&rules::DESCRIPTION_TOO_LONG),
     Field::new("author", TEXT, "§2.2", "Publisher."),

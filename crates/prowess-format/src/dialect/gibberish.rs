@@ -35,6 +35,8 @@ pub(super) static DIALECT: Dialect = Dialect {
 
 /// Context modes (§2.2); `Writer` is an accepted extension (R26).
 pub(crate) const MODES: &[&str] = &["Global", "Dev", "Meeting", "Writer"];
+/// Words for modes that older files use (R26).
+pub(crate) const MODE_ALIASES: &[(&str, &str)] = &[("Coding", "Dev"), ("Dictation", "Writer")];
 /// Parameter types (§3.3).
 pub(crate) const TYPES: &[&str] = &["string", "integer", "number", "boolean", "array"];
 
@@ -43,7 +45,7 @@ const FIELDS: &[Field] = &[
     Field::new("version", Shape::Format(&formats::VERSION), "§2.2", "SemVer version.").required().rule(&rules::INVALID_VERSION),
     Field::new("description", Shape::Text { most: 1024 }, "§2.2", "Purpose and trigger phrases, at most 256 characters.").required().rule(&rules::DESCRIPTION_TOO_LONG),
     Field::new("author", TEXT, "§2.2", "Author's name or handle."),
-    Field::new("modes", Shape::List { item: &Shape::Choice(MODES), least: 1, most: 4 }, "§2.2", "Modes in which the tools are offered.").default("[\"Global\"]").rule(&rules::INVALID_MODE),
+    Field::new("modes", Shape::List { item: &Shape::ChoiceOrAlias { words: MODES, aliases: MODE_ALIASES }, least: 1, most: 4 }, "§2.2", "Modes in which the tools are offered.").default("[\"Global\"]").rule(&rules::INVALID_MODE),
     Field::new("read_only", Shape::Boolean, "§2.2", "May run without approval.").default("false"),
     Field::new("always_ask", Shape::Boolean, "§2.2", "Asks even when read-only.").default("false"),
     Field::new("timeout", Shape::Integer { from: 1, to: 300 }, "§2.2", "Seconds.").default("30").rule(&rules::INVALID_TIMEOUT),
@@ -81,7 +83,11 @@ fn affinity(document: &Document<'_>) -> u32 {
 fn read(document: &Document<'_>, skill: &mut Skill) {
     let root = &document.root;
     common::read_identity(root, skill);
-    common::fill_list(&mut skill.modes, common::texts(root, "modes"));
+    let modes = common::texts(root, "modes").into_iter().map(|mode| {
+        let word = MODE_ALIASES.iter().find(|(alias, _)| *alias == *mode).map_or(mode.as_str(), |(_, word)| word);
+        Spanned::new(word.to_owned(), mode.span)
+    });
+    common::fill_list(&mut skill.modes, modes.collect());
     common::fill(&mut skill.read_only, common::boolean(root, "read_only"));
     common::fill(&mut skill.always_ask, common::boolean(root, "always_ask"));
     common::fill(&mut skill.timeout_secs, common::integer(root, "timeout"));
@@ -184,7 +190,8 @@ fn parameter(header: &[crate::document::markdown::Cell], row: &[crate::document:
     let kind = cell("Type");
     let text = cell("Description").map(|cell| cell.text.clone()).unwrap_or_default();
     let (description, default) = split_default(&text);
-    let kind = kind.map_or_else(|| Spanned::new("string".to_owned(), name.span), |cell| Spanned::new(cell.text.clone(), cell.span));
+    // Without a Type column the type stays empty, which a rule reports.
+    let kind = kind.map_or_else(|| Spanned::new(String::new(), name.span), |cell| Spanned::new(cell.text.clone(), cell.span));
     let default = default.map(|text| default_value(&text, &kind));
     let required = cell("Required");
     let mut extra = Vec::new();

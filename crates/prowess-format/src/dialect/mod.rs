@@ -142,6 +142,6 @@ pub fn ids() -> Vec<&'static str> {
 
 pub(crate) use agent_flow::MAX_BYTES as AGENT_FLOW_MAX_BYTES;
 pub(crate) use claude_code::HOOK_EVENTS;
-pub(crate) use gibberish::TYPES as PARAMETER_TYPES;
+pub(crate) use gibberish::{MODES, TYPES as PARAMETER_TYPES};
 pub(crate) use openclaw::{INSTALL_KINDS, claims as openclaw_claims};
 pub(crate) use skillrt::RUNTIMES;

@@ -75,7 +75,7 @@ const FIELDS: &[Field] = &[
     Field::new("disable-model-invocation", Shape::Boolean, "vendor documentation", "Only the user may invoke it.").default("false"),
     Field::new("command-dispatch", Shape::Choice(&["tool"]), "vendor documentation", "`tool` sends `/name` straight to a tool."),
     Field::new("command-tool", TEXT, "vendor documentation", "That tool."),
-    Field::new("command-arg-mode", Shape::Choice(&["raw"]), "vendor documentation", "How arguments are passed.").default("raw"),
+    Field::new("command-arg-mode", Shape::Choice(&["raw"]), "vendor documentation", "How arguments are passed.").default("raw").lenient(),
     Field::new("metadata", Shape::Either(&[ANY_MAP, TEXT]), "real files", "`metadata.openclaw` holds the vendor block."),
     Field::new("claw_version", Shape::Any, "seed 001 §8.1", "Version in the older shape."),
     Field::new("actions", Shape::List { item: &Shape::Map(ACTION), least: 0, most: 1000 }, "seed 001 §8.1", "Tools in the older shape."),
@@ -108,6 +108,12 @@ pub(crate) fn home<'d, 'a>(document: &'d Document<'a>) -> Option<Home<'d, 'a>> {
     [metadata, Some(root)].into_iter().flatten().find(|mapping| is_vendor_block(mapping)).map(|mapping| Home { namespace: "", mapping })
 }
 
+/// Vendor blocks that are no maps.
+fn unreadable_blocks<'d, 'a>(document: &'d Document<'a>) -> impl Iterator<Item = (&'static str, &'d Node<'a>)> {
+    let metadata = document.root.get("metadata").and_then(Node::mapping);
+    NAMESPACES.iter().filter_map(move |namespace| Some((*namespace, metadata?.get(namespace)?))).filter(|(_, node)| node.mapping().is_none())
+}
+
 fn is_vendor_block(mapping: &Mapping<'_>) -> bool {
     let requires = mapping.get("requires").and_then(Node::mapping).is_some_and(|requires| REQUIRES.iter().any(|field| requires.has(field.name)));
     let install = mapping.get("install").and_then(Node::sequence).is_some_and(|items| items.iter().any(|item| item.mapping().is_some_and(|item| item.has("kind"))));
@@ -122,6 +128,7 @@ fn affinity(document: &Document<'_>) -> u32 {
     let mut score = match home(document) {
         Some(home) if !home.namespace.is_empty() => 60,
         Some(_) => 30,
+        None if unreadable_blocks(document).next().is_some() => 40,
         None => 0,
     };
     for (key, points) in [("claw_version", 80), ("actions", 30), ("pip_requires", 40), ("command-dispatch", 40), ("command-tool", 20)] {
@@ -205,6 +212,15 @@ pub(crate) fn claims(document: &Document<'_>, key: &str) -> bool {
 
 /// Checks the vendor block, wherever it stands.
 pub(crate) fn check_block(document: &Document<'_>, findings: &mut crate::diagnostic::Findings) {
+    let root = &document.root;
+    if root.has("command-dispatch") && !root.has("command-tool") {
+        let span = root.entry("command-dispatch").map_or(document.opening, |entry| entry.key_span);
+        findings.push(rules::MISSING_FIELD.at(span, "`command-dispatch` is given without `command-tool`").severity(Severity::Warning, Severity::Error).help("add `command-tool: …`, the tool that gets the arguments"));
+    }
+    for (namespace, node) in unreadable_blocks(document) {
+        let message = format!("`metadata.{namespace}` is {}, expected a map", node.kind());
+        findings.push(rules::WRONG_TYPE.at(node.span, message).severity(Severity::Warning, Severity::Error).help("write a map such as `{emoji: …, requires: {bins: […]}}`"));
+    }
     if let Some(home) = home(document) {
         crate::shape::check(VENDOR, home.mapping, document.yaml, home.namespace, findings);
     }

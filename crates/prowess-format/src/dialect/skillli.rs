@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{DescriptionLimit, Dialect, Limit, NameStyle, agent_skills, claude_code, common, limit};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Findings, Severity};
 use crate::document::Document;
 use crate::document::yaml::{Mapping, Node};
 use crate::emit::{Written, Yaml};
@@ -27,7 +27,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     limits: LIMITS,
     affinity,
     read,
-    check: super::no_check,
+    check,
     refine: super::no_refinement,
     write,
 };
@@ -37,7 +37,7 @@ pub(crate) const CATEGORIES: &[&str] = &["development", "creative", "enterprise"
 /// The registry's badges (layer 3).
 pub(crate) const TRUST_LEVELS: &[&str] = &["community", "verified", "official"];
 
-const TAG: Shape = Shape::Text { most: 50 };
+const TAG: Shape = Shape::Format(&formats::TAG);
 
 const BRANCH: &[Field] = &[
     Field::new("goto", TEXT, "Layer 4", "A section of the body, such as `## Setup Steps`."),
@@ -68,7 +68,7 @@ const QUIZ: &[Field] = &[
 ];
 
 const FIELDS: &[Field] = &[
-    Field::new("name", Shape::Format(&formats::NAME), "Layer 1", "Identifier; equals the directory's name.").required().rule(&rules::INVALID_NAME),
+    Field::new("name", Shape::Format(&formats::NAME), "Layer 1", "Identifier; equals the directory's name, which counts when absent (R3).").rule(&rules::INVALID_NAME),
     Field::new("description", Shape::Text { most: 1024 }, "Layer 1", "What the skill does and when to use it.").required().rule(&rules::DESCRIPTION_TOO_LONG),
     Field::new("version", Shape::Format(&formats::VERSION), "Layer 3", "Package version.").default("\"0.0.0\"").rule(&rules::INVALID_VERSION),
     Field::new("author", TEXT, "Layer 3", "GitHub user or organisation.").default("unknown"),
@@ -100,7 +100,9 @@ fn affinity(document: &Document<'_>) -> u32 {
     let weak = REGISTRY.iter().filter(|key| root.has(key)).count();
     let metadata = root.get("metadata").and_then(Node::mapping);
     let nested = metadata.map_or(0, |metadata| REGISTRY.iter().filter(|key| metadata.has(key)).count());
-    let quiz = if root.has("quiz") { 60 } else { 0 };
+    // Published skills share most of these words; the six categories and the quiz are the registry's own.
+    let category = [Some(root), metadata].into_iter().flatten().filter_map(|map| map.get("category")).filter_map(Node::text).any(|word| CATEGORIES.contains(&word));
+    let quiz = if root.has("quiz") { 60 } else { 0 } + if category { 20 } else { 0 };
     quiz + u32::try_from(strong * 20 + weak + nested).unwrap_or(0)
 }
 
@@ -115,6 +117,13 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
     common::fill(&mut skill.name, common::text(root, "name"));
     common::fill(&mut skill.description, common::text(root, "description"));
     common::fill_list(&mut skill.quiz, quizzes(root));
+}
+
+/// SKL-L3-1: the registry fields mean the same in `metadata`, where the top level does not have them.
+fn check(document: &Document<'_>, findings: &mut Findings) {
+    let Some(metadata) = document.root.get("metadata").and_then(Node::mapping) else { return };
+    let nested: Vec<Field> = FIELDS.iter().filter(|field| REGISTRY.contains(&field.name) && !document.root.has(field.name)).copied().collect();
+    crate::shape::check(&nested, metadata, document.opening, "metadata", findings);
 }
 
 fn read_registry(mapping: &Mapping<'_>, skill: &mut Skill) {

@@ -39,6 +39,7 @@ pub(crate) const TYPES: &[&str] = &["string", "number", "boolean", "file", "url"
 pub(crate) const RUNTIMES: &[&str] = &["markdown-skill", "anthropic-skill", "mcp-tool"];
 
 const DEPENDENCY: Shape = Shape::Format(&formats::DEPENDENCY);
+const VARIABLE: Shape = Shape::Format(&formats::VARIABLE);
 
 const INPUT: &[Field] = &[
     Field::new("name", TEXT, "§4.4", "The input's name.").required(),
@@ -67,11 +68,11 @@ const DEPENDENCIES: &[Field] = &[
 const PERMISSIONS: &[Field] = &[
     Field::new("network", TEXTS, "§4.7", "Host names, or `*`."),
     Field::new("filesystem", TEXTS, "§4.7", "Globs that may be read and written."),
-    Field::new("env", TEXTS, "§4.7", "Environment variables that may be read."),
+    Field::new("env", Shape::List { item: &VARIABLE, least: 0, most: 1000 }, "§4.7", "Environment variables that may be read."),
 ];
 
 const FIELDS: &[Field] = &[
-    Field::new("name", Shape::Format(&formats::DOTTED_NAME), "§4.1", "Identifier within a namespace.").required().rule(&rules::INVALID_NAME),
+    Field::new("name", Shape::Format(&formats::DOTTED_NAME), "§4.1", "Identifier within a namespace; the directory's name counts when absent (R3).").rule(&rules::INVALID_NAME),
     Field::new("version", Shape::Format(&formats::VERSION), "§4.1", "SemVer 2.0.0.").expected().rule(&rules::INVALID_VERSION),
     Field::new("description", Shape::Text { most: 1024 }, "§4.1", "One line, at most 120 characters recommended.").rule(&rules::DESCRIPTION_TOO_LONG),
     Field::new("authors", TEXTS, "§4.2", "Author identifiers.").default("[]"),

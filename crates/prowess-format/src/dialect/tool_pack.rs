@@ -10,7 +10,7 @@ use crate::document::{Document, Form};
 use crate::emit::Written;
 use crate::formats;
 use crate::rules;
-use crate::shape::{ANY_MAP, Field, Shape, TEXT, TEXTS, Unknown};
+use crate::shape::{ANY_MAP, Field, Shape, Unknown};
 use crate::skill::{Kind, Parameter, Skill, Tool, ToolKind};
 use crate::span::Spanned;
 
@@ -32,6 +32,10 @@ pub(super) static DIALECT: Dialect = Dialect {
     refine: super::no_refinement,
     write,
 };
+
+/// JSON tells text from numbers, and so does the vendor's reader.
+const TEXT: Shape = Shape::String { most: usize::MAX };
+const TEXTS: Shape = Shape::List { item: &TEXT, least: 0, most: usize::MAX };
 
 const PARAMETER: &[Field] = &[
     Field::new("type", Shape::Choice(super::gibberish::TYPES), "TP-3", "JSON type.").required().rule(&rules::INVALID_PARAMETER_TYPE),
@@ -68,7 +72,7 @@ const OUTPUT: &[Field] = &[
 const FIELDS: &[Field] = &[
     Field::new("$schema", TEXT, "TP-1", "Hint for editors; never fetched."),
     Field::new("name", Shape::Format(&formats::TOOL_PACK_NAME), "TP-1", "The tool's name.").required().rule(&rules::INVALID_TOOL_NAME),
-    Field::new("description", Shape::Text { most: 1024 }, "TP-1", "What it does.").required().rule(&rules::DESCRIPTION_TOO_LONG),
+    Field::new("description", Shape::String { most: 1024 }, "TP-1", "What it does.").required().rule(&rules::DESCRIPTION_TOO_LONG),
     Field::new("version", TEXT, "TP-1", "Version."),
     Field::new("modes", TEXTS, "TP-1", "Modes in which the tool is offered; none means every mode.").default("[]"),
     Field::new("examples", TEXTS, "TP-1", "Sample requests and calls.").default("[]"),

@@ -24,6 +24,12 @@ fn check_parameter_types(subject: &Subject<'_>, findings: &mut Findings) {
         if dialect::PARAMETER_TYPES.contains(&parameter.kind.as_str()) {
             continue;
         }
+        if parameter.kind.is_empty() {
+            let message = format!("`{}` has no type", parameter.name.value);
+            let help = format!("write {} in a column `Type`", alternatives(dialect::PARAMETER_TYPES));
+            findings.push(INVALID_PARAMETER_TYPE.at(parameter.kind.span, message).help(help));
+            continue;
+        }
         let message = format!("`{}` is not a parameter type, expected {}", parameter.kind.value, alternatives(dialect::PARAMETER_TYPES));
         let help = closest(&parameter.kind, dialect::PARAMETER_TYPES.iter().copied()).map(|word| format!("did you mean `{word}`?"));
         findings.push(INVALID_PARAMETER_TYPE.at(parameter.kind.span, message).maybe_help(help));

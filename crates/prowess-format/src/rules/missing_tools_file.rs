@@ -13,7 +13,7 @@ rule! {
     ///
     /// ## Example
     /// Add `tools.py` beside SKILL.md.
-    MISSING_TOOLS_FILE = "missing-tools-file", Warning / Error, check
+    MISSING_TOOLS_FILE = "missing-tools-file", Error / Error, check
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -107,12 +107,16 @@ rules! {
     unknown_input_type UNKNOWN_INPUT_TYPE
     unknown_install_kind UNKNOWN_INSTALL_KIND
     unknown_runtime UNKNOWN_RUNTIME
+    unknown_tag UNKNOWN_TAG
+    unpinned_download UNPINNED_DOWNLOAD
     unquoted_text UNQUOTED_TEXT
     unscoped_shell UNSCOPED_SHELL
     unserializable_return UNSERIALIZABLE_RETURN
     unterminated_front_matter UNTERMINATED_FRONT_MATTER
+    unusable_handler UNUSABLE_HANDLER
     unused_parameter UNUSED_PARAMETER
     version_not_semver VERSION_NOT_SEMVER
+    wrong_default WRONG_DEFAULT
     wrong_format WRONG_FORMAT
     wrong_type WRONG_TYPE
     yaml_limit YAML_LIMIT

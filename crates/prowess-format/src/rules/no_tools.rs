@@ -22,6 +22,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         "gibberish" => ((Severity::Error, Severity::Error), "add a `### tool_name` section with `#### Command`"),
         // Today's implementation loads skills of instructions too (GAIX-2); the specification wants a tool.
         "gaia" if !subject.document.root.has("metadata") => ((Severity::Warning, Severity::Error), "declare one under `tools:`"),
+        "openclaw" if subject.document.root.has("actions") => ((Severity::Warning, Severity::Warning), "add an action, or remove `actions`"),
         _ => return,
     };
     if skill.tools.is_empty() && subject.has_front_matter() {

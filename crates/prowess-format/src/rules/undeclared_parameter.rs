@@ -10,11 +10,11 @@ rule! {
     /// Flags a placeholder in a command that is no parameter of the tool.
     ///
     /// ## Why is this bad?
-    /// It never has a value, so its argument is always dropped.
+    /// It never has a value, so its argument is always dropped (R12).
     ///
     /// ## Example
     /// Add a row to the table.
-    UNDECLARED_PARAMETER = "undeclared-parameter", Warning / Error, check
+    UNDECLARED_PARAMETER = "undeclared-parameter", Error / Error, check
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

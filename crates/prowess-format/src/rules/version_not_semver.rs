@@ -1,12 +1,12 @@
 //! `version-not-semver`.
 
-use crate::diagnostic::{Findings, rule};
+use crate::diagnostic::{Findings, Severity, rule};
 use crate::formats;
 use crate::rules::Subject;
 
 rule! {
     /// ## What it does
-    /// Notes a version that is not SemVer where the dialect does not ask for it.
+    /// Notes a version that is not SemVer where the dialect does not ask for it, and warns when it is no version at all.
     ///
     /// ## Why is this bad?
     /// Ranges compare the normalised form (OC-8).
@@ -21,9 +21,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     if semver::Version::parse(version).is_ok() {
         return;
     }
-    let message = match formats::normal_version(version) {
-        Some(normal) => format!("`{}` counts as `{normal}`", version.value),
-        None => format!("`{}` is not a version and counts as `0.0.0`", version.value),
+    let (severity, message) = match formats::normal_version(version) {
+        Some(normal) => (Severity::Info, format!("`{}` counts as `{normal}`", version.value)),
+        None => (Severity::Warning, format!("`{}` is not a version and counts as `0.0.0`", version.value)),
     };
-    findings.push(VERSION_NOT_SEMVER.at(version.span, message).help("write a SemVer version such as `1.0.0`"));
+    findings.push(VERSION_NOT_SEMVER.at(version.span, message).severity(severity, severity).help("write a SemVer version such as `1.0.0`"));
 }

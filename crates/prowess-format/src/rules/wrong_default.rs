@@ -1,0 +1,42 @@
+//! `wrong-default`.
+
+use serde_json::Value;
+
+use crate::command::{has_type, kind_of};
+use crate::diagnostic::{Findings, Severity, rule};
+use crate::rules::Subject;
+
+rule! {
+    /// ## What it does
+    /// Flags a default that its own input or parameter does not take: a value of another type, or none of the listed ones.
+    ///
+    /// ## Why is this bad?
+    /// Leaving the value out then fails, or runs with something that the author ruled out (SRT §4.4).
+    ///
+    /// ## Example
+    /// `type: number` with `default: ten` becomes `default: 10`.
+    WRONG_DEFAULT = "wrong-default", Error / Error, check
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    // Agent Flow Lite has texts only and turns every default into one.
+    if subject.skill.dialect.id == "agent-flow" {
+        return;
+    }
+    let parameters = subject.skill.inputs.iter().chain(subject.skill.tools.iter().flat_map(|tool| &tool.parameters));
+    for parameter in parameters {
+        let Some(default) = parameter.default.as_ref().filter(|default| !default.is_null()) else { continue };
+        let choices = parameter.extra.iter().find(|(key, _)| key == "enum").and_then(|(_, choices)| choices.as_array());
+        // A number without quotes is a fine default for a text.
+        let text = matches!(parameter.kind.as_str(), "string" | "url" | "file") && matches!(default, Value::Number(_) | Value::Bool(_));
+        let problem = if !has_type(default, &parameter.kind) && !text {
+            format!("the default of `{}` is {}, expected {}", parameter.name.value, kind_of(default), parameter.kind.value)
+        } else if choices.is_some_and(|choices| !choices.contains(default)) {
+            format!("the default of `{}` is not among the values of `enum`", parameter.name.value)
+        } else {
+            continue;
+        };
+        let severity = if subject.skill.dialect.id == "skillrt" { Severity::Error } else { Severity::Warning };
+        findings.push(WRONG_DEFAULT.at(parameter.name.span, problem).severity(severity, Severity::Error).help("give a default that the parameter takes"));
+    }
+}
