@@ -1,1 +1,3 @@
 //! Tests of the format crate.
+
+mod render;
