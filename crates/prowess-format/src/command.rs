@@ -179,10 +179,15 @@ fn push(current: &mut Option<Argument>, character: char) {
     }
 }
 
+/// The most bytes of a name with its modifier.
+const MAX_PLACEHOLDER: usize = 1024;
+
 /// A placeholder at the start of `text`, and what follows it.
 fn variable(text: &str) -> Option<(Fragment, &str)> {
     let inner = text.strip_prefix("{{")?;
-    let end = inner.find("}}")?;
+    // Bounded, so that a line full of opening braces is not searched to its end at each of them.
+    let nearby = &inner.as_bytes()[..inner.len().min(MAX_PLACEHOLDER)];
+    let end = memchr::memmem::find(nearby, b"}}")?;
     let (name, modifier) = match inner[..end].split_once(':') {
         Some((name, modifier)) => (name, Some(modifier.to_owned())),
         None => (&inner[..end], None),

@@ -18,6 +18,7 @@ pub mod formats;
 pub mod permission;
 pub mod python;
 mod read;
+pub mod render;
 pub mod rules;
 pub mod shape;
 pub mod skill;

@@ -39,22 +39,50 @@ pub fn placeholders(text: &str, spelling: Spelling) -> Vec<Placeholder<'_>> {
     found
 }
 
-fn placeholder_at(text: &str, at: usize, spelling: Spelling) -> Option<Placeholder<'_>> {
-    let inner = &text[at + 2..];
-    let end = inner.find("}}")?;
-    let written = &inner[..end];
-    let name = match spelling {
-        Spelling::Tight => written,
-        Spelling::Spaced => written.trim_matches([' ', '\t']),
+/// The placeholder that begins at byte `at`, if one does.
+pub(crate) fn placeholder_at(text: &str, at: usize, spelling: Spelling) -> Option<Placeholder<'_>> {
+    let inner = text.get(at..)?.strip_prefix("{{")?;
+    let skip_blanks = |from: usize| match spelling {
+        Spelling::Tight => from,
+        Spelling::Spaced => {
+            let blanks = inner[from..].bytes().take_while(|byte| matches!(byte, b' ' | b'\t'));
+            from + blanks.count()
+        }
     };
-    let valid = !name.is_empty()
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
-    valid.then(|| Placeholder { name, span: Span::new(at, at + 2 + end + 2) })
+    // Reading forwards, and never searching for the end, keeps a file full of braces linear.
+    let start = skip_blanks(0);
+    let name_byte = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let end = start + inner[start..].bytes().take_while(name_byte).count();
+    let close = skip_blanks(end);
+    (end > start && inner[close..].starts_with("}}"))
+        .then(|| Placeholder { name: &inner[start..end], span: Span::new(at, at + 2 + close + 2) })
 }
 
 /// The spelling that a skill's main dialect uses.
 pub fn spelling_of(skill: &Skill) -> Spelling {
     if skill.dialect.id == "skillrt" { Spelling::Spaced } else { Spelling::Tight }
+}
+
+/// What is substituted in a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Syntax {
+    /// `{{name}}` stands for an input, in this spelling.
+    pub inputs: Option<Spelling>,
+    /// `$ARGUMENTS`, `$0`, `${CLAUDE_SKILL_DIR}`, `{baseDir}` and `` !`command` `` mean something.
+    pub arguments: bool,
+}
+
+/// Dialects whose bodies are handed to a host agent with the text that the user typed behind the skill's name.
+const HOSTED: &[&str] = &["agent-skills", "claude-code", "skillli", "openclaw"];
+
+/// What is substituted in the body of a skill.
+///
+/// A tool skill keeps its body as it stands: `$1` in its examples is the shell's own.
+pub fn syntax_of(skill: &Skill) -> Syntax {
+    Syntax {
+        inputs: (skill.kind == Kind::Prompt).then(|| spelling_of(skill)),
+        arguments: HOSTED.contains(&skill.dialect.id) || skill.has_layer("claude-code"),
+    }
 }
 
 /// Placeholders of a prompt that no input declares.

@@ -2,6 +2,7 @@
 
 mod document;
 mod expectations;
+mod render;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,248 @@
+//! The exact text or argv that a skill gives for some inputs. Nothing runs here.
+//!
+//! One pass over the body: whatever is inserted is never looked at again (AFL §5.2), so a value can't bring a placeholder, an argument or a command of its own.
+
+mod arguments;
+mod inputs;
+mod scan;
+
+use serde_json::{Map, Value};
+
+use crate::command;
+use crate::skill::{Parameter, Skill, Tool};
+use crate::span::Span;
+use crate::template;
+use scan::{Piece, Variable};
+
+pub use inputs::{InputError, parse_input};
+
+/// A rendered prompt larger than this is refused: a small body can repeat a large value without end.
+pub const MAX_RENDERED_BYTES: usize = 64 << 20;
+
+/// The subagent of `context: fork` when the skill names none (SKL layer 2).
+const DEFAULT_AGENT: &str = "general-purpose";
+
+/// What a body is rendered with.
+#[derive(Clone, Copy, Debug)]
+pub struct RenderContext<'c> {
+    /// Values of inputs.
+    pub inputs: &'c Map<String, Value>,
+    /// What the user typed behind the skill's name.
+    pub arguments: Option<&'c str>,
+    /// The session, for `${CLAUDE_SESSION_ID}`.
+    pub session_id: Option<&'c str>,
+    /// The skill's own directory, for `${CLAUDE_SKILL_DIR}` and `{baseDir}`.
+    pub skill_dir: Option<&'c str>,
+    /// The project, for `${CLAUDE_PROJECT_DIR}`.
+    pub project_dir: Option<&'c str>,
+}
+
+/// A body with everything in its place.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct RenderedPrompt {
+    /// The text for the model.
+    pub text: String,
+    /// What a careful person should know, as lowercase phrases.
+    pub warnings: Vec<String>,
+    /// The commands whose output belongs into the text; each is a marked place in it.
+    pub commands: Vec<InjectedCommand>,
+    /// The type of the subagent that should get the text, for `context: fork`.
+    pub fork: Option<String>,
+}
+
+/// A command whose output the author wants in the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InjectedCommand {
+    /// The command, arguments substituted.
+    pub command: String,
+    /// The marker that stands for its output in [`RenderedPrompt::text`].
+    pub span: Span,
+}
+
+/// Renders the body of a skill. Every problem with the inputs is reported, not only the first.
+pub fn prompt(
+    skill: &Skill,
+    context: &RenderContext<'_>,
+) -> Result<RenderedPrompt, Vec<InputError>> {
+    let errors = inputs::check(&skill.inputs, context.inputs);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let syntax = template::syntax_of(skill);
+    // The blank lines between front matter and text belong to the file, not to the prompt.
+    let body = skill.body.trim_start_matches(['\r', '\n']).trim_end();
+    let names: Vec<&str> = skill.invocation.arguments.iter().map(|name| name.as_str()).collect();
+    let mut renderer = Renderer {
+        skill,
+        context,
+        words: arguments::split(context.arguments.unwrap_or_default()),
+        names: &names,
+        rendered: RenderedPrompt::default(),
+        used_arguments: false,
+    };
+    renderer.note_unused_inputs();
+    for piece in scan::pieces(body, syntax, &names) {
+        renderer.piece(&piece);
+        if renderer.rendered.text.len() > MAX_RENDERED_BYTES {
+            return Err(vec![InputError::TooLarge { most: MAX_RENDERED_BYTES }]);
+        }
+    }
+    renderer.append_arguments(syntax.arguments);
+    let mut rendered = renderer.rendered;
+    if skill.invocation.context.as_ref().is_some_and(|context| context.as_str() == "fork") {
+        let agent = skill.invocation.agent.as_ref().map_or(DEFAULT_AGENT, |agent| agent.as_str());
+        rendered.fork = Some(agent.to_owned());
+    }
+    Ok(rendered)
+}
+
+/// Renders a command tool to an argv (GIB §3.4, R10, R11).
+pub fn command(
+    tool: &Tool,
+    values: &Map<String, Value>,
+) -> Result<command::Rendered, Vec<command::RenderError>> {
+    let text = tool.command.as_ref().map_or("", |command| command.as_str());
+    let template =
+        command::parse(text).map_err(|error| vec![command::RenderError::Template(error)])?;
+    command::render(&template, &tool.parameters, values)
+}
+
+struct Renderer<'r> {
+    skill: &'r Skill,
+    context: &'r RenderContext<'r>,
+    /// The arguments, split like a shell does.
+    words: Vec<String>,
+    /// The declared names of the arguments.
+    names: &'r [&'r str],
+    rendered: RenderedPrompt,
+    used_arguments: bool,
+}
+
+impl Renderer<'_> {
+    fn piece(&mut self, piece: &Piece<'_>) {
+        match piece {
+            Piece::Command { source, block } => self.command(source, *block),
+            other => {
+                let text = self.substitute(other);
+                self.rendered.text.push_str(&text);
+            }
+        }
+    }
+
+    /// The text that a piece other than a command stands for.
+    fn substitute(&mut self, piece: &Piece<'_>) -> String {
+        match piece {
+            Piece::Text(text) => (*text).to_owned(),
+            Piece::Input { name } => self.input(name),
+            Piece::AllArguments => {
+                self.used_arguments = true;
+                self.context.arguments.unwrap_or_default().to_owned()
+            }
+            Piece::Argument { index, written } => match self.words.get(*index) {
+                Some(word) => {
+                    self.used_arguments = true;
+                    word.clone()
+                }
+                // A missing argument leaves its place as written; a price of $5 survives this way.
+                None => (*written).to_owned(),
+            },
+            Piece::NamedArgument { index } => {
+                self.used_arguments = true;
+                self.words.get(*index).cloned().unwrap_or_default()
+            }
+            Piece::Variable { variable, written } => self.variable(*variable, written),
+            // Commands hold no further commands: the scanner looks for them in the body only.
+            Piece::Command { source, .. } => (*source).to_owned(),
+        }
+    }
+
+    fn input(&mut self, name: &str) -> String {
+        let Some(input) = self.skill.inputs.iter().find(|input| *input.name == name) else {
+            self.warn(format!("`{{{{{name}}}}}` is not declared in `inputs` and becomes empty"));
+            return String::new();
+        };
+        inputs::text_of(input, self.context.inputs)
+    }
+
+    fn variable(&mut self, variable: Variable, written: &str) -> String {
+        let value = match variable {
+            Variable::SessionId => self.context.session_id,
+            Variable::SkillDir => self.context.skill_dir,
+            Variable::ProjectDir => self.context.project_dir,
+            Variable::Effort => self.skill.invocation.effort.as_ref().map(|effort| effort.as_str()),
+        };
+        match value {
+            Some(value) => value.to_owned(),
+            None => {
+                self.warn(format!("`{written}` has no value here and stays as it is"));
+                written.to_owned()
+            }
+        }
+    }
+
+    /// SKL-L2-7: the place is marked and listed, and nothing runs.
+    fn command(&mut self, source: &str, block: bool) {
+        let syntax =
+            template::Syntax { inputs: template::syntax_of(self.skill).inputs, arguments: true };
+        let mut command = String::new();
+        for piece in scan::pieces_of_command(source, syntax, self.names) {
+            let text = self.substitute(&piece);
+            if piece.is_typed_by_the_user() && text.contains(SHELL_CHARACTERS) {
+                let shown = crate::text::shorten(&text, 40);
+                self.warn(format!(
+                    "the argument `{shown}` holds shell syntax and stands in a command"
+                ));
+            }
+            command.push_str(&text);
+        }
+        let command = command.trim().to_owned();
+        let start = self.rendered.text.len();
+        let marker = if block || command.contains(['`', '\n']) {
+            format!("[not run:\n```\n{command}\n```\n]")
+        } else {
+            format!("[not run: `{command}`]")
+        };
+        self.rendered.text.push_str(&marker);
+        let span = Span::new(start, self.rendered.text.len());
+        self.rendered.commands.push(InjectedCommand { command, span });
+    }
+
+    /// A body that never mentions its arguments gets them at its end, as Claude Code does.
+    fn append_arguments(&mut self, takes_arguments: bool) {
+        let Some(arguments) = self.context.arguments.filter(|text| !text.is_empty()) else {
+            return;
+        };
+        if !takes_arguments {
+            self.warn("the arguments are not used: this skill takes inputs by name".to_owned());
+        } else if !self.used_arguments {
+            self.rendered.text.push_str("\n\nARGUMENTS: ");
+            self.rendered.text.push_str(arguments);
+        }
+    }
+
+    fn note_unused_inputs(&mut self) {
+        let known =
+            |name: &str| self.skill.inputs.iter().any(|input: &Parameter| *input.name == name);
+        let unused: Vec<&String> = self.context.inputs.keys().filter(|name| !known(name)).collect();
+        for name in unused {
+            let names = self.skill.inputs.iter().map(|input| input.name.as_str());
+            let hint = crate::text::closest(name, names)
+                .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+            self.warn(format!("`{name}` is not an input of this skill and is not used{hint}"));
+        }
+    }
+
+    fn warn(&mut self, warning: String) {
+        // Each thing once, and no list without an end.
+        let warnings = &mut self.rendered.warnings;
+        if warnings.len() < MOST_WARNINGS && !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+}
+
+const MOST_WARNINGS: usize = 100;
+
+/// Characters by which a value could become more than one argument of a shell command.
+const SHELL_CHARACTERS: &[char] =
+    &[';', '|', '&', '$', '`', '<', '>', '(', ')', '\n', '\r', '\\', '"', '\'', '*', '?', '!'];

@@ -1,0 +1,188 @@
+//! Values of inputs: from a command line, against their declarations, and as text in a prompt.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use crate::command::{has_type, kind_of};
+use crate::formats;
+use crate::skill::Parameter;
+
+/// What is wrong with the inputs of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InputError {
+    /// A required input has no value; its default does not stand in for one (R33).
+    Missing {
+        /// The input.
+        input: String,
+    },
+    /// A value has another type than declared (SRT §4.4).
+    WrongType {
+        /// The input.
+        input: String,
+        /// The declared type.
+        expected: String,
+        /// What was given.
+        given: &'static str,
+    },
+    /// A value has the right type and is still not what was declared.
+    Invalid {
+        /// The input.
+        input: String,
+        /// What is expected, in words.
+        expected: &'static str,
+        /// What was given.
+        given: String,
+    },
+    /// A text from a command line does not stand for a value of the type.
+    Unreadable {
+        /// What is expected, in words.
+        expected: &'static str,
+        /// What was given.
+        given: String,
+    },
+    /// The values make the prompt larger than anybody can want.
+    TooLarge {
+        /// The most bytes.
+        most: usize,
+    },
+}
+
+impl InputError {
+    /// The input that the error is about, where it is about one.
+    pub fn input(&self) -> Option<&str> {
+        match self {
+            InputError::Missing { input }
+            | InputError::WrongType { input, .. }
+            | InputError::Invalid { input, .. } => Some(input),
+            InputError::Unreadable { .. } | InputError::TooLarge { .. } => None,
+        }
+    }
+
+    /// What to do next.
+    pub fn help(&self) -> String {
+        match self {
+            InputError::Missing { input } => format!("give it a value: `--input {input}=…`"),
+            InputError::WrongType { expected, .. } => format!("give a value of type `{expected}`"),
+            InputError::Invalid { expected, .. } | InputError::Unreadable { expected, .. } => {
+                format!("write {expected}")
+            }
+            InputError::TooLarge { .. } => "give shorter values".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // AFL's own sentence, which its clients look for.
+            InputError::Missing { input } => write!(f, "Missing required input: '{input}'"),
+            InputError::WrongType { input, expected, given } => {
+                write!(f, "the input `{input}` is {given}, expected `{expected}`")
+            }
+            InputError::Invalid { input, expected, given } => {
+                write!(f, "the input `{input}` is `{}`, expected {expected}", shown(given))
+            }
+            InputError::Unreadable { expected, given } => {
+                write!(f, "`{}` is not {expected}", shown(given))
+            }
+            InputError::TooLarge { most } => {
+                write!(f, "the rendered prompt is larger than {} MiB", most >> 20)
+            }
+        }
+    }
+}
+
+impl std::error::Error for InputError {}
+
+fn shown(text: &str) -> String {
+    crate::text::shorten(text, 60)
+}
+
+/// What is wrong with the values, in the order of the declarations.
+pub(super) fn check(inputs: &[Parameter], values: &Map<String, Value>) -> Vec<InputError> {
+    inputs
+        .iter()
+        .filter_map(|input| match given(input, values) {
+            Some(value) => check_value(input, value),
+            None => input.required.then(|| InputError::Missing { input: input.name.value.clone() }),
+        })
+        .collect()
+}
+
+/// The value that was given; null is none (R39).
+fn given<'v>(input: &Parameter, values: &'v Map<String, Value>) -> Option<&'v Value> {
+    values.get(input.name.as_str()).filter(|value| !value.is_null())
+}
+
+fn check_value(input: &Parameter, value: &Value) -> Option<InputError> {
+    let kind = input.kind.as_str();
+    // AFL §3.3: a form's widget, not a type; whatever is given is shown.
+    if matches!(kind, "text" | "textarea") {
+        return None;
+    }
+    if !has_type(value, kind) {
+        return Some(InputError::WrongType {
+            input: input.name.value.clone(),
+            expected: kind.to_owned(),
+            given: kind_of(value),
+        });
+    }
+    let text = value.as_str()?;
+    let expected = match kind {
+        "url" if (formats::URL.check)(text).is_err() => formats::URL.title,
+        // Whether the file is there is a question for whoever may look.
+        "file" if text.trim().is_empty() || text.contains('\0') => "the path of a file",
+        _ => return None,
+    };
+    Some(InputError::Invalid { input: input.name.value.clone(), expected, given: text.to_owned() })
+}
+
+/// The text of an input in a prompt: what was given, else the default, else nothing (AFL §5.2).
+pub(super) fn text_of(input: &Parameter, values: &Map<String, Value>) -> String {
+    let default = input.default.as_ref().filter(|default| !default.is_null());
+    match (given(input, values).or(default), input.kind.as_str()) {
+        (None, _) => String::new(),
+        // Also a text is JSON there, with its quotes.
+        (Some(value), "json") => value.to_string(),
+        (Some(Value::String(text)), _) => text.clone(),
+        (Some(value), _) => value.to_string(),
+    }
+}
+
+/// A text from a command line as a value of a declared type (R13); words that are no type mean text.
+pub fn parse_input(text: &str, kind: &str) -> Result<Value, InputError> {
+    let trimmed = text.trim();
+    let expect = |value: Option<Value>, expected: &'static str| {
+        value.ok_or_else(|| InputError::Unreadable { expected, given: text.to_owned() })
+    };
+    let json = || serde_json::from_str::<Value>(trimmed).ok();
+    match kind {
+        "integer" => {
+            expect(json().filter(|value| has_type(value, kind)), "a whole number such as `5`")
+        }
+        "number" => expect(json().filter(Value::is_number), "a number such as `0.5`"),
+        "boolean" => expect(boolean(trimmed).map(Value::Bool), "`true` or `false`"),
+        "array" if trimmed.starts_with('[') => {
+            expect(json().filter(Value::is_array), "a JSON array such as `[\"a\", \"b\"]`")
+        }
+        "array" => Ok(trimmed
+            .split(',')
+            .map(str::trim)
+            .filter(|item| !item.is_empty())
+            .map(|item| Value::String(item.to_owned()))
+            .collect()),
+        "object" => expect(json().filter(Value::is_object), "a JSON object such as `{\"key\": 1}`"),
+        "json" => expect(json(), "JSON"),
+        _ => Ok(Value::String(text.to_owned())),
+    }
+}
+
+/// The words that R39 accepts for a boolean, and the digits that command lines use.
+fn boolean(word: &str) -> Option<bool> {
+    match word.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" | "y" | "1" => Some(true),
+        "false" | "no" | "off" | "n" | "0" => Some(false),
+        _ => None,
+    }
+}
