@@ -85,7 +85,7 @@ fn function(text: &str, definition: &StmtFunctionDef, names: &Names<'_>) -> Pyth
         .collect();
     let kind = |annotation: Option<&Expr>, usage| match annotation {
         Some(expression) => annotation::kind(expression, text, names, &own, usage),
-        None => PythonType::Unknown,
+        None => PythonType::Unannotated,
     };
     let parameters = &definition.parameters;
     let positional = parameters.posonlyargs.iter().chain(&parameters.args).enumerate();

@@ -32,6 +32,7 @@ fn outline(text: &str) -> String {
 
 fn word(kind: &PythonType) -> String {
     match kind {
+        PythonType::Unannotated => "-".to_owned(),
         PythonType::Unknown => "?".to_owned(),
         PythonType::Json(word) => (*word).to_owned(),
         PythonType::NotJson(annotation) => format!("not JSON `{annotation}`"),
@@ -66,7 +67,7 @@ fn every_spelling_of_decorators_and_annotations_is_read() {
     @tool fetch_all(urls: array, limit: integer = …) -> object documented
     @tool scale(factor: number, names: array = …) -> array documented
     @tool describe(thing: object, note: string = …) -> string documented
-    _helper(x: ?) -> ?
+    _helper(x: -) -> -
     edge/GAIA-5.4-1/crlf-tools-py
     @tool count_words(text: string, unique: boolean = …) -> object documented
     ");
@@ -98,15 +99,15 @@ def another_decorator(): ...
 def similar_name(): ...
 def bare(): ...
 "), @"
-    @tool plain() -> ?
-    @tool called() -> ?
-    @tool dotted() -> ?
-    @tool dotted_and_called() -> ?
-    @tool renamed() -> ?
-    @tool below_another() -> ?
-    another_decorator() -> ?
-    similar_name() -> ?
-    bare() -> ?
+    @tool plain() -> -
+    @tool called() -> -
+    @tool dotted() -> -
+    @tool dotted_and_called() -> -
+    @tool renamed() -> -
+    @tool below_another() -> -
+    another_decorator() -> -
+    similar_name() -> -
+    bare() -> -
     ");
 }
 
@@ -141,11 +142,11 @@ for x in y:
 def in_a_string(): ...
 """
 "#), @"
-    tool(function: ?) -> ?
-    @tool in_a_branch() -> ?
-    @tool in_the_other() -> ?
-    @tool in_a_block() -> ?
-    outer() -> ?
+    tool(function: -) -> -
+    @tool in_a_branch() -> -
+    @tool in_the_other() -> -
+    @tool in_a_block() -> -
+    outer() -> -
     ");
 }
 
@@ -169,14 +170,14 @@ def late():
     x = 1
     """Does it."""
 "#), @"
-    documented() -> ? documented
-    raw() -> ? documented
-    joined() -> ? documented
-    on_one_line() -> ? documented
-    blank() -> ?
-    computed() -> ?
-    bytes_only() -> ?
-    late() -> ?
+    documented() -> - documented
+    raw() -> - documented
+    joined() -> - documented
+    on_one_line() -> - documented
+    blank() -> -
+    computed() -> -
+    bytes_only() -> -
+    late() -> -
     ");
 }
 
@@ -189,11 +190,11 @@ def of_a_class(cls, a: int): ...
 def not_bound(a: int, self: str): ...
 def variadic(*args): ...
 "), @"
-    every(a: ?, b: integer, c: boolean, d: string = …, **) -> ?
-    bound(a: integer) -> ?
-    of_a_class(a: integer) -> ?
-    not_bound(a: integer, self: string) -> ?
-    variadic() -> ?
+    every(a: -, b: integer, c: boolean, d: string = …, **) -> -
+    bound(a: integer) -> -
+    of_a_class(a: integer) -> -
+    not_bound(a: integer, self: string) -> -
+    variadic() -> -
     ");
 }
 

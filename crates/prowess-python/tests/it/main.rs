@@ -102,6 +102,7 @@ fn parameters_match_the_signature() {
     // GAIA-5.4-1
     assert_snapshot!(problems_below("invalid/GAIA-5.4-1"), @"
     optional-without-default
+      SKILL.md:15:7 error parameter-mismatch: `unique` is optional, but the function has no default for it (write `unique=None` in the function, or `required: true`)
     parameter-missing
       SKILL.md:15:7 error parameter-mismatch: `count_words` takes no parameter `unique` (add it to `def count_words(…)`, or remove it from `tools:`)
     parameter-renamed
@@ -112,6 +113,7 @@ fn parameters_match_the_signature() {
     parameter-undeclared
       tools.py:7:28 error parameter-mismatch: `count_words` needs `language`, which the front matter does not declare (declare it under `parameters:`)
     parameter-without-annotation
+      tools.py:7:17 warning missing-annotation: `text` has no annotation (write `text: str`, or whatever type it has)
     ");
 }
 
@@ -124,6 +126,7 @@ fn tools_have_docstrings_and_return_json() {
     returns-bytes
       tools.py:7:5 error unserializable-return: `count_words` returns `bytes`, which is not JSON (return a `dict`, a `list`, `str`, `int`, `float`, `bool` or `None`)
     returns-nothing-declared
+      tools.py:7:5 warning missing-annotation: `count_words` does not say what it returns (write `-> dict`, or whatever type it returns)
     returns-set
       tools.py:7:5 error unserializable-return: `count_words` returns `set`, which is not JSON (return a `dict`, a `list`, `str`, `int`, `float`, `bool` or `None`)
     ");
