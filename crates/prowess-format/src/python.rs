@@ -44,7 +44,9 @@ pub struct PythonParameter {
 /// What an annotation means in JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PythonType {
-    /// No annotation, or one such as `Any` that says nothing.
+    /// No annotation.
+    Unannotated,
+    /// An annotation such as `Any` that says nothing, or one that nobody can look into.
     Unknown,
     /// One of JSON Schema's type words.
     Json(&'static str),

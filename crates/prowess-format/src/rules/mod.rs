@@ -66,6 +66,7 @@ rules! {
     invalid_yaml INVALID_YAML
     license_too_long LICENSE_TOO_LONG
     long_skill LONG_SKILL
+    missing_annotation MISSING_ANNOTATION
     missing_command MISSING_COMMAND
     missing_docstring MISSING_DOCSTRING
     missing_field MISSING_FIELD

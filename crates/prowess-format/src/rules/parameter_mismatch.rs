@@ -34,7 +34,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                 let message = format!("`{}` is {given} in `tools.py` and {} in the front matter", parameter.name.value, parameter.kind.value);
                 findings.push(PARAMETER_MISMATCH.at(parameter.kind.span, message).help("make the two types the same"));
             }
-            if !parameter.required && !taken.has_default && parameter.default.is_none() {
+            // Also where the front matter has a default: whether a runtime passes it on is its own affair.
+            if !parameter.required && !taken.has_default {
                 findings.push(PARAMETER_MISMATCH.at(parameter.name.span, format!("`{}` is optional, but the function has no default for it", parameter.name.value)).help(format!("write `{}=None` in the function, or `required: true`", parameter.name.value)));
             }
         }
@@ -47,7 +48,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
 /// The type of the annotation, if it contradicts the declaration. An integer may be declared where a number is taken.
 fn differs(taken: &PythonType, declared: &str) -> Option<String> {
     match taken {
-        PythonType::Unknown => None,
+        PythonType::Unannotated | PythonType::Unknown => None,
         PythonType::Json(word) if *word == declared || (*word == "number" && declared == "integer") => None,
         PythonType::Json(word) => Some((*word).to_owned()),
         PythonType::NotJson(annotation) => Some(format!("`{annotation}`")),

@@ -1,0 +1,42 @@
+//! `missing-annotation`.
+
+use crate::diagnostic::{Findings, rule};
+use crate::python::PythonType;
+use crate::rules::Subject;
+
+rule! {
+    /// ## What it does
+    /// Warns of a tool function whose parameter or return value has no annotation.
+    ///
+    /// ## Why is this bad?
+    /// Nobody can compare it with the front matter, or know that the result is JSON (GAIA §5.4).
+    ///
+    /// ## Example
+    /// `def count_words(text)` becomes `def count_words(text: str) -> dict`
+    MISSING_ANNOTATION = "missing-annotation", Warning / Warning, check
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for function in subject.declared_functions().filter(|function| function.is_tool) {
+        let unannotated =
+            |parameter: &&crate::python::PythonParameter| parameter.kind == PythonType::Unannotated;
+        for parameter in function.parameters.iter().filter(unannotated) {
+            let (name, example) = (&parameter.name, format!("write `{}: str`", parameter.name));
+            findings.push(
+                MISSING_ANNOTATION
+                    .at(parameter.span, format!("`{name}` has no annotation"))
+                    .in_file("tools.py")
+                    .help(format!("{example}, or whatever type it has")),
+            );
+        }
+        if function.returns == PythonType::Unannotated {
+            let message = format!("`{}` does not say what it returns", function.name);
+            findings.push(
+                MISSING_ANNOTATION
+                    .at(function.span, message)
+                    .in_file("tools.py")
+                    .help("write `-> dict`, or whatever type it returns"),
+            );
+        }
+    }
+}
