@@ -3,6 +3,10 @@
 //! The only module that knows the YAML library. Scalars keep their text as written, and are resolved on demand
 //! (`1.10` stays `1.10` for whoever wants text), which is what R39 asks for: dates stay strings, `null` is absence.
 
+mod lane;
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
 
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, Tag};
@@ -374,7 +378,7 @@ pub struct YamlError {
 }
 
 enum Open<'a> {
-    Sequence { span: Span, anchor: usize, items: Vec<Node<'a>> },
+    Sequence { span: Span, anchor: usize, items: Vec<Node<'a>>, flow: bool },
     Mapping { span: Span, anchor: usize, mapping: Mapping<'a>, key: Option<(Cow<'a, str>, Span)> },
 }
 
@@ -390,6 +394,17 @@ pub fn parse<'a>(
         let message = format!("{} bytes of YAML, at most {MAX_YAML_BYTES} are read", text.len());
         return Err(YamlError { message, offset: 0, limit: true });
     }
+    match lane::read(text, base) {
+        Some(node) => Ok(Some(node)),
+        None => parse_by_library(text, base, findings),
+    }
+}
+
+fn parse_by_library<'a>(
+    text: &'a str,
+    base: usize,
+    findings: &mut Findings,
+) -> Result<Option<Node<'a>>, YamlError> {
     let options = granit_parser::options! {
         emit_comments: false,
         flow_nesting_limit: MAX_DEPTH,
@@ -422,8 +437,9 @@ pub fn parse<'a>(
                 };
                 (Node { span, content: Content::Scalar(Scalar { text: scalar, style }) }, anchor)
             }
-            Event::SequenceStart(_, anchor, _) => {
-                stack.push(Open::Sequence { span, anchor, items: Vec::new() });
+            Event::SequenceStart(style, anchor, _) => {
+                let flow = style == StructureStyle::Flow;
+                stack.push(Open::Sequence { span, anchor, items: Vec::new(), flow });
                 depth_guard(&stack, span)?;
                 continue;
             }
@@ -434,16 +450,28 @@ pub fn parse<'a>(
                 continue;
             }
             Event::SequenceEnd => {
-                let Some(Open::Sequence { span: start, anchor, items }) = stack.pop() else {
+                let Some(Open::Sequence { span: start, anchor, items, flow }) = stack.pop() else {
                     continue;
                 };
-                (Node { span: start.join(span), content: Content::Sequence(items) }, anchor)
+                // The library begins a block at its first dash or the item behind it, and ends it where the next
+                // token begins: first to last item is what a person would point at.
+                let span = match (items.first(), items.last()) {
+                    (Some(first), Some(last)) if !flow => first.span.join(last.span),
+                    _ => start.join(span),
+                };
+                (Node { span, content: Content::Sequence(items) }, anchor)
             }
             Event::MappingEnd => {
                 let Some(Open::Mapping { span: start, anchor, mapping, .. }) = stack.pop() else {
                     continue;
                 };
-                (Node { span: start.join(span), content: Content::Mapping(mapping) }, anchor)
+                let span = match (mapping.entries.first(), mapping.entries.last()) {
+                    (Some(first), Some(last)) if !mapping.flow => {
+                        first.key_span.join(last.value.span)
+                    }
+                    _ => start.join(span),
+                };
+                (Node { span, content: Content::Mapping(mapping) }, anchor)
             }
             Event::Alias(id) => {
                 let Some((_, target)) = anchors.iter().rev().find(|(anchor, _)| *anchor == id)

@@ -126,7 +126,7 @@ fn every_key_and_value_knows_its_bytes() {
     quoted key "'quoted'"
     quoted = "\"a \\\"b\\\"\""
     list key "list"
-    list = "- one\n  - {x: 1, \"y\": [2]}\n"
+    list = "one\n  - {x: 1, \"y\": [2]}"
     list[0] = "one"
     list[1] = "{x: 1, \"y\": [2]}"
     list[1].x key "x"
@@ -149,7 +149,7 @@ fn spans_are_exact_behind_a_bom_and_crlf() {
     name key "name"
     name = "a"
     map key "map"
-    map = "key: ü\r\n"
+    map = "key: ü"
     map.key key "key"
     map.key = "ü"
     "#);

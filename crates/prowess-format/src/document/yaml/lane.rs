@@ -1,0 +1,285 @@
+//! A fast lane for the front matter that most files have: keys with one-line values, nested by indentation.
+//!
+//! It reads a subset of YAML whose meaning is beyond doubt, and gives up (`None`) at the first thing outside it: the
+//! library then reads the text from the start. Both must give the same tree, which a test checks on every fixture and
+//! every corpus file and a fuzz target on everything else. It exists because reading YAML was half of the time that
+//! checking a file takes.
+
+use std::borrow::Cow;
+
+use super::{Content, Entry, Mapping, Node, Scalar, Style};
+use crate::span::Span;
+
+/// Deeper nesting is for the library, which has a limit of its own.
+const MAX_DEPTH: usize = 8;
+
+struct Line {
+    /// Column of the first character; moves right behind a dash.
+    indent: usize,
+    /// Offset of the first character.
+    start: usize,
+    /// Offset behind the last character that is no blank.
+    end: usize,
+}
+
+pub(super) fn read(text: &str, base: usize) -> Option<Node<'_>> {
+    let mut lane = Lane { text, base, lines: lines(text)?, at: 0 };
+    let first = lane.lines.first()?;
+    if first.indent != 0 {
+        return None;
+    }
+    let node = lane.block(0, 0)?;
+    (lane.at == lane.lines.len()).then_some(node)
+}
+
+/// The lines that hold something, comments left out. `None` for tabs, control characters and exotic line breaks.
+fn lines(text: &str) -> Option<Vec<Line>> {
+    let bytes = text.as_bytes();
+    let mut lines = Vec::with_capacity(16);
+    let mut start = 0;
+    while start < bytes.len() {
+        let end = memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |at| start + at);
+        let mut line = &bytes[start..end];
+        if let [rest @ .., b'\r'] = line {
+            line = rest;
+        }
+        if line.iter().any(|&byte| byte < 0x20 || byte == 0x7f) || has_exotic(line) {
+            return None;
+        }
+        let indent = line.iter().take_while(|&&byte| byte == b' ').count();
+        let length = line.len() - line.iter().rev().take_while(|&&byte| byte == b' ').count();
+        if indent < line.len() && line[indent] != b'#' {
+            lines.push(Line { indent, start: start + indent, end: start + length });
+        }
+        start = end + 1;
+    }
+    Some(lines)
+}
+
+/// Whether UTF-8 text holds C1 controls, line separators or a byte order mark.
+fn has_exotic(line: &[u8]) -> bool {
+    if line.is_ascii() {
+        return false;
+    }
+    line.windows(2).any(|pair| pair[0] == 0xc2 && pair[1] < 0xa0)
+        || line.windows(3).any(|three| {
+            matches!(
+                three,
+                [0xe2, 0x80, 0xa8 | 0xa9] | [0xef, 0xbb, 0xbf] | [0xef, 0xbf, 0xbe | 0xbf]
+            )
+        })
+}
+
+struct Lane<'a> {
+    text: &'a str,
+    base: usize,
+    lines: Vec<Line>,
+    at: usize,
+}
+
+impl<'a> Lane<'a> {
+    /// The mapping or sequence whose first line is the current one.
+    fn block(&mut self, indent: usize, depth: usize) -> Option<Node<'a>> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        if self.is_item(self.lines.get(self.at)?) {
+            self.sequence(indent, depth)
+        } else {
+            self.mapping(indent, depth)
+        }
+    }
+
+    fn slice(&self, line: &Line) -> &'a str {
+        &self.text[line.start..line.end]
+    }
+
+    fn is_item(&self, line: &Line) -> bool {
+        let text = self.slice(line).as_bytes();
+        text.first() == Some(&b'-') && matches!(text.get(1), None | Some(b' '))
+    }
+
+    fn mapping(&mut self, indent: usize, depth: usize) -> Option<Node<'a>> {
+        let mut entries: Vec<Entry<'a>> = Vec::with_capacity(8);
+        while let Some(line) = self.lines.get(self.at) {
+            if line.indent != indent {
+                if line.indent > indent {
+                    return None;
+                }
+                break;
+            }
+            if self.is_item(line) {
+                // A list on the level of its key ends here; anything else is for the library.
+                if entries.is_empty() {
+                    return None;
+                }
+                break;
+            }
+            let text = self.slice(line);
+            let key_end = key_length(text.as_bytes())?;
+            let key = &text[..key_end];
+            if entries.iter().any(|entry| entry.key == key) {
+                return None;
+            }
+            let key_span = self.span(line.start, line.start + key_end);
+            let rest = &text[key_end + 1..];
+            let value_start = line.start + text.len() - rest.trim_start_matches(' ').len();
+            let (value_end, line_indent) = (line.end, line.indent);
+            self.at += 1;
+            let value = if value_start == value_end {
+                let next = self.lines.get(self.at)?;
+                let nested = next.indent;
+                if nested > line_indent {
+                    self.block(nested, depth + 1)?
+                } else if nested == line_indent && self.is_item(next) {
+                    self.sequence(nested, depth + 1)?
+                } else {
+                    return None;
+                }
+            } else {
+                let value = self.scalar(value_start, value_end)?;
+                self.ends_here(indent)?;
+                value
+            };
+            entries.push(Entry { key: Cow::Borrowed(key), key_span, value });
+        }
+        let span = entries.first()?.key_span.join(entries.last()?.value.span);
+        Some(Node { span, content: Content::Mapping(Mapping { entries, flow: false }) })
+    }
+
+    fn sequence(&mut self, indent: usize, depth: usize) -> Option<Node<'a>> {
+        let mut items: Vec<Node<'a>> = Vec::with_capacity(8);
+        while let Some(line) = self.lines.get(self.at) {
+            if line.indent != indent || !self.is_item(line) {
+                if line.indent > indent {
+                    return None;
+                }
+                break;
+            }
+            let text = self.slice(line);
+            let content = text[1..].trim_start_matches(' ');
+            if content.is_empty() || content.starts_with(['#', '-']) {
+                return None;
+            }
+            let offset = text.len() - content.len();
+            if key_length(content.as_bytes()).is_some() {
+                // `- key: value`: a mapping whose column is that of its first key.
+                let line = &mut self.lines[self.at];
+                line.indent += offset;
+                line.start += offset;
+                let nested = line.indent;
+                if depth >= MAX_DEPTH {
+                    return None;
+                }
+                items.push(self.mapping(nested, depth + 1)?);
+            } else {
+                let (start, end) = (line.start + offset, line.end);
+                self.at += 1;
+                items.push(self.scalar(start, end)?);
+                self.ends_here(indent)?;
+            }
+        }
+        let span = items.first()?.span.join(items.last()?.span);
+        Some(Node { span, content: Content::Sequence(items) })
+    }
+
+    /// A one-line value is only that if no deeper line continues it.
+    fn ends_here(&self, indent: usize) -> Option<()> {
+        self.lines.get(self.at).is_none_or(|next| next.indent <= indent).then_some(())
+    }
+
+    fn span(&self, start: usize, end: usize) -> Span {
+        Span::new(start, end).shift(self.base)
+    }
+
+    fn scalar(&self, start: usize, end: usize) -> Option<Node<'a>> {
+        let text = &self.text[start..end];
+        let node = |text: &'a str, style| Node {
+            span: self.span(start, end),
+            content: Content::Scalar(Scalar { text: Cow::Borrowed(text), style }),
+        };
+        match text.as_bytes()[0] {
+            quote @ (b'"' | b'\'') => {
+                let inner = text.get(1..)?.strip_suffix(char::from(quote))?;
+                let plain = !inner.as_bytes().iter().any(|&byte| byte == quote || byte == b'\\');
+                plain.then(|| node(inner, Style::Quoted))
+            }
+            b'[' => self.flow_sequence(start, end),
+            first if is_indicator(first) => None,
+            _ => is_plain(text).then(|| node(text, Style::Plain)),
+        }
+    }
+
+    /// `[a, b]` of plain words.
+    fn flow_sequence(&self, start: usize, end: usize) -> Option<Node<'a>> {
+        let inner = self.text[start..end].strip_prefix('[')?.strip_suffix(']')?;
+        let mut items = Vec::new();
+        let mut at = start + 1;
+        for part in inner.split(',') {
+            let word = part.trim_matches(' ');
+            let simple = |byte: u8| {
+                byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_' | b'.' | b'/' | b'-')
+            };
+            let first = word.bytes().next();
+            if first.is_none() && inner.is_empty() {
+                break;
+            }
+            if first.is_none_or(|byte| !byte.is_ascii_alphanumeric()) || !word.bytes().all(simple) {
+                return None;
+            }
+            let word_start = at + part.len() - part.trim_start_matches(' ').len();
+            let span = self.span(word_start, word_start + word.len());
+            items.push(Node {
+                span,
+                content: Content::Scalar(Scalar { text: Cow::Borrowed(word), style: Style::Plain }),
+            });
+            at += part.len() + 1;
+        }
+        Some(Node { span: self.span(start, end), content: Content::Sequence(items) })
+    }
+}
+
+/// The length of a plain key in front of `:` and a blank or the line's end.
+fn key_length(line: &[u8]) -> Option<usize> {
+    let length = line
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+        .count();
+    let first = line.first().filter(|byte| byte.is_ascii_alphanumeric() || **byte == b'_');
+    (first.is_some()
+        && line.get(length) == Some(&b':')
+        && matches!(line.get(length + 1), None | Some(b' ')))
+    .then_some(length)
+}
+
+fn is_indicator(byte: u8) -> bool {
+    matches!(
+        byte,
+        b'-' | b'?'
+            | b':'
+            | b','
+            | b'['
+            | b']'
+            | b'{'
+            | b'}'
+            | b'#'
+            | b'&'
+            | b'*'
+            | b'!'
+            | b'|'
+            | b'>'
+            | b'\''
+            | b'"'
+            | b'%'
+            | b'@'
+            | b'`'
+    )
+}
+
+/// Whether a text is one plain scalar: no `: `, no ` #`, no colon at the end.
+fn is_plain(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    !text.ends_with(':')
+        && memchr::memchr_iter(b':', bytes).all(|at| bytes.get(at + 1) != Some(&b' '))
+        && memchr::memchr_iter(b'#', bytes).all(|at| at == 0 || bytes[at - 1] != b' ')
+}
