@@ -9,6 +9,7 @@
 //! assert!(checked.diagnostics.is_empty());
 //! ```
 
+pub mod client;
 pub mod command;
 pub mod diagnostic;
 pub mod dialect;

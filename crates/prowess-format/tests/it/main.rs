@@ -1,5 +1,6 @@
 //! Tests of the format crate. What they share stands here: one place that knows how a text is read and how findings are shown.
 
+mod client;
 mod document;
 mod expectations;
 mod render;
