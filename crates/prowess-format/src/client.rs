@@ -328,10 +328,14 @@ impl Judge {
                 );
             }
         }
-        if let Some(metadata) = root.get("metadata").filter(|node| node.mapping().is_none()) {
-            if client.metadata_not_a_map != Outcome::Loads {
-                self.find(client.metadata_not_a_map, format!("`metadata` is {}, and {title} takes a map only: write it as one or remove it", metadata.kind()));
-            }
+        if let Some(metadata) = root.get("metadata").filter(|node| node.mapping().is_none())
+            && client.metadata_not_a_map != Outcome::Loads
+        {
+            let kind = metadata.kind();
+            self.find(
+                client.metadata_not_a_map,
+                format!("`metadata` is {kind}, and {title} takes a map only: write it as one or remove it"),
+            );
         }
         let twice = checked.diagnostics.iter().find(|found| {
             let key = found.span.slice(checked.document.text);
@@ -394,7 +398,10 @@ impl Judge {
         let title = self.client.title;
         let name = name.map(|name| one_line(&name)).filter(|name| !name.is_empty());
         if name.is_none() && !rule.from_directory {
-            self.find(Outcome::Dropped, format!("`name` is missing, and {title} does not take the directory's instead: add `name`"));
+            self.find(
+                Outcome::Dropped,
+                format!("`name` is missing, and {title} does not take the directory's instead: add `name`"),
+            );
         }
         let name = name.or_else(|| directory.map(one_line)).unwrap_or_default();
         let length = name.chars().count();
@@ -426,11 +433,17 @@ impl Judge {
         };
         let length = description.chars().count();
         if let Some(most) = rule.most.filter(|most| length > *most) {
-            self.find(Outcome::Dropped, format!("the description has {length} characters, and {title} takes at most {most}: shorten it"));
+            self.find(
+                Outcome::Dropped,
+                format!("the description has {length} characters, and {title} takes at most {most}: shorten it"),
+            );
         }
         let length = length + when_to_use.map_or(0, |text| one_line(&text).chars().count());
         if let Some(shown) = rule.shown.filter(|shown| length > *shown) {
-            self.find(Outcome::Loads, format!("the description with `when_to_use` has {length} characters, and {title} shows the first {shown}: put what matters first"));
+            self.find(
+                Outcome::Loads,
+                format!("the description with `when_to_use` has {length} characters, and {title} shows the first {shown}: put what matters first"),
+            );
         }
     }
 }

@@ -88,12 +88,12 @@ pub fn prompt(
         }
     }
     renderer.append_arguments(syntax.arguments);
-    let mut rendered = renderer.rendered;
+    let mut prompt = renderer.rendered;
     if skill.invocation.context.as_ref().is_some_and(|context| context.as_str() == "fork") {
         let agent = skill.invocation.agent.as_ref().map_or(DEFAULT_AGENT, |agent| agent.as_str());
-        rendered.fork = Some(agent.to_owned());
+        prompt.fork = Some(agent.to_owned());
     }
-    Ok(rendered)
+    Ok(prompt)
 }
 
 /// Renders a command tool to an argv (GIB §3.4, R10, R11).

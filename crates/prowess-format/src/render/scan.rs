@@ -91,12 +91,14 @@ impl<'b> Scanner<'b, '_> {
         let (mut at, mut copied, mut masked) = (0, 0, 0);
         let mut fence: Option<Fence> = None;
         while at < bytes.len() {
-            if self.commands && (at == 0 || bytes[at - 1] == b'\n') {
-                if let Some((command, end)) = self.line_start(at, &mut fence) {
-                    self.push(&mut pieces, copied, at, command);
-                    (at, copied) = (end, end);
-                    continue;
-                }
+            let at_line_start = at == 0 || bytes[at - 1] == b'\n';
+            if self.commands
+                && at_line_start
+                && let Some((command, end)) = self.line_start(at, &mut fence)
+            {
+                self.push(&mut pieces, copied, at, command);
+                (at, copied) = (end, end);
+                continue;
             }
             let found = match bytes[at] {
                 b'{' => self.input(at).or_else(|| self.variable(at)),
