@@ -97,7 +97,7 @@ fn each_client_has_its_own_verdict() {
     ~---- no front matter
     ~---- never closed
     +---+ byte order mark
-    ~---+ blank line first
+    ~---- blank line first
     ++-++ blank behind the opening fence
     +-++- colon in a value
     ~-++- colon over two lines
