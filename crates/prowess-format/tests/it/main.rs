@@ -3,6 +3,7 @@
 mod document;
 mod expectations;
 mod render;
+mod scaffold;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
