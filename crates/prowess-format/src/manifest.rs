@@ -10,7 +10,7 @@ use crate::document::yaml::{Mapping, Node};
 use crate::document::{Document, FrontMatter};
 use crate::formats;
 use crate::rules;
-use crate::shape::{self, ANY_MAP, Field, Format, Shape, TEXT, Unknown};
+use crate::shape::{self, ANY_MAP, Field, Shape, TEXT, Unknown};
 use crate::skill::{SkillDependency, Text, Tool, ToolKind};
 use crate::span::Spanned;
 
@@ -69,13 +69,6 @@ pub struct SkillSet {
     pub skills: Vec<SkillDependency>,
 }
 
-/// A minimum such as `>=7B` or `>=32K` (§2.1, §9.1).
-pub static SIZE: Format = Format {
-    title: "a minimum such as `>=7B` or `>=32K`",
-    pattern: "^\\s*(>=)?\\s*[0-9]+(\\.[0-9]+)?\\s*([KkMmBbGgTt][Bb]?)?\\s*$",
-    check: |text| parse_size(text).map(|_| ()).map_err(|error| error.to_string()),
-};
-
 const SKILL: &[Field] = &[
     Field::new("name", TEXT, "§9.1", "Name of the skill.").required(),
     Field::new(
@@ -98,8 +91,8 @@ const SKILLS: Shape = Shape::List {
 
 const MODEL: &[Field] = &[
     Field::new("default", TEXT, "§9.1", "The model by name."),
-    Field::new("minimum", Shape::Format(&SIZE), "§9.1", "Smallest model."),
-    Field::new("context", Shape::Format(&SIZE), "§9.1", "Smallest context window."),
+    Field::new("minimum", Shape::Format(&formats::SIZE), "§9.1", "Smallest model."),
+    Field::new("context", Shape::Format(&formats::SIZE), "§9.1", "Smallest context window."),
 ];
 
 const FIELDS: &[Field] = &[
@@ -259,32 +252,29 @@ impl fmt::Display for SizeError {
 
 impl std::error::Error for SizeError {}
 
-/// The number behind a minimum: `>=7B` is 7,000,000,000, `>=32K` is 32,000.
+/// The number behind a minimum: `>=7B` is 7,000,000,000, `>=32K` is 32,000. Reads exactly what [`formats::SIZE`] accepts.
 ///
 /// Suffixes are powers of a thousand: a window of 32,768 tokens and one of 32,000 are both sold as "32K", and a minimum
-/// must accept either. `G` counts as `B`, and a `B` behind another suffix (`16GB`) is the unit.
+/// must accept either. The units of memory are what they say: `GB` and `MB` of a thousand, `GiB` and `MiB` of 1,024.
 pub fn parse_size(text: &str) -> Result<u64, SizeError> {
     let error = || SizeError { text: text.to_owned() };
-    let trimmed = text.trim();
-    let number = trimmed.strip_prefix(">=").unwrap_or(trimmed).trim();
-    let digits = number
+    (formats::SIZE.check)(text).map_err(|_| error())?;
+    let number = text.trim().trim_start_matches(['>', '=']).trim();
+    let end = number
         .find(|character: char| !(character.is_ascii_digit() || character == '.'))
         .unwrap_or(number.len());
-    let (number, suffix) = number.split_at(digits);
-    let thousands: u32 = match suffix.trim().to_ascii_lowercase().as_str() {
-        "" => 0,
-        "k" | "kb" => 1,
-        "m" | "mb" => 2,
-        "b" | "bb" | "g" | "gb" => 3,
-        "t" | "tb" => 4,
+    let (number, unit) = number.split_at(end);
+    let unit: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" => 1,
+        "k" => 1_000,
+        "m" | "mb" => 1_000_000,
+        "b" | "gb" => 1_000_000_000,
+        "t" => 1_000_000_000_000,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
         _ => return Err(error()),
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(fraction) {
-        return Err(error());
-    }
-    let unit = 1000_u64.pow(thousands);
     let whole = whole.parse::<u64>().ok().and_then(|whole| whole.checked_mul(unit));
     // Twelve digits behind the point reach below one of the largest unit.
     let part: String = fraction.chars().chain("000000000000".chars()).take(12).collect();

@@ -1,6 +1,6 @@
 //! A useful starting point for a new skill in each dialect. What is written passes `check --strict`.
 
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, NameStyle};
 use crate::formats;
 use crate::text::slug;
 
@@ -12,7 +12,13 @@ type Template = (&'static str, &'static str);
 /// A name that the dialect does not allow is written as its slug.
 pub fn scaffold(name: &str, dialect: &'static Dialect) -> Vec<(String, String)> {
     let name = if formats::check_name(name).is_ok() { name.to_owned() } else { slug(name) };
-    let name = super::convert::name_for(&name, dialect);
+    // GAIA §2.3 wants a letter first.
+    let name =
+        if dialect.name == NameStyle::LetterFirst && formats::check_letter_first(&name).is_err() {
+            slug(&format!("skill-{name}"))
+        } else {
+            name
+        };
     let title = title(&name);
     let tool = tool_name(&name);
     let fill = |text: &str| {

@@ -127,21 +127,14 @@ pub(crate) fn name_for(name: &str, to: &Dialect) -> String {
     let format = match to.name {
         NameStyle::Kebab => &formats::NAME,
         NameStyle::UnicodeKebab => &formats::UNICODE_NAME,
-        NameStyle::LetterFirst => &formats::LETTER_FIRST_NAME,
+        NameStyle::LetterFirst => &formats::GAIA_NAME,
         NameStyle::Dotted => &formats::DOTTED_NAME,
         NameStyle::Free => return name.to_owned(),
     };
     if (format.check)(name).is_ok() {
         return name.to_owned();
     }
-    let name = slug(name);
-    if to.name == NameStyle::LetterFirst
-        && !name.starts_with(|first: char| first.is_ascii_lowercase())
-    {
-        slug(&format!("skill-{name}"))
-    } else {
-        name
-    }
+    slug(name)
 }
 
 fn identity(
