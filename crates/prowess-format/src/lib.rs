@@ -11,16 +11,20 @@
 
 pub mod client;
 pub mod command;
+pub mod convert;
 pub mod diagnostic;
 pub mod dialect;
 pub mod document;
 pub mod emit;
 pub mod formats;
+pub mod manifest;
+pub mod migrate;
 pub mod permission;
 pub mod python;
 mod read;
 pub mod render;
 pub mod rules;
+pub mod scaffold;
 pub mod shape;
 pub mod skill;
 pub mod span;

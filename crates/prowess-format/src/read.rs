@@ -108,6 +108,11 @@ pub fn read(document: &Document<'_>, dialect: Option<&'static Dialect>) -> Skill
         Some(dialect) => dialect::layers_of(dialect),
         None => dialect::detect(document),
     };
+    read_layers(document, layers)
+}
+
+/// Reads the model out of a document with the given layers, of which there is at least one.
+pub(crate) fn read_layers(document: &Document<'_>, layers: Vec<&'static Dialect>) -> Skill {
     let mut skill = Skill::empty(layers[0]);
     skill.layers.clone_from(&layers);
     if document.form == Form::Markdown {

@@ -48,7 +48,7 @@ const PARAMETER: &[Field] = &[
     Field::new("description", TEXT, "§2.1", "What it is for."),
 ];
 
-const TOOL: &[Field] = &[
+pub(crate) const TOOL: &[Field] = &[
     Field::new("name", TEXT, "§2.1", "The function's name in `tools.py`.").required(),
     Field::new("description", TEXT, "§2.1", "What it does.").expected(),
     Field::new("parameters", Shape::MapOf(&Shape::Map(PARAMETER)), "§2.1", "Parameters by name."),
@@ -199,7 +199,7 @@ fn tools(home: &Mapping<'_>) -> Vec<Tool> {
 }
 
 /// One tool declared as a map; OpenClaw's older shape shares it.
-pub(super) fn tool(mapping: &Mapping<'_>, kind: ToolKind) -> Option<Tool> {
+pub(crate) fn tool(mapping: &Mapping<'_>, kind: ToolKind) -> Option<Tool> {
     let parameters = mapping.get("parameters").and_then(Node::mapping);
     Some(Tool {
         name: common::text(mapping, "name")?,
@@ -264,6 +264,36 @@ fn write(skill: &Skill) -> Written {
 }
 
 fn write_requirements(skill: &Skill, yaml: &mut Yaml) {
+    let map = requirements(skill);
+    if !map.is_empty() {
+        yaml.value("requirements", &Value::Object(map));
+    }
+}
+
+/// What `metadata.gaia` holds in a file of the open standard (GAIX-1).
+pub(crate) fn nested_block(skill: &Skill) -> Map<String, Value> {
+    let mut block = Map::new();
+    let mut put = |key: &str, value: Value| {
+        block.insert(key.to_owned(), value);
+    };
+    if let Some(tier) = &skill.security_tier {
+        put("security_tier", Value::String(tier.value.clone()));
+    }
+    if !skill.permissions.is_empty() {
+        put("permissions", Value::Array(skill.permissions.iter().map(|permission| Value::String(permission.to_string())).collect()));
+    }
+    let requirements = requirements(skill);
+    if !requirements.is_empty() {
+        put("requirements", Value::Object(requirements));
+    }
+    let tools: Vec<Value> = skill.tools.iter().filter(|tool| tool.kind == ToolKind::Python).map(write_tool).collect();
+    if !tools.is_empty() {
+        put("tools", Value::Array(tools));
+    }
+    block
+}
+
+fn requirements(skill: &Skill) -> Map<String, Value> {
     let wanted = &skill.requirements;
     let mut map = Map::new();
     let mut put = |key: &str, value: Option<Value>| {
@@ -282,9 +312,7 @@ fn write_requirements(skill: &Skill, yaml: &mut Yaml) {
     put("hardware", wanted.hardware.clone());
     let skills: Vec<Value> = wanted.skills.iter().map(write_dependency).collect();
     put("skills", (!skills.is_empty()).then_some(Value::Array(skills)));
-    if !map.is_empty() {
-        yaml.value("requirements", &Value::Object(map));
-    }
+    map
 }
 
 /// `{name, version}`.

@@ -294,7 +294,7 @@ fn write_parameter(parameter: &crate::skill::Parameter) -> Value {
     Value::Object(map)
 }
 
-fn write_block(skill: &Skill) -> Map<String, Value> {
+pub(crate) fn write_block(skill: &Skill) -> Map<String, Value> {
     let mut block = Map::new();
     let list = |texts: &[Spanned<String>]| Value::Array(texts.iter().map(|text| Value::String(text.value.clone())).collect());
     let wanted = &skill.requirements;

@@ -4,6 +4,7 @@ mod client;
 mod document;
 mod expectations;
 mod render;
+mod scaffold;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,186 @@
+//! A skill in another dialect, with an honest list of what that dialect can't say.
+
+mod carry;
+mod entries;
+mod facets;
+mod losses;
+
+use crate::diagnostic::Findings;
+use crate::dialect::{self, Dialect};
+use crate::document::Document;
+use crate::emit::Written;
+use crate::read::{Checked, form_of, read_layers};
+use crate::skill::Skill;
+
+pub(crate) use carry::{Carried, carry, json_type, name_for};
+pub(crate) use entries::insert as insert_lines;
+pub use facets::facets;
+
+/// What a conversion gives.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Conversion {
+    /// The files to write, by path relative to the skill's directory. Empty when the target has no way to say anything
+    /// of the source; the notes say why.
+    pub files: Vec<(String, String)>,
+    /// What the source says and the target's reader does not find.
+    pub losses: Vec<Loss>,
+    /// What was filled in, renamed or moved, for a person to look at.
+    pub notes: Vec<String>,
+}
+
+/// Something that the target can't carry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// The facet, such as `tools` or `requirements.env_vars`.
+    pub field: String,
+    /// A sentence without a full stop.
+    pub detail: String,
+}
+
+/// Converts a skill to a dialect. A skill that is written in it already is returned byte for byte.
+pub fn convert(checked: &Checked<'_>, to: &'static Dialect) -> Conversion {
+    convert_in(checked, to, None)
+}
+
+/// The same for a skill whose directory is known: its name counts where the file has none (R3).
+pub fn convert_in(
+    checked: &Checked<'_>,
+    to: &'static Dialect,
+    directory: Option<&str>,
+) -> Conversion {
+    if !checked.is_skill() {
+        let notes = vec!["the file can't be read, so there is nothing to convert".to_owned()];
+        return Conversion { notes, ..Conversion::default() };
+    }
+    let source = &checked.skill;
+    if *source.dialect == *to {
+        let files = vec![(file_name(source), checked.document.text.to_owned())];
+        return Conversion { files, ..Conversion::default() };
+    }
+    if source.has_layer("openclaw") && to.id == "gaia" {
+        return migrated(checked, to, directory);
+    }
+    let carry::Carried { mut skill, kept, notes } = carry::carry(checked, to, directory);
+    let mut notes: Vec<String> = notes.into_iter().map(|(_, note)| note).collect();
+    let copied = take_lines(checked, &mut skill, to);
+    let lost = entries::comments_lost(&checked.document, &copied);
+    if lost > 0 {
+        notes.push(format!("comments of the front matter are left behind: {lost} lines"));
+    }
+    if to.id == "tool-pack" && skill.tools.is_empty() {
+        let losses = losses::losses(source, &Skill::empty(to), to, &kept);
+        return Conversion { files: Vec::new(), losses, notes };
+    }
+    let mut written = (to.write)(&skill);
+    if !copied.is_empty() && to.id != "prose" {
+        written.text = entries::insert(&written.text, &copied.concat());
+    }
+    finish(source, written, to, &kept, notes)
+}
+
+/// The path from OpenClaw to GAIA has rules of its own (GAIA §8.2).
+fn migrated(checked: &Checked<'_>, to: &'static Dialect, directory: Option<&str>) -> Conversion {
+    // Nothing is known of the files here, so the handlers are taken to be there.
+    let handlers: Vec<String> = checked.skill.tools.iter().filter_map(handler_file).collect();
+    let migration = crate::migrate::migrate(checked, &handlers, directory);
+    let kept = carry::carry(checked, to, directory).kept;
+    let notes = migration.review.into_iter().map(|item| format!("{}: {}", item.what, item.why));
+    let mut files = migration.files.into_iter();
+    let Some((file_name, text)) = files.next() else { return Conversion::default() };
+    let written = Written { text, file_name, files: files.collect() };
+    finish(&checked.skill, written, to, &kept, notes.collect())
+}
+
+fn handler_file(tool: &crate::skill::Tool) -> Option<String> {
+    let handler = tool.handler.as_ref()?;
+    Some(handler.split_once(':').map_or(handler.as_str(), |(path, _)| path).to_owned())
+}
+
+/// Reads what was written and compares.
+fn finish(
+    source: &Skill,
+    written: Written,
+    to: &'static Dialect,
+    kept: &[carry::Kept],
+    mut notes: Vec<String>,
+) -> Conversion {
+    let mut findings = Findings::default();
+    let document = parse(&written.file_name, &written.text, &mut findings);
+    let mut after = read_layers(&document, reading_layers(to));
+    for (path, text) in &written.files {
+        if to.id == "tool-pack" {
+            let document = parse(path, text, &mut findings);
+            after.tools.extend(read_layers(&document, vec![to]).tools);
+        }
+    }
+    if to.id == "tool-pack" {
+        after.body = tool_text(source);
+    }
+    let detected = dialect::detect(&document)[0];
+    if *detected != *to {
+        notes.push(format!(
+            "without `--dialect {}` the file is read as {}, because of what it still holds",
+            to.id, detected.id
+        ));
+    }
+    let losses = losses::losses(source, &after, to, kept);
+    let mut files = vec![(written.file_name, written.text)];
+    files.extend(written.files);
+    Conversion { files, losses, notes }
+}
+
+fn parse<'t>(file_name: &str, text: &'t str, findings: &mut Findings) -> Document<'t> {
+    match form_of(file_name) {
+        crate::document::Form::Json => Document::json(text, findings),
+        _ => Document::markdown(text, findings),
+    }
+}
+
+/// The layers with which a written file is read again. Registry fields in `metadata` belong to the open standard's family.
+fn reading_layers(to: &'static Dialect) -> Vec<&'static Dialect> {
+    let mut layers = dialect::layers_of(to);
+    if carry::FAMILY.contains(&to.id) {
+        layers.extend(dialect::by_id("skillli").filter(|layer| !layers.contains(layer)));
+    }
+    layers
+}
+
+/// Takes unknown fields out of the model whose lines can be copied from the source, and returns the lines.
+pub(crate) fn take_lines(checked: &Checked<'_>, skill: &mut Skill, to: &Dialect) -> Vec<String> {
+    if matches!(to.id, "tool-pack" | "prose") {
+        return Vec::new();
+    }
+    let mut copied = Vec::new();
+    skill.extra.retain(|(key, _)| match entries::lines(&checked.document, key) {
+        Some(lines) => {
+            copied.push(lines);
+            false
+        }
+        None => true,
+    });
+    copied
+}
+
+/// A tool pack has no body, so nothing is lost when the body only spelled out the tools.
+fn tool_text(source: &Skill) -> String {
+    use crate::document::markdown::{Block, blocks};
+    let mut inside = false;
+    for block in blocks(&source.body, 0) {
+        if let Block::Heading { level, text, .. } = &block
+            && *level <= 3
+        {
+            inside = *level == 3 && source.tool(text).is_some();
+        }
+        if !inside {
+            return String::new();
+        }
+    }
+    source.body.clone()
+}
+
+fn file_name(skill: &Skill) -> String {
+    match skill.tools.first() {
+        Some(tool) if skill.dialect.id == "tool-pack" => format!("{}.tool.json", tool.name.value),
+        _ => "SKILL.md".to_owned(),
+    }
+}

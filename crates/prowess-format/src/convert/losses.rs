@@ -1,0 +1,398 @@
+//! What a conversion lost: the source's facets beside those of the text that was written.
+
+use serde_json::{Map, Value};
+
+use super::Loss;
+use super::carry::Kept;
+use super::facets::{facets, is_nothing};
+use crate::dialect::Dialect;
+use crate::skill::Skill;
+use crate::template;
+use crate::text::shorten;
+
+/// How a facet is called in a sentence.
+struct Noun {
+    facet: &'static str,
+    one: &'static str,
+    many: &'static str,
+}
+
+const fn noun(facet: &'static str, one: &'static str, many: &'static str) -> Noun {
+    Noun { facet, one, many }
+}
+
+const NOUNS: &[Noun] = &[
+    noun("name", "name", "names"),
+    noun("version", "version", "versions"),
+    noun("description", "description", "descriptions"),
+    noun("authors", "author", "authors"),
+    noun("license", "licence", "licences"),
+    noun("compatibility", "compatibility note", "compatibility notes"),
+    noun("homepage", "home page", "home pages"),
+    noun("repository", "repository", "repositories"),
+    noun("registry", "registry", "registries"),
+    noun("tags", "tag", "tags"),
+    noun("category", "category", "categories"),
+    noun("trust_level", "trust level", "trust levels"),
+    noun("security_tier", "security tier", "security tiers"),
+    noun("checksum", "checksum", "checksums"),
+    noun("min_client_version", "oldest client", "oldest clients"),
+    noun("inputs", "input", "inputs"),
+    noun("outputs.type", "output type", "output types"),
+    noun("outputs.schema", "output schema", "output schemas"),
+    noun("tools", "tool", "tools"),
+    noun("permissions", "permission", "permissions"),
+    noun("requirements.model", "smallest model", "smallest models"),
+    noun("requirements.context", "smallest context window", "smallest context windows"),
+    noun("requirements.python", "Python version", "Python versions"),
+    noun("requirements.python_packages", "Python package", "Python packages"),
+    noun("requirements.node_packages", "Node package", "Node packages"),
+    noun("requirements.env_vars", "environment variable", "environment variables"),
+    noun("requirements.hardware", "hardware hint", "hardware hints"),
+    noun("requirements.programs", "required program", "required programs"),
+    noun("requirements.any_programs", "alternative program", "alternative programs"),
+    noun("requirements.config", "required setting", "required settings"),
+    noun("requirements.os", "operating system", "operating systems"),
+    noun("requirements.mcp_servers", "MCP server", "MCP servers"),
+    noun("requirements.skills", "required skill", "required skills"),
+    noun("sampling", "sampling setting", "sampling settings"),
+    noun("model_alias", "model name", "model names"),
+    noun("knowledge_base", "knowledge base", "knowledge bases"),
+    noun("owner", "owner", "owners"),
+    noun("runtime.type", "runtime", "runtimes"),
+    noun("runtime.min_version", "oldest runtime", "oldest runtimes"),
+    noun("invocation.disable_model_invocation", "invocation switch", "invocation switches"),
+    noun("invocation.user_invocable", "menu switch", "menu switches"),
+    noun("invocation.mode", "mode command", "mode commands"),
+    noun("invocation.argument_hint", "argument hint", "argument hints"),
+    noun("invocation.context", "subagent context", "subagent contexts"),
+    noun("invocation.agent", "subagent", "subagents"),
+    noun("invocation.when_to_use", "trigger text", "trigger texts"),
+    noun("invocation.arguments", "argument name", "argument names"),
+    noun("invocation.effort", "effort level", "effort levels"),
+    noun("invocation.background", "background switch", "background switches"),
+    noun("invocation.paths", "path pattern", "path patterns"),
+    noun("invocation.shell", "shell", "shells"),
+    noun("invocation.command_dispatch", "command dispatch", "command dispatches"),
+    noun("invocation.command_tool", "command tool", "command tools"),
+    noun("invocation.command_arg_mode", "argument mode", "argument modes"),
+    noun("hooks", "hook", "hooks"),
+    noun("quiz", "quiz", "quizzes"),
+    noun("modes", "mode", "modes"),
+    noun("read_only", "read-only flag", "read-only flags"),
+    noun("always_ask", "approval flag", "approval flags"),
+    noun("timeout_secs", "time limit", "time limits"),
+    noun("network", "network flag", "network flags"),
+    noun("allowed_tools", "pre-approved tool", "pre-approved tools"),
+    noun("disallowed_tools", "withheld tool", "withheld tools"),
+    noun("openclaw.emoji", "emoji", "emoji"),
+    noun("openclaw.always", "gate override", "gate overrides"),
+    noun("openclaw.skill_key", "settings key", "settings keys"),
+    noun("openclaw.primary_env", "main secret", "main secrets"),
+    noun("openclaw.env_vars", "described variable", "described variables"),
+    noun("openclaw.install", "install step", "install steps"),
+    noun("openclaw.extra", "vendor field", "vendor fields"),
+    noun("metadata", "metadata entry", "metadata entries"),
+    noun("extra", "unknown field", "unknown fields"),
+    noun("body", "body", "bodies"),
+];
+
+/// What counts when a facet is absent: a declared default that the target can't say is no loss.
+const DEFAULTS: &[(&str, fn(&Value) -> bool)] = &[
+    ("read_only", is_false),
+    ("always_ask", is_false),
+    ("network", is_false),
+    ("invocation.disable_model_invocation", is_false),
+    ("invocation.mode", is_false),
+    ("invocation.background", is_false),
+    ("openclaw.always", is_false),
+    ("invocation.user_invocable", |value| value == &Value::Bool(true)),
+    ("invocation.command_arg_mode", |value| value == "raw"),
+    ("runtime.type", |value| value == "markdown-skill"),
+    ("modes", |value| {
+        value.as_array().is_some_and(|modes| modes.iter().all(|mode| mode == "Global"))
+    }),
+    ("timeout_secs", |value| value == 30),
+    ("license", |value| value == "UNLICENSED"),
+];
+
+fn is_false(value: &Value) -> bool {
+    value == &Value::Bool(false)
+}
+
+/// Everything that `before` declares and `after` lacks or says differently.
+pub(super) fn losses(before: &Skill, after: &Skill, to: &Dialect, kept: &[Kept]) -> Vec<Loss> {
+    let written: Vec<(&str, Value)> = facets(after);
+    let mut losses = Vec::new();
+    for (facet, value) in facets(before) {
+        let now =
+            written.iter().find(|(name, _)| *name == facet).map_or(&Value::Null, |(_, now)| now);
+        let first = losses.len();
+        compare(facet, &value, now, to, &mut losses);
+        for place in kept.iter().filter(|kept| kept.facet == facet) {
+            for loss in &mut losses[first..] {
+                loss.detail = format!("{}; kept {}", loss.detail, place.place);
+            }
+        }
+    }
+    losses
+}
+
+fn compare(facet: &'static str, before: &Value, now: &Value, to: &Dialect, losses: &mut Vec<Loss>) {
+    match facet {
+        "body" => losses.extend(body(before, now, to)),
+        "permissions" => permissions(before, now, to, losses),
+        "tools" | "inputs" | "hooks" | "requirements.skills" => {
+            named(facet, before, now, to, losses);
+        }
+        "metadata" | "extra" | "openclaw.extra" | "sampling" => {
+            entries(facet, before, now, to, losses)
+        }
+        _ if is_nothing(now) => {
+            let default = DEFAULTS.iter().any(|(name, is)| *name == facet && is(before));
+            if !default {
+                losses.push(gone(facet, count(before), to));
+            }
+        }
+        _ => match (before, now) {
+            (Value::Array(items), Value::Array(left)) => {
+                let missing: Vec<&Value> =
+                    items.iter().filter(|item| !left.contains(item)).collect();
+                if !missing.is_empty() {
+                    losses.push(Loss {
+                        field: facet.to_owned(),
+                        detail: format!("{} can't be carried", shown_list(&missing)),
+                    });
+                }
+            }
+            _ if same(before, now) => {}
+            _ => losses.push(Loss {
+                field: facet.to_owned(),
+                detail: format!("{} is written as {}", shown(before), shown(now)),
+            }),
+        },
+    }
+}
+
+/// Whether two values mean the same: numbers by value, everything else as it is.
+fn same(before: &Value, now: &Value) -> bool {
+    match (before.as_f64(), now.as_f64()) {
+        (Some(before), Some(now)) => (before - now).abs() < f64::EPSILON,
+        _ => before == now,
+    }
+}
+
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.len(),
+        _ => 1,
+    }
+}
+
+/// "2 tools can't be carried: agent-flow has no tools".
+fn gone(facet: &'static str, count: usize, to: &Dialect) -> Loss {
+    let (one, many) = words(facet);
+    let detail = if count == 1 {
+        format!("the {one} can't be carried: {} has no {many}", to.id)
+    } else {
+        format!("{count} {many} can't be carried: {} has no {many}", to.id)
+    };
+    Loss { field: facet.to_owned(), detail }
+}
+
+fn words(facet: &'static str) -> (&'static str, &'static str) {
+    NOUNS
+        .iter()
+        .find(|noun| noun.facet == facet)
+        .map_or((facet, facet), |noun| (noun.one, noun.many))
+}
+
+/// A value in a sentence, shortened.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("`{}`", shorten(text, 60)),
+        other => format!("`{}`", shorten(&other.to_string(), 60)),
+    }
+}
+
+fn shown_list(values: &[&Value]) -> String {
+    let mut words: Vec<String> = values.iter().take(5).map(|value| shown(value)).collect();
+    if values.len() > words.len() {
+        words.push(format!("{} more", values.len() - words.len()));
+    }
+    words.join(", ")
+}
+
+/// A permission that grants nothing is the same as none (GAIA §3: no implicit grants).
+fn permissions(before: &Value, now: &Value, to: &Dialect, losses: &mut Vec<Loss>) {
+    let grants = |value: &Value| -> Vec<Value> {
+        let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
+        let grants =
+            items.iter().filter(|item| item.as_str().is_some_and(|text| !text.ends_with(":none")));
+        grants.cloned().collect()
+    };
+    let (before, now) = (grants(before), grants(now));
+    let missing: Vec<&Value> = before.iter().filter(|grant| !now.contains(grant)).collect();
+    if missing.is_empty() {
+        return;
+    }
+    losses.push(if now.is_empty() && !to.fields.iter().any(|field| field.name == "permissions") {
+        gone("permissions", missing.len(), to)
+    } else {
+        Loss {
+            field: "permissions".to_owned(),
+            detail: format!(
+                "{} can't be said in {}, so it is not granted",
+                shown_list(&missing),
+                to.id
+            ),
+        }
+    });
+}
+
+/// Things with names: those that are gone, and what changed in those that are still there.
+fn named(facet: &'static str, before: &Value, now: &Value, to: &Dialect, losses: &mut Vec<Loss>) {
+    let empty = Vec::new();
+    let before = before.as_array().unwrap_or(&empty);
+    let now = now.as_array().unwrap_or(&empty);
+    let name = |value: &Value| value["name"].as_str().unwrap_or_default().to_owned();
+    let (mut missing, mut taken) = (Vec::new(), Vec::new());
+    for thing in before {
+        let at = now.iter().enumerate().position(|(at, other)| {
+            !taken.contains(&at)
+                && (name(other) == name(thing)
+                    || (facet == "tools"
+                        && name(other) == super::carry::command_tool_name(&name(thing))))
+        });
+        let Some(at) = at else {
+            missing.push(&thing["name"]);
+            continue;
+        };
+        taken.push(at);
+        let (one, _) = words(facet);
+        let path = format!("{facet}.{}", name(thing));
+        parts(&path, &format!("the {one} `{}`", name(thing)), thing, &now[at], losses);
+    }
+    if !missing.is_empty() && now.is_empty() {
+        losses.push(gone(facet, missing.len(), to));
+    } else if !missing.is_empty() {
+        let detail = format!("{} can't be carried", shown_list(&missing));
+        losses.push(Loss { field: facet.to_owned(), detail });
+    }
+}
+
+/// The parts of one named thing.
+fn parts(path: &str, owner: &str, before: &Value, now: &Value, losses: &mut Vec<Loss>) {
+    let (Value::Object(before), Value::Object(now)) = (before, now) else { return };
+    for (key, value) in before {
+        let other = now.get(key).unwrap_or(&Value::Null);
+        let field = format!("{path}.{key}");
+        match (key.as_str(), value) {
+            ("parameters", Value::Array(parameters)) => {
+                for parameter in parameters {
+                    let name = parameter["name"].as_str().unwrap_or_default();
+                    let found = other.as_array().and_then(|others| {
+                        others.iter().find(|other| other["name"] == parameter["name"])
+                    });
+                    let path = format!("{field}.{name}");
+                    match found {
+                        Some(found) => parts(
+                            &path,
+                            &format!("the parameter `{name}` of {owner}"),
+                            parameter,
+                            found,
+                            losses,
+                        ),
+                        None => losses.push(Loss {
+                            field: path,
+                            detail: format!("{owner} loses its parameter `{name}`"),
+                        }),
+                    }
+                }
+            }
+            ("extra", Value::Object(more)) => {
+                let left = other.as_object().cloned().unwrap_or_default();
+                for (key, value) in more.iter().filter(|(key, value)| left.get(*key) != Some(value))
+                {
+                    losses.push(Loss {
+                        field: format!("{path}.{key}"),
+                        detail: format!(
+                            "{owner} loses `{key}: {}`",
+                            shorten(&value.to_string(), 40)
+                        ),
+                    });
+                }
+            }
+            // `text`, `textarea` and `string` are one type with different widgets (R13).
+            ("type", _) if plain_type(value) == plain_type(other) => {}
+            // A default that became text along with its type says the same.
+            ("default", _) if as_text(value) == as_text(other) => {}
+            ("required", Value::Bool(false)) => {}
+            _ if same(value, other) => {}
+            _ if is_nothing(other) => losses.push(Loss {
+                field,
+                detail: format!("{owner} loses its {}: {}", key.replace('_', " "), shown(value)),
+            }),
+            _ => losses.push(Loss {
+                field,
+                detail: format!(
+                    "{owner} changes its {} from {} to {}",
+                    key.replace('_', " "),
+                    shown(value),
+                    shown(other)
+                ),
+            }),
+        }
+    }
+}
+
+fn plain_type(value: &Value) -> &str {
+    match value.as_str().unwrap_or_default() {
+        "text" | "textarea" => "string",
+        other => other,
+    }
+}
+
+fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn entries(facet: &'static str, before: &Value, now: &Value, to: &Dialect, losses: &mut Vec<Loss>) {
+    let empty = Map::new();
+    let before = before.as_object().unwrap_or(&empty);
+    let now = now.as_object().unwrap_or(&empty);
+    for (key, value) in before {
+        let field = if facet == "extra" { key.clone() } else { format!("{facet}.{key}") };
+        match now.get(key) {
+            Some(other) if same(value, other) => {}
+            Some(other) => losses.push(Loss {
+                field,
+                detail: format!("{} is written as {}", shown(value), shown(other)),
+            }),
+            None => losses.push(Loss {
+                field,
+                detail: format!("`{key}` can't be carried: {} has no place for it", to.id),
+            }),
+        }
+    }
+}
+
+/// The body must be there, whatever stands around it and however placeholders are spaced.
+fn body(before: &Value, now: &Value, to: &Dialect) -> Option<Loss> {
+    let plain = |value: &Value| {
+        let text = value.as_str().unwrap_or_default().replace("\r\n", "\n");
+        template::tighten(&text).trim().to_owned()
+    };
+    let (before, now) = (plain(before), plain(now));
+    let loss = |detail: String| Some(Loss { field: "body".to_owned(), detail });
+    if now.contains(&before) {
+        None
+    } else if now.is_empty() {
+        loss(format!("the text of the body can't be carried: {} has no body", to.id))
+    } else {
+        loss("the body was changed".to_owned())
+    }
+}

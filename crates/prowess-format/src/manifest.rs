@@ -1,0 +1,283 @@
+//! Agent manifests (GAIA §9): AGENT.yaml or gaia-agent.yaml, which names the skills an agent is made of.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::dialect::{self, common};
+use crate::document::yaml::{Mapping, Node};
+use crate::document::{Document, FrontMatter};
+use crate::formats;
+use crate::rules;
+use crate::shape::{self, ANY_MAP, Field, Shape, TEXT, Unknown};
+use crate::skill::{SkillDependency, Text, Tool, ToolKind};
+use crate::span::Spanned;
+
+/// The file names under which manifests are found.
+pub const FILE_NAMES: &[&str] = &["AGENT.yaml", "gaia-agent.yaml"];
+
+/// A manifest with everything that was found out about it.
+#[derive(Debug)]
+pub struct CheckedManifest {
+    /// The model.
+    pub manifest: AgentManifest,
+    /// What is wrong, in the order of places.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// An agent: skills, tools of its own and the model it wants.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct AgentManifest {
+    /// The agent's name.
+    pub name: Text,
+    /// Its version.
+    pub version: Text,
+    /// What it does.
+    pub description: Text,
+    /// The skills it is made of.
+    pub skills: Vec<SkillDependency>,
+    /// The model it wants.
+    pub model: AgentModel,
+    /// Tools of the agent's own, which are not shared (§9.3).
+    pub tools: Vec<Tool>,
+    /// Named sets of skills of which one is active at a time (GAIX-18).
+    pub skill_sets: Vec<SkillSet>,
+    /// The set that counts when nobody names one.
+    pub default_set: Text,
+    /// Other fields.
+    pub extra: Vec<(String, Value)>,
+}
+
+/// The model an agent wants (§9.1).
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct AgentModel {
+    /// The model by name.
+    pub default: Text,
+    /// The smallest model, such as `>=7B`.
+    pub minimum: Text,
+    /// The smallest context window, such as `>=32K`.
+    pub context: Text,
+}
+
+/// A named set of skills.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SkillSet {
+    /// Its name.
+    pub name: Spanned<String>,
+    /// Its skills.
+    pub skills: Vec<SkillDependency>,
+}
+
+const SKILL: &[Field] = &[
+    Field::new("name", TEXT, "§9.1", "Name of the skill.").required(),
+    Field::new(
+        "version",
+        Shape::Format(&formats::RANGE),
+        "§10.2",
+        "Range of versions; any when absent.",
+    )
+    .rule(&rules::INVALID_RANGE),
+    Field::new("required", Shape::Boolean, "§9.1", "Whether the agent fails without it.")
+        .default("true"),
+];
+
+/// `name@range` is the short form (R17).
+const SKILLS: Shape = Shape::List {
+    item: &Shape::Either(&[Shape::Format(&formats::DEPENDENCY), Shape::Map(SKILL)]),
+    least: 0,
+    most: 1000,
+};
+
+const MODEL: &[Field] = &[
+    Field::new("default", TEXT, "§9.1", "The model by name."),
+    Field::new("minimum", Shape::Format(&formats::SIZE), "§9.1", "Smallest model."),
+    Field::new("context", Shape::Format(&formats::SIZE), "§9.1", "Smallest context window."),
+];
+
+const FIELDS: &[Field] = &[
+    Field::new("name", TEXT, "§9.1", "The agent's name.").required(),
+    Field::new("version", Shape::Format(&formats::VERSION), "§9.1", "SemVer version.")
+        .rule(&rules::INVALID_VERSION),
+    Field::new("description", TEXT, "§9.1", "What the agent does."),
+    Field::new("skills", SKILLS, "§9.1", "Skills by name and range of versions.")
+        .default("[]")
+        .rule(&rules::INVALID_DEPENDENCY),
+    Field::new(
+        "model",
+        Shape::Either(&[Shape::Map(MODEL), TEXT]),
+        "§9.1",
+        "The model it wants; a text is a name (R14).",
+    ),
+    Field::new(
+        "tools",
+        Shape::List { item: &Shape::Map(dialect::GAIA_TOOL), least: 0, most: 1000 },
+        "§9.3",
+        "Tools of the agent's own.",
+    ),
+    Field::new(
+        "skill_sets",
+        Shape::MapOf(&SKILLS),
+        "implementation",
+        "Named sets of skills, one of which is active.",
+    )
+    .rule(&rules::INVALID_DEPENDENCY),
+    Field::new("default_set", TEXT, "implementation", "The set that counts when nobody names one."),
+    Field::new("metadata", ANY_MAP, "implementation", "Any further keys and values."),
+];
+
+/// The fields of a manifest, for the reference.
+pub fn fields() -> &'static [Field] {
+    FIELDS
+}
+
+/// Reads and checks the text of a manifest.
+pub fn check(text: &str) -> CheckedManifest {
+    let mut findings = Findings::default();
+    let document = Document::yaml(text, &mut findings);
+    let manifest = read(&document.root);
+    if document.front_matter != FrontMatter::Broken {
+        shape::check(FIELDS, &document.root, document.opening, "", &mut findings);
+        check_duplicates(&manifest, &mut findings);
+        check_default_set(&manifest, &mut findings);
+    }
+    CheckedManifest { manifest, diagnostics: findings.into_sorted() }
+}
+
+/// The JSON Schema (2020-12) of a manifest.
+pub fn schema() -> Value {
+    let mut schema = shape::schema(FIELDS, Unknown::Kept);
+    schema["$schema"] = Value::from("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = Value::from("GAIA agent manifest");
+    schema
+}
+
+fn read(root: &Mapping<'_>) -> AgentManifest {
+    let model = root.get("model");
+    let model_field =
+        |key: &str| model.and_then(Node::mapping).and_then(|model| common::text(model, key));
+    let tools = root.get("tools").and_then(Node::sequence).unwrap_or_default();
+    let sets = root.get("skill_sets").and_then(Node::mapping);
+    AgentManifest {
+        name: common::text(root, "name"),
+        version: common::text(root, "version"),
+        description: common::text(root, "description"),
+        skills: dialect::skill_dependencies(root.get("skills")),
+        model: AgentModel {
+            default: model_field("default").or_else(|| model.and_then(common::spanned)),
+            minimum: model_field("minimum"),
+            context: model_field("context"),
+        },
+        tools: tools
+            .iter()
+            .filter_map(Node::mapping)
+            .filter_map(|tool| dialect::gaia_tool(tool, ToolKind::Python))
+            .collect(),
+        skill_sets: sets
+            .map(|sets| sets.entries.as_slice())
+            .unwrap_or_default()
+            .iter()
+            .map(|entry| SkillSet {
+                name: Spanned::new(entry.key.to_string(), entry.key_span),
+                skills: dialect::skill_dependencies(Some(&entry.value)),
+            })
+            .collect(),
+        default_set: common::text(root, "default_set"),
+        extra: common::rest(
+            root,
+            &FIELDS
+                .iter()
+                .map(|field| field.name)
+                .filter(|name| *name != "metadata")
+                .collect::<Vec<_>>(),
+        ),
+    }
+}
+
+/// One skill listed twice has two ranges, of which only one could count.
+fn check_duplicates(manifest: &AgentManifest, findings: &mut Findings) {
+    let sets = manifest.skill_sets.iter().map(|set| set.skills.as_slice());
+    for skills in std::iter::once(manifest.skills.as_slice()).chain(sets) {
+        for (at, skill) in skills.iter().enumerate() {
+            if skills[..at].iter().any(|earlier| earlier.name == skill.name) {
+                let message = format!("`{}` is listed twice", skill.name.value);
+                findings.push(
+                    rules::INVALID_DEPENDENCY
+                        .at(skill.name.span, message)
+                        .help("keep one entry and put both ranges into it, separated by a comma"),
+                );
+            }
+        }
+    }
+    for (at, tool) in manifest.tools.iter().enumerate() {
+        if manifest.tools[..at].iter().any(|earlier| earlier.name == tool.name) {
+            let message = format!("the tool `{}` is declared twice", tool.name.value);
+            findings.push(
+                rules::DUPLICATE_TOOL.at(tool.name.span, message).help("rename one of the two"),
+            );
+        }
+    }
+}
+
+fn check_default_set(manifest: &AgentManifest, findings: &mut Findings) {
+    let Some(default) = &manifest.default_set else { return };
+    if manifest.skill_sets.iter().any(|set| set.name == *default) {
+        return;
+    }
+    let known: Vec<&str> = manifest.skill_sets.iter().map(|set| set.name.as_str()).collect();
+    let help = if known.is_empty() {
+        "declare it under `skill_sets:`".to_owned()
+    } else {
+        format!("write {}", crate::text::alternatives(&known))
+    };
+    findings.push(
+        rules::NOT_A_CHOICE
+            .at(default.span, format!("no skill set is called `{}`", default.value))
+            .help(help),
+    );
+}
+
+/// Why a text is not a size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SizeError {
+    text: String,
+}
+
+impl fmt::Display for SizeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = crate::text::shorten(&self.text, 40);
+        write!(f, "`{shown}` is not a number with `K`, `M`, `B` or nothing behind it")
+    }
+}
+
+impl std::error::Error for SizeError {}
+
+/// The number behind a minimum: `>=7B` is 7,000,000,000, `>=32K` is 32,000. Reads exactly what [`formats::SIZE`] accepts.
+///
+/// Suffixes are powers of a thousand: a window of 32,768 tokens and one of 32,000 are both sold as "32K", and a minimum
+/// must accept either. The units of memory are what they say: `GB` and `MB` of a thousand, `GiB` and `MiB` of 1,024.
+pub fn parse_size(text: &str) -> Result<u64, SizeError> {
+    let error = || SizeError { text: text.to_owned() };
+    (formats::SIZE.check)(text).map_err(|_| error())?;
+    let number = text.trim().trim_start_matches(['>', '=']).trim();
+    let end = number
+        .find(|character: char| !(character.is_ascii_digit() || character == '.'))
+        .unwrap_or(number.len());
+    let (number, unit) = number.split_at(end);
+    let unit: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" => 1,
+        "k" => 1_000,
+        "m" | "mb" => 1_000_000,
+        "b" | "gb" => 1_000_000_000,
+        "t" => 1_000_000_000_000,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        _ => return Err(error()),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let whole = whole.parse::<u64>().ok().and_then(|whole| whole.checked_mul(unit));
+    // Twelve digits behind the point reach below one of the largest unit.
+    let part: String = fraction.chars().chain("000000000000".chars()).take(12).collect();
+    let part = part.parse::<u128>().map_err(|_| error())? * u128::from(unit) / 1_000_000_000_000;
+    whole.and_then(|whole| whole.checked_add(u64::try_from(part).ok()?)).ok_or_else(error)
+}

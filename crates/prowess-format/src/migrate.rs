@@ -1,0 +1,521 @@
+//! OpenClaw to GAIA (GAIA §8.2): the shape that published skills have, and the older one of seed 001 §8.
+//!
+//! What is granted is never more than what the source names: coarse network access becomes the two levels that the
+//! seed prescribes, required programs become a scoped grant, and everything that needs a decision is left out and put
+//! on the list for review. Every migrated skill is experimental, because trust must be established anew.
+
+mod install;
+mod wrapper;
+
+use serde_json::Value;
+
+use crate::convert::{self, Carried, json_type};
+use crate::dialect;
+use crate::document::yaml::Node;
+use crate::permission::{Domain, Level, Permission};
+use crate::read::Checked;
+use crate::rules::is_inside;
+use crate::skill::{Skill, Tool, ToolKind};
+use crate::span::{Span, Spanned};
+use crate::text::{shorten, slug};
+use wrapper::{Call, Wrapped, identifier};
+
+/// What a migration gives.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Migration {
+    /// The files to write, by path relative to the new directory; `SKILL.md` first. Empty when the source can't be read.
+    pub files: Vec<(String, String)>,
+    /// Files of the skill to take along unchanged.
+    pub copied: Vec<String>,
+    /// Files of the skill to take along under another name, because the old one is needed: from, to.
+    pub renamed: Vec<(String, String)>,
+    /// What a person should look at.
+    pub review: Vec<ReviewItem>,
+    /// The name of the migrated skill, and of its directory.
+    pub name: String,
+}
+
+/// Something that a person should look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReviewItem {
+    /// What it is about.
+    pub what: String,
+    /// Why it needs a decision, and the next step.
+    pub why: String,
+}
+
+/// Programs that run whatever they are given: a grant for one of them is a grant for everything.
+const INTERPRETERS: &[&str] = &[
+    "bash",
+    "sh",
+    "zsh",
+    "fish",
+    "dash",
+    "ksh",
+    "csh",
+    "pwsh",
+    "powershell",
+    "cmd",
+    "env",
+    "xargs",
+    "sudo",
+    "su",
+    "doas",
+    "python",
+    "python2",
+    "python3",
+    "node",
+    "nodejs",
+    "deno",
+    "bun",
+    "ruby",
+    "perl",
+    "php",
+    "lua",
+    "osascript",
+    "docker",
+    "podman",
+    "npx",
+    "uvx",
+    "uv",
+    "ssh",
+    "nix",
+];
+
+/// Migrates an OpenClaw skill. `listing` names the other files of the skill, `directory` is where it lies.
+pub fn migrate(checked: &Checked<'_>, listing: &[String], directory: Option<&str>) -> Migration {
+    let Some(gaia) = dialect::by_id("gaia").filter(|_| checked.is_skill()) else {
+        return unreadable(directory);
+    };
+    let source = &checked.skill;
+    let Carried { mut skill, notes, .. } = convert::carry(checked, gaia, directory);
+    let mut review: Vec<ReviewItem> =
+        notes.into_iter().map(|(what, why)| ReviewItem { what: what.to_owned(), why }).collect();
+    let renamed = renamed(listing, source);
+    let tools = tools(source, listing, &renamed, &mut review);
+    skill.tools = tools.iter().map(|wrapped| wrapped.tool.clone()).collect();
+    skill.permissions = permissions(checked, &mut review);
+    requirements(source, &mut skill, &mut review);
+    reset_tier(source, &mut skill, &mut review);
+    left_to_decide(source, &skill, &mut review);
+    keep_invocation(source, &mut skill);
+    let name = skill.name_text().unwrap_or("skill").to_owned();
+    let lines = convert::take_lines(checked, &mut skill, gaia);
+    let written = (gaia.write)(&skill);
+    let text = if lines.is_empty() {
+        written.text
+    } else {
+        convert::insert_lines(&written.text, &lines.concat())
+    };
+    let mut files = vec![("SKILL.md".to_owned(), text)];
+    if !tools.is_empty() {
+        files.push(("tools.py".to_owned(), wrapper::tools_py(&name, &tools)));
+    }
+    let copied = listing
+        .iter()
+        .filter(|path| !is_skill_file(path) && !files.iter().any(|(file, _)| file == *path))
+        .filter(|path| !renamed.iter().any(|(from, _)| from == *path))
+        .cloned()
+        .collect();
+    Migration { files, copied, renamed, review, name }
+}
+
+fn unreadable(directory: Option<&str>) -> Migration {
+    let review = vec![ReviewItem {
+        what: "SKILL.md".to_owned(),
+        why: "it can't be read: run `prowess check` and correct what it says first".to_owned(),
+    }];
+    Migration { review, name: slug(directory.unwrap_or("skill")), ..Migration::default() }
+}
+
+/// All spellings of the file itself (OC-7), and the lock beside it, which is never content (R25).
+fn is_skill_file(path: &str) -> bool {
+    let lower = path.to_lowercase();
+    matches!(lower.as_str(), "skill.md" | "skills.md" | "skill.md.lock" | "skills.md.lock")
+}
+
+/// A `tools.py` of the source makes room for the wrapper.
+fn renamed(listing: &[String], source: &Skill) -> Vec<(String, String)> {
+    let taken = listing.iter().any(|path| path == "tools.py");
+    if taken && source.tools.iter().any(|tool| tool.kind == ToolKind::Handler) {
+        vec![("tools.py".to_owned(), "openclaw_tools.py".to_owned())]
+    } else {
+        Vec::new()
+    }
+}
+
+fn item(review: &mut Vec<ReviewItem>, what: impl Into<String>, why: impl Into<String>) {
+    review.push(ReviewItem { what: what.into(), why: why.into() });
+}
+
+/// Actions as tools with functions of their own (§8.2, steps 2 and 5).
+fn tools(
+    source: &Skill,
+    listing: &[String],
+    renamed: &[(String, String)],
+    review: &mut Vec<ReviewItem>,
+) -> Vec<Wrapped> {
+    let mut wrapped: Vec<Wrapped> = Vec::new();
+    for action in source.tools.iter().filter(|tool| tool.kind == ToolKind::Handler) {
+        let what = format!("tool `{}`", shorten(&action.name, 60));
+        let mut tool = Tool { kind: ToolKind::Python, handler: None, ..action.clone() };
+        tool.parameters_declared = true;
+        let mut name = identifier(&action.name, "run");
+        while wrapped.iter().any(|earlier| *earlier.tool.name == name) {
+            name.push('_');
+        }
+        if name != action.name.value {
+            item(
+                review,
+                &what,
+                format!("Python takes no function of this name: it is called `{name}`"),
+            );
+        }
+        tool.name = Spanned::new(name, action.name.span);
+        let arguments: Vec<String> =
+            action.parameters.iter().map(|parameter| parameter.name.value.clone()).collect();
+        for at in 0..tool.parameters.len() {
+            let (before, rest) = tool.parameters.split_at_mut(at);
+            let Some(parameter) = rest.first_mut() else { continue };
+            let kind = json_type(&parameter.kind);
+            if kind != parameter.kind.value {
+                let why = format!(
+                    "the type `{}` of `{}` is not one of GAIA's: it is declared as {kind}",
+                    shorten(&parameter.kind, 40),
+                    parameter.name.value
+                );
+                item(review, &what, why);
+                parameter.kind.value = kind.to_owned();
+            }
+            let mut name = identifier(&parameter.name, "value");
+            while before.iter().any(|earlier| *earlier.name == name) {
+                name.push('_');
+            }
+            if name != parameter.name.value {
+                item(
+                    review,
+                    &what,
+                    format!(
+                        "the parameter `{}` is called `{name}`, and handed on under its old name",
+                        shorten(&parameter.name, 60)
+                    ),
+                );
+                parameter.name.value = name;
+            }
+            parameter.extra.retain(|(key, _)| key != "required");
+        }
+        let call = call(action, listing, renamed, &what, review);
+        wrapped.push(Wrapped { tool, arguments, call });
+    }
+    wrapped
+}
+
+/// What a tool calls: `file.py:function`, or the function of the action's name.
+fn call(
+    action: &Tool,
+    listing: &[String],
+    renamed: &[(String, String)],
+    what: &str,
+    review: &mut Vec<ReviewItem>,
+) -> Call {
+    let missing = |why: &str| Call::Missing(format!("{}: {why}", action.name.value));
+    let Some(handler) = &action.handler else {
+        item(review, what, "the action names no handler: write the function in `tools.py`");
+        return missing("the action had no handler");
+    };
+    let (path, function) = match handler.rsplit_once(':') {
+        Some((path, function)) => {
+            (path.trim(), Some(function.trim()).filter(|function| !function.is_empty()))
+        }
+        None => (handler.as_str(), None),
+    };
+    let path = path.strip_prefix("./").unwrap_or(path);
+    if !is_inside(path) {
+        item(
+            review,
+            what,
+            format!(
+                "the handler `{}` lies outside the skill: copy it into the skill and correct the path",
+                shorten(handler, 80)
+            ),
+        );
+        return missing("the handler lay outside the skill");
+    }
+    if !path.to_lowercase().ends_with(".py") {
+        item(
+            review,
+            what,
+            format!(
+                "the handler `{}` is not Python: write the function in `tools.py`, or run the skill through the OpenClaw adapter (GAIA §8.3)",
+                shorten(handler, 80)
+            ),
+        );
+        return missing("the handler was not written in Python");
+    }
+    if !listing.iter().any(|file| file == path) {
+        item(
+            review,
+            what,
+            format!("the handler file `{}` does not exist: add it", shorten(path, 80)),
+        );
+    }
+    let function = match function {
+        Some(function) if function.split('.').all(is_identifier) && !function.contains('.') => {
+            function.to_owned()
+        }
+        Some(function) => {
+            item(
+                review,
+                what,
+                format!(
+                    "`{}` is not the name of a function: correct the handler",
+                    shorten(function, 60)
+                ),
+            );
+            return missing("the handler named no function");
+        }
+        None => {
+            let function = identifier(&action.name, "run");
+            item(review, what, format!("the handler names no function: `{function}` is assumed"));
+            function
+        }
+    };
+    let path = renamed.iter().find(|(from, _)| from == path).map_or(path, |(_, to)| to);
+    Call::Python { path: path.to_owned(), function }
+}
+
+fn is_identifier(word: &str) -> bool {
+    !word.is_empty()
+        && !word.starts_with(|first: char| first.is_ascii_digit())
+        && word.chars().all(|character| character.is_alphanumeric() || character == '_')
+}
+
+/// The coarse flag as the seed expands it (§8.2, step 3), and required programs as a scoped grant.
+fn permissions(checked: &Checked<'_>, review: &mut Vec<ReviewItem>) -> Vec<Spanned<Permission>> {
+    let source = &checked.skill;
+    let mut permissions = source.permissions.clone();
+    let mut add = |permission: Permission| {
+        if !permissions.iter().any(|known: &Spanned<Permission>| known.value == permission) {
+            permissions.push(Spanned::new(permission, Span::default()));
+        }
+    };
+    dialect::expanded_permissions(source).into_iter().for_each(&mut add);
+    if source.network.as_ref().is_some_and(|network| network.value) {
+        item(
+            review,
+            "network access",
+            "`network: true` names no hosts: narrow `network:read` and `network:write` to the hosts it needs",
+        );
+    } else if checked.document.root.get("network").is_some_and(|node| Node::boolean(node).is_none())
+    {
+        item(review, "network access", "`network` is neither true nor false: nothing is granted");
+    }
+    let programs: Vec<&str> =
+        source.requirements.programs.iter().map(|program| program.as_str()).collect();
+    let (plain, odd): (Vec<&str>, Vec<&str>) =
+        programs.into_iter().partition(|program| is_program(program));
+    let (general, scoped): (Vec<&str>, Vec<&str>) =
+        plain.into_iter().partition(|program| INTERPRETERS.contains(program));
+    if !scoped.is_empty() {
+        let scope = scoped.join(",");
+        item(
+            review,
+            "running programs",
+            format!(
+                "`shell:execute:{scope}` is granted because the skill requires these programs: remove those that it only checks for"
+            ),
+        );
+        add(Permission::new(Domain::Shell, Level::Execute, Some(&scope)));
+    }
+    if !general.is_empty() {
+        item(
+            review,
+            "running programs",
+            format!(
+                "{} can run anything, so no grant was written: add `shell:execute:…` if the skill really needs it",
+                listed(&general)
+            ),
+        );
+    }
+    if !odd.is_empty() {
+        item(
+            review,
+            "running programs",
+            format!("{} is not the name of a program: nothing is granted", listed(&odd)),
+        );
+    }
+    permissions
+}
+
+fn is_program(word: &str) -> bool {
+    !word.is_empty()
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'+'))
+}
+
+fn listed(words: &[&str]) -> String {
+    words
+        .iter()
+        .take(10)
+        .map(|word| format!("`{}`", shorten(word, 60)))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn requirements(source: &Skill, skill: &mut Skill, review: &mut Vec<ReviewItem>) {
+    let Some(vendor) = &source.openclaw else { return };
+    install::install(&vendor.install, &mut skill.requirements, review);
+    let (needed, optional) = install::described_variables(&vendor.env_vars);
+    for name in needed {
+        if !skill.requirements.env_vars.iter().any(|known| *known.value == name) {
+            skill.requirements.env_vars.push(Spanned::new(name, Span::default()));
+        }
+    }
+    if !optional.is_empty() {
+        let names: Vec<&str> = optional.iter().map(String::as_str).collect();
+        item(
+            review,
+            "environment variables",
+            format!("{} may be set but need not be: GAIA knows only required ones", listed(&names)),
+        );
+    }
+}
+
+/// §8.2, step 4, and GAIX-22: a claim raises nothing, and losing it is said.
+fn reset_tier(source: &Skill, skill: &mut Skill, review: &mut Vec<ReviewItem>) {
+    skill.extra.retain(|(key, _)| key != "security_tier");
+    skill.security_tier = Some(Spanned::new("experimental".to_owned(), Span::default()));
+    let in_extra = source
+        .extra
+        .iter()
+        .find(|(key, _)| key == "security_tier")
+        .and_then(|(_, value)| value.as_str());
+    let claimed = source.security_tier.as_ref().map(|tier| tier.as_str()).or(in_extra);
+    if let Some(claimed) = claimed.filter(|claimed| *claimed != "experimental") {
+        item(
+            review,
+            "security tier",
+            format!(
+                "the file claims `{}`: a migrated skill is experimental until it is signed",
+                shorten(claimed, 40)
+            ),
+        );
+    }
+}
+
+/// What the target has no field for, or wants and does not get.
+fn left_to_decide(source: &Skill, skill: &Skill, review: &mut Vec<ReviewItem>) {
+    let wanted = &source.requirements;
+    let words = |texts: &[Spanned<String>]| {
+        listed(&texts.iter().map(|text| text.as_str()).collect::<Vec<_>>())
+    };
+    if !wanted.any_programs.is_empty() {
+        item(
+            review,
+            "running programs",
+            format!(
+                "one of {} is needed: choose one and add it to `shell:execute:…`",
+                words(&wanted.any_programs)
+            ),
+        );
+    }
+    if !wanted.config.is_empty() {
+        item(
+            review,
+            "settings",
+            format!("OpenClaw gates the skill on {}: GAIA has no such gate", words(&wanted.config)),
+        );
+    }
+    if !wanted.os.is_empty() {
+        item(
+            review,
+            "operating system",
+            format!(
+                "the skill is for {} only: GAIA has no such gate, so say it in the body",
+                words(&wanted.os)
+            ),
+        );
+    }
+    if let Some(vendor) = &source.openclaw {
+        if vendor.always == Some(true) {
+            item(
+                review,
+                "gates",
+                "`always: true` skips OpenClaw's gates: GAIA always checks requirements",
+            );
+        }
+        if let Some(primary) = &vendor.primary_env {
+            item(
+                review,
+                "main secret",
+                format!(
+                    "`{}` is the skill's own key: the user must set it, GAIA stores none",
+                    shorten(primary, 60)
+                ),
+            );
+        }
+    }
+    let invocation = &source.invocation;
+    if let Some(tool) = invocation.command_tool.as_ref().or(invocation.command_dispatch.as_ref()) {
+        item(
+            review,
+            "command dispatch",
+            format!(
+                "OpenClaw sends the command straight to `{}`: GAIA has no such dispatch",
+                shorten(tool, 60)
+            ),
+        );
+    }
+    if source.tools.iter().any(|tool| tool.kind == ToolKind::Handler) {
+        item(
+            review,
+            "handlers",
+            "no files, programs or variables are granted to them: read the code and declare what it needs",
+        );
+    }
+    if skill.tools.is_empty() {
+        item(
+            review,
+            "tools",
+            "the skill is instructions only, which today's GAIA loads; its specification wants at least one tool (§2.2)",
+        );
+    }
+    let missing: Vec<&str> =
+        [("author", skill.authors.is_empty()), ("license", skill.license.is_none())]
+            .into_iter()
+            .filter(|(_, missing)| *missing)
+            .map(|(key, _)| key)
+            .collect();
+    if !missing.is_empty() {
+        item(
+            review,
+            "identity",
+            format!("GAIA wants {}, which the source does not say (§2.2)", listed(&missing)),
+        );
+    }
+    if skill.description.as_ref().is_some_and(|description| description.chars().count() > 200) {
+        item(review, "description", "GAIA allows 200 characters: shorten it (§2.2)");
+    }
+}
+
+/// Fields of the invocation have no counterpart, and stay as they are.
+fn keep_invocation(source: &Skill, skill: &mut Skill) {
+    let invocation = &source.invocation;
+    let flag = |value: &Option<Spanned<bool>>| value.as_ref().map(|value| Value::Bool(value.value));
+    let text = |value: &Option<Spanned<String>>| {
+        value.as_ref().map(|value| Value::String(value.value.clone()))
+    };
+    let fields = [
+        ("user-invocable", flag(&invocation.user_invocable)),
+        ("disable-model-invocation", flag(&invocation.disable_model_invocation)),
+        ("command-dispatch", text(&invocation.command_dispatch)),
+        ("command-tool", text(&invocation.command_tool)),
+        ("command-arg-mode", text(&invocation.command_arg_mode)),
+    ];
+    for (key, value) in fields {
+        if let Some(value) = value {
+            skill.extra.push((key.to_owned(), value));
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The `tools.py` of a migrated skill: one typed function for each tool, which calls the original handler (GAIA §8.2, step 5).
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::scaffold::KEYWORDS;
+use crate::skill::{Parameter, Tool};
+
+/// What a tool does when it is called.
+pub(super) enum Call {
+    /// Calls a function of a Python file of the skill.
+    Python {
+        /// The file, relative to the skill's directory.
+        path: String,
+        /// The function.
+        function: String,
+    },
+    /// Says why there is nothing to call.
+    Missing(String),
+}
+
+/// A tool of the wrapper.
+pub(super) struct Wrapped {
+    /// The tool as it is declared in the front matter.
+    pub(super) tool: Tool,
+    /// The handler's names of the parameters, in the same order.
+    pub(super) arguments: Vec<String>,
+    /// What happens.
+    pub(super) call: Call,
+}
+
+const HEAD: &str = r#"
+import asyncio
+import importlib.util
+import inspect
+import sys
+from pathlib import Path
+from typing import Any, Optional
+
+from gaia.agents.base.tools import tool
+
+_DIRECTORY = Path(__file__).resolve().parent
+_MODULES: dict = {}
+
+
+def _handler(path: str, function: str) -> Any:
+    """Load a handler file of this skill once, and give one of its functions."""
+    if path not in _MODULES:
+        file = _DIRECTORY / path
+        spec = importlib.util.spec_from_file_location(file.stem, file)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{path} is not a Python file")
+        # Handlers import their neighbours; appended, their folder hides no installed module.
+        if str(file.parent) not in sys.path:
+            sys.path.append(str(file.parent))
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        _MODULES[path] = module
+    return getattr(_MODULES[path], function)
+
+
+def _call(path: str, function: str, arguments: dict) -> Any:
+    """Call a handler with the arguments that were given."""
+    given = {name: value for name, value in arguments.items() if value is not None}
+    result = _handler(path, function)(**given)
+    return asyncio.run(result) if inspect.iscoroutine(result) else result
+
+
+def _as_dict(result: Any) -> dict:
+    """Give what a handler returned as a map."""
+    return result if isinstance(result, dict) else {"result": result}
+"#;
+
+/// The head of a wrapper that has no handler to call.
+const SHORT_HEAD: &str = "
+from typing import Optional
+
+from gaia.agents.base.tools import tool
+";
+
+/// The text of `tools.py`.
+pub(super) fn tools_py(name: &str, tools: &[Wrapped]) -> String {
+    let delegates = tools.iter().any(|tool| matches!(tool.call, Call::Python { .. }));
+    let mut text = format!(
+        "\"\"\"Tools of the skill {name}, which call the handlers it was migrated with.\"\"\"\n"
+    );
+    text.push_str(if delegates { HEAD } else { SHORT_HEAD });
+    for tool in tools {
+        function(&mut text, tool);
+    }
+    text
+}
+
+fn function(text: &mut String, wrapped: &Wrapped) {
+    let tool = &wrapped.tool;
+    // Python wants parameters without a default first.
+    let (needed, optional): (Vec<&Parameter>, Vec<&Parameter>) =
+        tool.parameters.iter().partition(|parameter| parameter.required);
+    let parameters: Vec<String> = needed.into_iter().chain(optional).map(declaration).collect();
+    let returns = tool.returns.as_ref().and_then(|returns| returns["type"].as_str());
+    let annotation = returns.map_or("dict", annotation);
+    let docstring = docstring(&tool.description, &tool.name);
+    let _ = write!(
+        text,
+        "\n\n@tool\ndef {}({}) -> {annotation}:\n    {docstring}\n",
+        tool.name.value,
+        parameters.join(", ")
+    );
+    match &wrapped.call {
+        Call::Missing(why) => {
+            let _ = writeln!(
+                text,
+                "    raise NotImplementedError({})",
+                literal(&Value::from(why.as_str()))
+            );
+        }
+        Call::Python { path, function } => {
+            let pairs: Vec<String> = tool
+                .parameters
+                .iter()
+                .zip(&wrapped.arguments)
+                .map(|(parameter, argument)| {
+                    format!(
+                        "{}: {}",
+                        literal(&Value::from(argument.as_str())),
+                        parameter.name.value
+                    )
+                })
+                .collect();
+            let (path, function) =
+                (literal(&Value::from(path.as_str())), literal(&Value::from(function.as_str())));
+            let call = format!("_call({path}, {function}, {{{}}})", pairs.join(", "));
+            let _ = match returns {
+                Some(_) => writeln!(text, "    return {call}"),
+                None => writeln!(text, "    return _as_dict({call})"),
+            };
+        }
+    }
+}
+
+/// `query: str`, `limit: int = 5` or `style: Optional[str] = None`.
+fn declaration(parameter: &Parameter) -> String {
+    let kind = annotation(&parameter.kind);
+    match &parameter.default {
+        _ if parameter.required => format!("{}: {kind}", parameter.name.value),
+        Some(default) if !default.is_null() => {
+            format!("{}: {kind} = {}", parameter.name.value, literal(default))
+        }
+        _ => format!("{}: Optional[{kind}] = None", parameter.name.value),
+    }
+}
+
+/// The Python type of a JSON type.
+fn annotation(kind: &str) -> &'static str {
+    match crate::convert::json_type(kind) {
+        "integer" => "int",
+        "number" => "float",
+        "boolean" => "bool",
+        "array" => "list",
+        "object" => "dict",
+        _ => "str",
+    }
+}
+
+/// A JSON value as a Python literal: the two differ in three words only.
+fn literal(value: &Value) -> String {
+    match value {
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Number(_) | Value::String(_) => value.to_string(),
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(literal).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(map) => {
+            let pairs = map
+                .iter()
+                .map(|(key, value)| format!("{}: {}", Value::from(key.as_str()), literal(value)));
+            format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+fn docstring(description: &str, name: &str) -> String {
+    let line = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = if line.is_empty() { format!("Run the action {name}.") } else { line };
+    format!("\"\"\"{}\"\"\"", line.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// Names that the wrapper itself uses.
+const TAKEN: &[&str] = &[
+    "tool",
+    "Any",
+    "Optional",
+    "Path",
+    "asyncio",
+    "importlib",
+    "inspect",
+    "sys",
+    "_handler",
+    "_call",
+    "_as_dict",
+    "_DIRECTORY",
+    "_MODULES",
+    "None",
+    "True",
+    "False",
+    "NotImplementedError",
+];
+
+/// A name that Python takes: the same where it does already.
+pub(super) fn identifier(name: &str, prefix: &str) -> String {
+    let mut plain: String = name
+        .chars()
+        .map(|character| if character.is_ascii_alphanumeric() { character } else { '_' })
+        .collect();
+    if plain.trim_matches('_').is_empty() {
+        plain = prefix.to_owned();
+    }
+    let odd = plain.starts_with(|first: char| first.is_ascii_digit());
+    if odd || KEYWORDS.contains(&plain.as_str()) || TAKEN.contains(&plain.as_str()) {
+        format!("{prefix}_{plain}")
+    } else {
+        plain
+    }
+}
