@@ -132,6 +132,7 @@ pub(crate) fn examine(
     let mut checked = check_bytes(source.bytes, &mut text, read);
     if let Some(rival) = rival {
         checked.diagnostics.push(not_unique(&checked, rival));
+        checked.diagnostics.sort_by_key(|found| (found.file.is_some(), found.span));
     }
     let mut examined = Examined { name_key: name_key(source, &checked), ..Examined::default() };
     for diagnostic in &checked.diagnostics {

@@ -114,7 +114,6 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         .map_err(failed)?;
     file.write_all(bytes).map_err(failed)?;
     file.as_file().set_permissions(permissions).map_err(failed)?;
-    file.as_file().sync_all().map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Finds skills below folders and checks them where they are found, on all cores.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -55,28 +55,53 @@ struct Seen {
 
 /// Checks every root and what is below it.
 pub(crate) fn walk(options: &WalkOptions, check: &CheckOptions, progress: &Progress) -> Walked {
-    let total = Mutex::new(Walked::default());
+    let job = Job {
+        options,
+        check,
+        progress,
+        visited: overlap(&options.roots).then(Mutex::default),
+        total: Mutex::default(),
+    };
     match options.roots.as_slice() {
         // One file needs no threads.
-        [file] if !file.is_dir() => {
-            Worker::new(options, check, progress, &total).check_file(file.clone(), false);
-        }
-        roots => walk_parallel(roots, options, check, progress, &total),
+        [file] if !file.is_dir() => Worker::new(&job).check_file(file.clone(), false),
+        roots => walk_parallel(roots, &job),
     }
-    let mut walked = total.into_inner().expect("no worker panics while it hands in its share");
+    let mut walked = job.total.into_inner().expect("no worker panics while it hands in its share");
     find_rivals(&mut walked, check);
+    if walked.files > 1 && !check.clean_files {
+        walked.reports.retain(|report| !report.findings.is_empty());
+    }
     walked.reports.sort_by(|a, b| a.path.cmp(&b.path));
     walked.failures.sort_by(|a, b| a.message.cmp(&b.message));
     walked
 }
 
-fn walk_parallel(
-    roots: &[PathBuf],
-    options: &WalkOptions,
-    check: &CheckOptions,
-    progress: &Progress,
-    total: &Mutex<Walked>,
-) {
+/// What all workers share.
+struct Job<'w> {
+    options: &'w WalkOptions,
+    check: &'w CheckOptions,
+    progress: &'w Progress,
+    /// The files that were checked, where two roots may lead to the same one.
+    visited: Option<Mutex<HashSet<String>>>,
+    total: Mutex<Walked>,
+}
+
+/// Whether a root lies inside another. The roots are sorted, so that the outer one comes first.
+fn overlap(roots: &[PathBuf]) -> bool {
+    roots.iter().enumerate().any(|(at, root)| is_below(root, &roots[..at]))
+}
+
+fn is_below(path: &Path, folders: &[PathBuf]) -> bool {
+    let plain = |path: &Path| PathBuf::from(loading::shown(path));
+    let path = plain(path);
+    folders
+        .iter()
+        .map(|folder| plain(folder))
+        .any(|folder| path.starts_with(&folder) || (folder == Path::new(".") && path.is_relative()))
+}
+
+fn walk_parallel(roots: &[PathBuf], job: &Job<'_>) {
     let Some((first, rest)) = roots.split_first() else { return };
     let mut builder = WalkBuilder::new(first);
     rest.iter().for_each(|root| _ = builder.add(root));
@@ -85,13 +110,13 @@ fn walk_parallel(
         .hidden(false)
         // A .gitignore means what it says, also in a folder that is not a repository yet.
         .require_git(false)
-        .threads(options.threads)
+        .threads(job.options.threads)
         .filter_entry(|entry| {
             let name = entry.file_name();
             entry.depth() == 0 || (name != ".git" && name != "node_modules")
         });
     builder.build_parallel().run(|| {
-        let mut worker = Worker::new(options, check, progress, total);
+        let mut worker = Worker::new(job);
         Box::new(move |entry| {
             match entry {
                 Ok(entry) => worker.visit(entry),
@@ -115,28 +140,26 @@ fn walk_error(error: &ignore::Error) -> Error {
 
 /// One thread's part: it hands its share in when it ends.
 struct Worker<'w> {
-    options: &'w WalkOptions,
-    check: &'w CheckOptions,
-    progress: &'w Progress,
-    total: &'w Mutex<Walked>,
+    job: &'w Job<'w>,
     buffer: Buffer,
     share: Walked,
 }
 
 impl<'w> Worker<'w> {
-    fn new(
-        options: &'w WalkOptions,
-        check: &'w CheckOptions,
-        progress: &'w Progress,
-        total: &'w Mutex<Walked>,
-    ) -> Self {
-        Self { options, check, progress, total, buffer: Buffer::new(), share: Walked::default() }
+    fn new(job: &'w Job<'w>) -> Self {
+        Self { job, buffer: Buffer::new(), share: Walked::default() }
     }
 
     fn visit(&mut self, entry: DirEntry) {
         if entry.depth() == 0 {
             if entry.file_type().is_some_and(|kind| !kind.is_dir()) {
-                self.check_file(entry.into_path(), false);
+                // A file counts as a part of its directory when that is named as well.
+                let roots = &self.job.options.roots;
+                let directory_counts = self.job.visited.is_some()
+                    && roots.iter().any(|root| {
+                        root != entry.path() && is_below(entry.path(), std::slice::from_ref(root))
+                    });
+                self.check_file(entry.into_path(), directory_counts);
             }
             return;
         }
@@ -144,7 +167,7 @@ impl<'w> Worker<'w> {
         let Some(name) = entry.file_name().to_str() else { return };
         if !is_wanted(name) {
             if loading::SPELLINGS.contains(&name) {
-                if !self.options.all_spellings {
+                if !self.job.options.all_spellings {
                     self.share.other_spellings += 1;
                     return;
                 }
@@ -162,6 +185,12 @@ impl<'w> Worker<'w> {
 
     /// Checks one file; `directory_counts` says whether its name must match its directory (R4).
     fn check_file(&mut self, path: PathBuf, directory_counts: bool) {
+        if let Some(visited) = &self.job.visited
+            && let Ok(mut visited) = visited.lock()
+            && !visited.insert(loading::shown(&path))
+        {
+            return;
+        }
         let bytes = match self.buffer.read(&path) {
             Ok(bytes) => bytes,
             Err(error) => {
@@ -170,18 +199,22 @@ impl<'w> Worker<'w> {
             }
         };
         self.share.files += 1;
-        self.progress.step();
-        let mut examined = examine(&path, bytes, directory_counts, self.check, None);
-        if self.options.fix && examined.errors + examined.warnings > 0 {
+        self.job.progress.step();
+        // It may turn out to be the only file, which is reported even when it is clean.
+        let first = self.share.files == 1;
+        let check =
+            &CheckOptions { clean_files: first || self.job.check.clean_files, ..*self.job.check };
+        let mut examined = examine(&path, bytes, directory_counts, check, None);
+        if self.job.options.fix && examined.errors + examined.warnings > 0 {
             let name = directory_counts.then(|| directory_name(&path)).flatten();
             let source = source(&path, bytes, name.as_deref());
-            match fixing::fix(&source, self.check.dialect) {
+            match fixing::fix(&source, check.dialect) {
                 Ok(None) => {}
                 Ok(Some(fixed)) => {
                     self.share.fixed.0 += fixed.problems;
                     self.share.fixed.1 += 1;
                     let text = fixed.text.as_bytes();
-                    examined = examine(&path, text, directory_counts, self.check, None);
+                    examined = examine(&path, text, directory_counts, check, None);
                 }
                 Err(error) => self.share.failures.push(error),
             }
@@ -192,7 +225,7 @@ impl<'w> Worker<'w> {
 
 impl Drop for Worker<'_> {
     fn drop(&mut self) {
-        if let Ok(mut total) = self.total.lock() {
+        if let Ok(mut total) = self.job.total.lock() {
             total.join(std::mem::take(&mut self.share));
         }
     }

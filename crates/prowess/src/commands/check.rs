@@ -83,15 +83,15 @@ impl Format {
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let quiet_notes = arguments.format.is_for_people() && !printer.is_verbose();
-    let one_file = arguments.paths.len() == 1;
+    let from_stdin = arguments.paths == [Path::new("-")];
     let check = CheckOptions {
         dialect: arguments.dialect.dialect,
         strict: arguments.strict,
         least: if quiet_notes { Severity::Warning } else { Severity::Info },
-        clean_files: one_file || arguments.format == Format::Json,
+        clean_files: from_stdin || arguments.format == Format::Json,
         excerpts: arguments.format == Format::Full,
     };
-    let (walked, is_walk) = if one_file && arguments.paths[0] == Path::new("-") {
+    let (walked, is_walk) = if from_stdin {
         (check_stdin(arguments, &check)?, false)
     } else {
         check_paths(arguments, &check, printer)?
@@ -137,9 +137,8 @@ fn check_paths(
         fix: arguments.fix,
         threads: arguments.threads,
     };
-    let mut walked = walk::walk(&options, check, &progress);
+    let walked = walk::walk(&options, check, &progress);
     progress.finish();
-    walked.reports.dedup_by(|a, b| a.path == b.path);
     if walked.files == 0 && walked.failures.is_empty() {
         return Err(nothing_found(&options.roots, walked.other_spellings));
     }

@@ -45,12 +45,14 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 
 /// The page with its title.
 pub(crate) fn page(rule: &Rule) -> String {
-    let mut page = format!("# {}\n\n{}\n", rule.name, severities(rule));
-    // The first line of a doc comment keeps the blank that follows its slashes.
+    format!("# {}\n\n{}\n\n{}\n", rule.name, severities(rule), text(rule))
+}
+
+/// The page as Markdown. Its lines come from a doc comment and keep the blank behind the slashes.
+pub(crate) fn text(rule: &Rule) -> String {
     let lines: Vec<&str> =
         rule.page.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
-    let _ = write!(page, "\n{}\n", lines.join("\n").trim());
-    page
+    lines.join("\n").trim().to_owned()
 }
 
 fn severities(rule: &Rule) -> String {

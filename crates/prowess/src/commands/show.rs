@@ -26,8 +26,8 @@ use crate::wire::{self, Origin};
 /// Reads a skill of any dialect into one model and prints it: name, version,
 /// tools with their parameters, permissions, requirements, quiz, hooks, files
 /// beside it, and the fields that no dialect knows. The text form adds the
-/// defaults that count where nothing is declared. The JSON form has stable keys:
-/// what is not declared is null or an empty list.
+/// defaults that count where nothing is declared, and the body with `--verbose`.
+/// The JSON form has stable keys: what is not declared is null or an empty list.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -75,7 +75,10 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     };
     match arguments.format {
         Format::Json => printer.json(&wire::skill(&checked.skill, &origin)),
-        Format::Text => printer.report(&describe(&checked.skill, &origin)),
+        Format::Text => {
+            let page = describe(&checked.skill, &origin, printer.is_verbose());
+            printer.report(&page);
+        }
     }
     mention_findings(&checked, &loaded, printer);
     Ok(Outcome::Fine)
@@ -109,7 +112,7 @@ fn mention_findings(checked: &Checked<'_>, loaded: &Loaded, printer: &mut Printe
 }
 
 /// A page for people, in the order in which they ask.
-fn describe(skill: &Skill, origin: &Origin<'_>) -> String {
+fn describe(skill: &Skill, origin: &Origin<'_>, in_full: bool) -> String {
     let mut page = Page::default();
     let name = skill.name_text().or(origin.directory_name).unwrap_or("unnamed");
     page.title(name, skill.version_or_default(), skill.version.is_none());
@@ -173,7 +176,8 @@ fn describe(skill: &Skill, origin: &Origin<'_>) -> String {
     // SRT-CLI-2: what nobody knows is still shown.
     page.section("unknown fields", skill.extra.iter().map(entry));
     page.section("files", origin.resources.iter().cloned());
-    page.finish(&skill.body)
+    page.body(&skill.body, in_full);
+    page.text
 }
 
 /// What counts when it runs; defaults are marked, because nobody wrote them down.
@@ -362,11 +366,16 @@ impl Page {
         }
     }
 
-    fn finish(mut self, body: &str) -> String {
+    fn body(&mut self, body: &str, in_full: bool) {
         let body = body.trim();
-        if !body.is_empty() {
-            let _ = writeln!(self.text, "\n{}", visible_lines(body));
+        if in_full && !body.is_empty() {
+            let _ = writeln!(self.text, "\nbody\n{}", visible_lines(body));
+        } else {
+            let (lines, bytes) = (body.lines().count(), body.len());
+            let _ = writeln!(
+                self.text,
+                "\nbody\n  {lines} lines, {bytes} bytes (`--verbose` prints it)"
+            );
         }
-        self.text
     }
 }

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use prowess_format::diagnostic::Severity;
+use prowess_format::text::visible;
 
 use super::path_of;
 use crate::checking::FileReport;
-use prowess_format::text::visible;
 
 pub(crate) fn render(reports: &[FileReport]) -> String {
     let mut out = String::new();

@@ -1,11 +1,12 @@
 //! SARIF 2.1.0, for code-scanning services and editors.
 
 use prowess_format::diagnostic::{Rule, Severity};
+use prowess_format::span::Position;
 use serde_json::{Value, json};
 
 use super::path_of;
 use crate::checking::{FileReport, Finding};
-use prowess_format::span::Position;
+use crate::commands::explain;
 
 pub(crate) fn render(reports: &[FileReport]) -> Value {
     let mut rules: Vec<&'static Rule> =
@@ -35,10 +36,11 @@ pub(crate) fn render(reports: &[FileReport]) -> Value {
 }
 
 fn descriptor(rule: &Rule) -> Value {
+    let page = explain::text(rule);
     json!({
         "id": rule.name,
         "shortDescription": { "text": rule.summary() },
-        "help": { "text": rule.page.trim(), "markdown": rule.page.trim() },
+        "help": { "text": page, "markdown": page },
         "defaultConfiguration": { "level": level(rule.severity) },
     })
 }
