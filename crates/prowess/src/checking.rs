@@ -14,6 +14,8 @@ use prowess_format::{Checked, ReadOptions, check_bytes};
 
 use crate::excerpt::Excerpt;
 use crate::loading::{self, DirectoryFiles, Loaded};
+use crate::output::full;
+use crate::printer::Printer;
 
 /// What a check looks for, and what its reader wants to see.
 #[derive(Clone, Copy)]
@@ -257,4 +259,22 @@ fn not_unique(checked: &Checked<'_>, rival: &str) -> Diagnostic {
     let text = name.map_or("", |name| name.as_str());
     rule.at(span, format!("the name `{text}` is taken by `{rival}`"))
         .help("give each skill of a folder a name of its own")
+}
+
+/// Shows the findings of a file that another verb can't use, on stderr.
+pub(crate) fn print_problems(
+    loaded: &Loaded,
+    dialect: Option<&'static Dialect>,
+    printer: &mut Printer,
+) {
+    let options = CheckOptions {
+        dialect,
+        strict: false,
+        least: Severity::Warning,
+        clean_files: false,
+        excerpts: true,
+    };
+    let examined = examine(&loaded.source(), &options, None);
+    let reports: Vec<FileReport> = examined.report.into_iter().collect();
+    printer.talk_report(|colour| full::render(&reports, colour));
 }

@@ -11,6 +11,7 @@ use prowess_format::document::{Form, MAX_FILE_BYTES};
 use prowess_format::form_of;
 use prowess_format::python::{PythonError, PythonModule};
 use prowess_format::rules::SkillFiles;
+use prowess_format::span::Span;
 
 use crate::error::Error;
 
@@ -23,6 +24,8 @@ pub(crate) const TOOL_PACK: &str = "toolpack.json";
 pub(crate) const TOOL_PACK_ENDING: &str = ".tool.json";
 /// Agent manifests (GAIA §9.1).
 pub(crate) const MANIFESTS: &[&str] = &["AGENT.yaml", "gaia-agent.yaml"];
+/// What is read of a file: one byte more than a skill may have, so that its reader sees that it is too large.
+pub(crate) const MOST_BYTES: u64 = MAX_FILE_BYTES as u64 + 1;
 /// What standard input is called in results.
 pub(crate) const STDIN: &str = "<stdin>";
 
@@ -176,8 +179,17 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Refuses what was cut off.
+pub(crate) fn within_bounds(bytes: &[u8], shown: &str) -> Result<(), Error> {
+    if bytes.len() <= MAX_FILE_BYTES {
+        return Ok(());
+    }
+    Err(Error::failed(format!("`{shown}` is larger than {} MiB", MAX_FILE_BYTES >> 20))
+        .hint("give a smaller file"))
+}
+
 fn read_bounded(source: &mut dyn Read, bytes: &mut Vec<u8>) -> io::Result<()> {
-    source.take(MAX_FILE_BYTES as u64 + 1).read_to_end(bytes).map(|_| ())
+    source.take(MOST_BYTES).read_to_end(bytes).map(|_| ())
 }
 
 /// A buffer that is filled again and again: a walk reads thousands of files and keeps none.
@@ -252,12 +264,19 @@ impl SkillFiles for DirectoryFiles<'_> {
     }
 
     fn python(&self) -> Option<&Result<PythonModule, PythonError>> {
-        self.python.get_or_init(|| read_python(&self.text("tools.py")?)).as_ref()
+        self.python
+            .get_or_init(|| {
+                let bytes = read(&self.inside("tools.py")?).ok()?;
+                Some(match String::from_utf8(bytes) {
+                    Ok(text) => prowess_python::read(&text),
+                    Err(error) => Err(PythonError {
+                        message: "it is not UTF-8".to_owned(),
+                        span: Span::at(error.utf8_error().valid_up_to()),
+                    }),
+                })
+            })
+            .as_ref()
     }
-}
-
-fn read_python(_text: &str) -> Option<Result<PythonModule, PythonError>> {
-    None
 }
 
 /// The files that a skill brings along in `scripts/`, `references/` and `assets/` (GIB §1.1), sorted.

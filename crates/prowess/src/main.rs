@@ -6,6 +6,7 @@ mod commands;
 mod error;
 mod excerpt;
 mod fixing;
+mod inputs;
 mod loading;
 mod output;
 mod printer;

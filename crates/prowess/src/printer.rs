@@ -98,13 +98,6 @@ impl Printer {
         }
     }
 
-    /// Something that only `--verbose` shows.
-    pub(crate) fn detail(&mut self, message: &str) {
-        if self.verbose {
-            self.talk("note", AnsiColor::Cyan, message);
-        }
-    }
-
     /// A plain line of talk, unless `--quiet`.
     pub(crate) fn say(&mut self, message: &str) {
         if !self.quiet {

@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod explain;
 pub(crate) mod generate_docs;
 pub(crate) mod man;
+pub(crate) mod render;
 pub(crate) mod schema;
 pub(crate) mod show;
 
@@ -29,6 +30,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     let result = match cli.verb {
         Verb::Check(arguments) => check::run(&arguments, &mut printer),
         Verb::Show(arguments) => show::run(&arguments, &mut printer),
+        Verb::Render(arguments) => render::run(&arguments, &mut printer),
         Verb::Explain(arguments) => explain::run(&arguments, &mut printer),
         Verb::Schema(arguments) => schema::run(&arguments, &mut printer),
         Verb::Completions(arguments) => completions::run(&arguments, &mut printer),

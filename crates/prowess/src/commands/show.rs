@@ -13,11 +13,10 @@ use prowess_format::{Checked, ReadOptions, check_bytes};
 use serde_json::Value;
 
 use super::Outcome;
-use crate::checking::{self, CheckOptions};
+use crate::checking;
 use crate::cli::DialectOption;
 use crate::error::Error;
 use crate::loading::{self, DirectoryFiles, Loaded};
-use crate::output::full;
 use crate::printer::{Printer, inline, visible_lines};
 use crate::wire::{self, Origin};
 
@@ -62,7 +61,8 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let mut text = Cow::Borrowed("");
     let checked = check_bytes(&loaded.bytes, &mut text, read);
     if !checked.is_skill() {
-        return Ok(refuse(&loaded, arguments, printer));
+        checking::print_problems(&loaded, arguments.dialect.dialect, printer);
+        return Ok(Outcome::Findings);
     }
     let resources = loaded.directory.as_deref().map(loading::resources).unwrap_or_default();
     let directory_name = loaded.directory.as_deref().and_then(loading::directory_name);
@@ -82,21 +82,6 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     }
     mention_findings(&checked, &loaded, printer);
     Ok(Outcome::Fine)
-}
-
-/// A file that is no skill is shown as `prowess check` shows it.
-fn refuse(loaded: &Loaded, arguments: &Arguments, printer: &mut Printer) -> Outcome {
-    let options = CheckOptions {
-        dialect: arguments.dialect.dialect,
-        strict: false,
-        least: Severity::Warning,
-        clean_files: false,
-        excerpts: true,
-    };
-    let examined = checking::examine(&loaded.source(), &options, None);
-    let reports: Vec<_> = examined.report.into_iter().collect();
-    printer.talk_report(|colour| full::render(&reports, colour));
-    Outcome::Findings
 }
 
 fn mention_findings(checked: &Checked<'_>, loaded: &Loaded, printer: &mut Printer) {
