@@ -1,6 +1,10 @@
 //! What the tests of several crates share: where fixtures and the corpus are, and temporary homes.
 
+mod scene;
+
 use std::path::{Path, PathBuf};
+
+pub use scene::Scene;
 
 /// The root of the repository.
 pub fn repository() -> PathBuf {

@@ -79,6 +79,7 @@ rules! {
     name_directory_mismatch NAME_DIRECTORY_MISMATCH
     name_from_directory NAME_FROM_DIRECTORY
     name_not_canonical NAME_NOT_CANONICAL
+    name_not_unique NAME_NOT_UNIQUE
     no_tools NO_TOOLS
     nonstandard_value NONSTANDARD_VALUE
     not_a_choice NOT_A_CHOICE

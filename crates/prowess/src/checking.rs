@@ -1,0 +1,280 @@
+//! One file to one report: what the rules found, with lines and columns, and nothing that nobody will read.
+
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::Path;
+
+use prowess_format::diagnostic::{Diagnostic, Fix, Rule, Severity};
+use prowess_format::dialect::Dialect;
+use prowess_format::document::Form;
+use prowess_format::rules::{self, Place, SkillFiles};
+use prowess_format::skill::Kind;
+use prowess_format::span::{LineIndex, Position, Span};
+use prowess_format::{Checked, ReadOptions, check_bytes};
+
+use crate::excerpt::Excerpt;
+use crate::loading::{self, DirectoryFiles, Loaded};
+use crate::output::full;
+use crate::printer::Printer;
+
+/// What a check looks for, and what its reader wants to see.
+#[derive(Clone, Copy)]
+pub(crate) struct CheckOptions {
+    /// The dialect, where the user named one.
+    pub(crate) dialect: Option<&'static Dialect>,
+    /// Whether the strict severities count.
+    pub(crate) strict: bool,
+    /// Findings below this level are left out.
+    pub(crate) least: Severity,
+    /// Whether files without findings are reported too.
+    pub(crate) clean_files: bool,
+    /// Whether findings come with their source line.
+    pub(crate) excerpts: bool,
+}
+
+/// A file to check.
+pub(crate) struct Source<'s> {
+    /// Where it was read from.
+    pub(crate) path: &'s Path,
+    /// What kind of text it is.
+    pub(crate) form: Form,
+    /// What it holds.
+    pub(crate) bytes: &'s [u8],
+    /// The skill's directory.
+    pub(crate) directory: Option<&'s Path>,
+    /// The directory's name, where the skill's name must match it.
+    pub(crate) directory_name: Option<&'s str>,
+}
+
+impl Loaded {
+    /// The same, ready to check.
+    pub(crate) fn source(&self) -> Source<'_> {
+        Source {
+            path: &self.path,
+            form: self.form,
+            bytes: &self.bytes,
+            directory: self.directory.as_deref(),
+            directory_name: self.directory_name.as_deref(),
+        }
+    }
+}
+
+/// What was found in one file.
+#[derive(Debug)]
+pub(crate) struct FileReport {
+    /// The path, for people.
+    pub(crate) path: String,
+    /// Its size.
+    pub(crate) bytes: usize,
+    /// The main dialect.
+    pub(crate) dialect: &'static str,
+    /// All layers.
+    pub(crate) layers: Vec<&'static str>,
+    /// What the skill is.
+    pub(crate) kind: Kind,
+    /// Its name; the directory's where it declares none (R3).
+    pub(crate) name: Option<String>,
+    /// Its declared version.
+    pub(crate) version: Option<String>,
+    /// What is wrong, in the order of places.
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// One finding with its place.
+#[derive(Debug)]
+pub(crate) struct Finding {
+    /// The rule.
+    pub(crate) rule: &'static Rule,
+    /// The severity that counts.
+    pub(crate) severity: Severity,
+    /// What is wrong.
+    pub(crate) message: String,
+    /// What to do.
+    pub(crate) help: Option<String>,
+    /// A change that resolves it.
+    pub(crate) fix: Option<Fix>,
+    /// Another file of the skill.
+    pub(crate) file: Option<String>,
+    /// Where it starts.
+    pub(crate) start: Position,
+    /// Where it ends, one past the last character.
+    pub(crate) end: Position,
+    /// The start and end of each edit of the fix.
+    pub(crate) edits: Vec<(Position, Position)>,
+    /// The source line.
+    pub(crate) excerpt: Option<Excerpt>,
+}
+
+/// What a check of one file gives.
+#[derive(Debug, Default)]
+pub(crate) struct Examined {
+    /// The report, where there is anything to report.
+    pub(crate) report: Option<FileReport>,
+    /// How many findings are errors.
+    pub(crate) errors: usize,
+    /// How many findings are warnings.
+    pub(crate) warnings: usize,
+    /// A key that two skills of one folder share when their names do.
+    pub(crate) name_key: Option<u64>,
+}
+
+/// Checks one file. `rival` is the path of another skill in the same folder that has its name.
+pub(crate) fn examine(
+    source: &Source<'_>,
+    options: &CheckOptions,
+    rival: Option<&str>,
+) -> Examined {
+    let files = source.directory.map(DirectoryFiles::new);
+    let place = Place {
+        directory: source.directory_name,
+        files: files.as_ref().map(|files| files as &dyn SkillFiles),
+    };
+    let read = ReadOptions { form: source.form, dialect: options.dialect, place };
+    let mut text = Cow::Borrowed("");
+    let mut checked = check_bytes(source.bytes, &mut text, read);
+    if let Some(rival) = rival {
+        checked.diagnostics.push(not_unique(&checked, rival));
+        checked.diagnostics.sort_by_key(|found| (found.file.is_some(), found.span));
+    }
+    let mut examined = Examined { name_key: name_key(source, &checked), ..Examined::default() };
+    for diagnostic in &checked.diagnostics {
+        match diagnostic.effective(options.strict) {
+            Severity::Error => examined.errors += 1,
+            Severity::Warning => examined.warnings += 1,
+            Severity::Info => {}
+        }
+    }
+    let shown = |diagnostic: &Diagnostic| diagnostic.effective(options.strict) >= options.least;
+    if options.clean_files || checked.diagnostics.iter().any(shown) {
+        examined.report = Some(report(source, checked, files.as_ref(), options));
+    }
+    examined
+}
+
+fn report(
+    source: &Source<'_>,
+    checked: Checked<'_>,
+    files: Option<&DirectoryFiles<'_>>,
+    options: &CheckOptions,
+) -> FileReport {
+    let skill = &checked.skill;
+    let declared = skill.name_text().map(str::to_owned);
+    let name = declared.or_else(|| {
+        let directory = source.directory.filter(|_| skill.kind != Kind::Prose)?;
+        loading::directory_name(directory).map(Cow::into_owned)
+    });
+    let path = if source.path == Path::new("-") {
+        loading::STDIN.to_owned()
+    } else {
+        loading::shown(source.path)
+    };
+    FileReport {
+        path,
+        bytes: source.bytes.len(),
+        dialect: skill.dialect.id,
+        layers: skill.layers.iter().map(|layer| layer.id).collect(),
+        kind: skill.kind,
+        name,
+        version: skill.version.as_ref().map(|version| version.value.clone()),
+        findings: findings(checked.document.text, checked.diagnostics, files, options),
+    }
+}
+
+fn findings(
+    text: &str,
+    diagnostics: Vec<Diagnostic>,
+    files: Option<&DirectoryFiles<'_>>,
+    options: &CheckOptions,
+) -> Vec<Finding> {
+    let mut diagnostics = diagnostics;
+    diagnostics.retain(|diagnostic| diagnostic.effective(options.strict) >= options.least);
+    if diagnostics.is_empty() {
+        return Vec::new();
+    }
+    let lines = LineIndex::new(text);
+    // Findings in other files stand together, so remembering the last file is enough.
+    let mut other: Option<(String, String, LineIndex)> = None;
+    diagnostics
+        .into_iter()
+        .map(|diagnostic| {
+            let Some(file) = &diagnostic.file else {
+                return finding(diagnostic, text, &lines, options);
+            };
+            if other.as_ref().is_none_or(|(name, ..)| name != file) {
+                let text = files.and_then(|files| files.text(file)).unwrap_or_default();
+                let lines = LineIndex::new(&text);
+                other = Some((file.clone(), text, lines));
+            }
+            let (_, text, lines) = other.as_ref().expect("set in the line above");
+            finding(diagnostic, text, lines, options)
+        })
+        .collect()
+}
+
+fn finding(
+    diagnostic: Diagnostic,
+    text: &str,
+    lines: &LineIndex,
+    options: &CheckOptions,
+) -> Finding {
+    let ends = |span: Span| {
+        let range = span.range();
+        (lines.position(text, range.start), lines.position(text, range.end))
+    };
+    let (start, end) = ends(diagnostic.span);
+    let edits = diagnostic.fix.iter().flat_map(|fix| &fix.edits);
+    Finding {
+        rule: diagnostic.rule,
+        severity: diagnostic.effective(options.strict),
+        start,
+        end,
+        edits: edits.map(|edit| ends(edit.span)).collect(),
+        excerpt: options.excerpts.then(|| Excerpt::new(text, lines, diagnostic.span)),
+        message: diagnostic.message,
+        help: diagnostic.help,
+        fix: diagnostic.fix,
+        file: diagnostic.file,
+    }
+}
+
+/// AFL §4, rule 6: names are unique ignoring case, among the skills of one folder.
+fn name_key(source: &Source<'_>, checked: &Checked<'_>) -> Option<u64> {
+    if source.form == Form::Yaml {
+        return None;
+    }
+    let name = checked.skill.name_text()?;
+    let parent = source.path.parent()?;
+    // A tool pack `x.tool.json` is a file of its folder; every other skill is a folder of it.
+    let folder = if source.directory.is_some() { parent.parent()? } else { parent };
+    let mut hasher = DefaultHasher::new();
+    folder.as_os_str().hash(&mut hasher);
+    name.chars().flat_map(char::to_lowercase).for_each(|character| character.hash(&mut hasher));
+    Some(hasher.finish())
+}
+
+fn not_unique(checked: &Checked<'_>, rival: &str) -> Diagnostic {
+    let rule = rules::by_name("name-not-unique").expect("the rule is in the list of rules");
+    let name = checked.skill.name.as_ref();
+    let span = name.map_or(checked.document.opening, |name| name.span);
+    let text = name.map_or("", |name| name.as_str());
+    rule.at(span, format!("the name `{text}` is taken by `{rival}`"))
+        .help("give each skill of a folder a name of its own")
+}
+
+/// Shows the findings of a file that another verb can't use, on stderr.
+pub(crate) fn print_problems(
+    loaded: &Loaded,
+    dialect: Option<&'static Dialect>,
+    printer: &mut Printer,
+) {
+    let options = CheckOptions {
+        dialect,
+        strict: false,
+        least: Severity::Warning,
+        clean_files: false,
+        excerpts: true,
+    };
+    let examined = examine(&loaded.source(), &options, None);
+    let reports: Vec<FileReport> = examined.report.into_iter().collect();
+    printer.talk_report(|colour| full::render(&reports, colour));
+}

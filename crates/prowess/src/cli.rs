@@ -1,0 +1,85 @@
+//! The command line: one verb each, with options that every verb understands.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use prowess_format::dialect::{self, Dialect};
+
+use crate::commands::{check, completions, explain, generate_docs, man, render, schema, show};
+
+/// Read, check and convert SKILL.md files of every dialect
+///
+/// Agents learn to do things from Markdown files called SKILL.md, and ten
+/// dialects share that file name. Prowess reads them all: it tells which dialect
+/// a file is written in, checks it, shows what it declares, and converts it.
+#[derive(Parser)]
+#[command(
+    name = "prowess",
+    version,
+    max_term_width = 80,
+    disable_help_subcommand = true,
+    after_long_help = "\
+Examples:
+  prowess check skills/
+  prowess show skills/pdf --format json
+  prowess explain invalid-name
+
+Exit codes:
+  0  all is well
+  1  findings at error level, or the operation failed
+  2  the arguments are wrong
+  3  something named does not exist"
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) talk: Talk,
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// How much is said, on every verb.
+#[derive(Args)]
+pub(crate) struct Talk {
+    /// Print results and errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Global options")]
+    pub(crate) quiet: bool,
+    /// Print notes of the lowest level too
+    #[arg(short, long, global = true, help_heading = "Global options")]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Verb {
+    Check(check::Arguments),
+    Show(show::Arguments),
+    Render(render::Arguments),
+    Explain(explain::Arguments),
+    Schema(schema::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
+    #[command(hide = true)]
+    GenerateDocs(generate_docs::Arguments),
+}
+
+/// The dialect to read a skill as, on every verb that reads one.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct DialectOption {
+    /// Read the skill as this dialect, instead of detecting it
+    #[arg(long = "dialect", value_name = "DIALECT", value_parser = dialect_parser())]
+    pub(crate) dialect: Option<&'static Dialect>,
+}
+
+/// Parses the id of a dialect.
+pub(crate) fn dialect_parser() -> impl clap::builder::TypedValueParser<Value = &'static Dialect> {
+    PossibleValuesParser::new(dialect::ids())
+        .map(|id| dialect::by_id(&id).expect("the possible values are the ids of dialects"))
+}
+
+/// Reads this process's arguments.
+pub(crate) fn parse() -> Result<Cli, clap::Error> {
+    Cli::try_parse()
+}
+
+/// The whole command line as data, for completions, man pages and the reference.
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
+}

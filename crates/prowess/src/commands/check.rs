@@ -1,0 +1,225 @@
+//! `prowess check`: everything that is wrong with skills.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use prowess_format::diagnostic::Severity;
+use prowess_format::skill::Kind;
+
+use super::Outcome;
+use crate::checking::{self, CheckOptions, FileReport};
+use crate::cli::DialectOption;
+use crate::error::Error;
+use crate::loading;
+use crate::output::{concise, full, github, json, sarif};
+use crate::printer::{Printer, inline};
+use crate::progress::Progress;
+use crate::walk::{self, WalkOptions, Walked};
+
+/// Find everything that is wrong with skills
+///
+/// Reads SKILL.md files of every dialect, tool packs (`*.tool.json`,
+/// `toolpack.json`) and agent manifests (`AGENT.yaml`), and reports each problem
+/// with its place, the next step and, where there is one, a fix. Folders are
+/// walked on all cores; what .gitignore names is left out, and so are .git and
+/// node_modules. `-` reads one skill from standard input.
+///
+/// The dialect is detected from the fields of each file. Name one with
+/// `--dialect` to hold a file to that specification, and add `--strict` for its
+/// exact wording. Notes of the lowest level appear with `--verbose`, and always
+/// in `json` and `sarif`.
+///
+/// `prowess explain CODE` tells what a finding means.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess check skills/
+  prowess check --dialect agent-skills --strict skills/pdf
+  prowess check --fix SKILL.md
+  prowess check --format github .")]
+pub(crate) struct Arguments {
+    /// Files and folders to check; `-` is standard input
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    dialect: DialectOption,
+    /// Count a specification's own wording: many warnings become errors
+    #[arg(long)]
+    strict: bool,
+    /// Apply the safe fixes, then check again
+    #[arg(long)]
+    fix: bool,
+    /// How findings are written
+    #[arg(long, value_enum, default_value_t = Format::Full)]
+    format: Format,
+    /// Check skill.md, Skill.md, skills.md and SKILLS.md below folders too
+    #[arg(long)]
+    all_spellings: bool,
+    /// Number of threads; 0 uses every core
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    threads: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Source lines with the place underlined
+    Full,
+    /// One line per finding
+    Concise,
+    /// One JSON object
+    Json,
+    /// SARIF 2.1.0
+    Sarif,
+    /// Annotations for GitHub workflows
+    Github,
+}
+
+impl Format {
+    /// Whether people read it, so that notes wait for `--verbose`.
+    fn is_for_people(self) -> bool {
+        matches!(self, Format::Full | Format::Concise | Format::Github)
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let quiet_notes = arguments.format.is_for_people() && !printer.is_verbose();
+    let from_stdin = arguments.paths == [Path::new("-")];
+    let check = CheckOptions {
+        dialect: arguments.dialect.dialect,
+        strict: arguments.strict,
+        least: if quiet_notes { Severity::Warning } else { Severity::Info },
+        clean_files: from_stdin || arguments.format == Format::Json,
+        excerpts: arguments.format == Format::Full,
+    };
+    let (walked, is_walk) = if from_stdin {
+        (check_stdin(arguments, &check)?, false)
+    } else {
+        check_paths(arguments, &check, printer)?
+    };
+    print(arguments, &walked, is_walk, printer);
+    let failed = walked.errors > 0 || !walked.failures.is_empty();
+    Ok(if failed { Outcome::Findings } else { Outcome::Fine })
+}
+
+fn check_stdin(arguments: &Arguments, check: &CheckOptions) -> Result<Walked, Error> {
+    if arguments.fix {
+        return Err(Error::usage("`--fix` can't change standard input")
+            .hint("name the file, as in `prowess check --fix SKILL.md`"));
+    }
+    let loaded = loading::load(Path::new("-"))?;
+    let examined = checking::examine(&loaded.source(), check, None);
+    Ok(Walked::of_one(examined))
+}
+
+fn check_paths(
+    arguments: &Arguments,
+    check: &CheckOptions,
+    printer: &mut Printer,
+) -> Result<(Walked, bool), Error> {
+    let mut roots: Vec<PathBuf> = Vec::with_capacity(arguments.paths.len());
+    let mut is_walk = arguments.paths.len() > 1;
+    for path in &arguments.paths {
+        if path == Path::new("-") {
+            return Err(Error::usage("`-` stands for standard input and must be the only path")
+                .hint("check the other paths in a run of their own"));
+        }
+        let metadata =
+            std::fs::metadata(path).map_err(|source| Error::io("read", path, &source))?;
+        is_walk |= metadata.is_dir();
+        roots.push(path.clone());
+    }
+    roots.sort();
+    roots.dedup_by(|a, b| loading::shown(a) == loading::shown(b));
+    let progress = Progress::new(printer);
+    let options = WalkOptions {
+        roots,
+        all_spellings: arguments.all_spellings,
+        fix: arguments.fix,
+        threads: arguments.threads,
+    };
+    let walked = walk::walk(&options, check, &progress);
+    progress.finish();
+    if walked.files == 0 && walked.failures.is_empty() {
+        return Err(nothing_found(&options.roots, walked.other_spellings));
+    }
+    Ok((walked, is_walk))
+}
+
+fn nothing_found(roots: &[PathBuf], other_spellings: usize) -> Error {
+    let places: Vec<String> =
+        roots.iter().map(|root| format!("`{}`", loading::shown(root))).collect();
+    let error = Error::not_found(format!("no skill in {}", places.join(", ")));
+    if other_spellings > 0 {
+        return error.hint(format!(
+            "{} under another spelling, such as skill.md: add `--all-spellings`",
+            count(other_spellings, "file is there", "files are there")
+        ));
+    }
+    error.hint("a skill is a folder with a SKILL.md; `prowess check FILE` checks any file")
+}
+
+fn print(arguments: &Arguments, walked: &Walked, is_walk: bool, printer: &mut Printer) {
+    let colour = printer.colour();
+    match arguments.format {
+        Format::Full => printer.report(&full::render(&walked.reports, colour)),
+        Format::Concise => printer.report(&concise::render(&walked.reports, colour)),
+        Format::Json => printer.json(&json::render(walked, arguments.fix)),
+        Format::Sarif => printer.json(&sarif::render(&walked.reports)),
+        Format::Github => printer.report(&github::render(&walked.reports)),
+    }
+    for failure in &walked.failures {
+        printer.error(failure);
+    }
+    let for_people = matches!(arguments.format, Format::Full | Format::Concise);
+    if for_people
+        && let [report] = walked.reports.as_slice()
+        && walked.files == 1
+        && walked.errors == 0
+        && !printer.is_quiet()
+    {
+        printer.report(&format!("{}\n", ok_line(report)));
+    }
+    let (problems, files) = walked.fixed;
+    if problems > 0 {
+        let problems = count(problems, "problem", "problems");
+        printer.say(&format!("fixed {problems} in {}", count(files, "file", "files")));
+    }
+    if is_walk {
+        printer.say(&summary(walked));
+        if walked.other_spellings > 0 {
+            printer.note(&format!(
+                "{} not checked; add `--all-spellings`",
+                count(
+                    walked.other_spellings,
+                    "file spelt like skill.md was",
+                    "files spelt like skill.md were"
+                )
+            ));
+        }
+    }
+}
+
+/// What a clean file gets (SRT, appendix A).
+fn ok_line(report: &FileReport) -> String {
+    let path = inline(&report.path);
+    if report.kind == Kind::Prose {
+        return format!("{path}: ok (prose, {} bytes)", report.bytes);
+    }
+    let name = report.name.as_deref().unwrap_or("unnamed");
+    let version = report.version.as_deref().unwrap_or("0.0.0");
+    format!("{path}: ok (structured) {}@{}", inline(name), inline(version))
+}
+
+fn summary(walked: &Walked) -> String {
+    format!(
+        "checked {}: {}, {}",
+        count(walked.files, "file", "files"),
+        count(walked.errors, "error", "errors"),
+        count(walked.warnings, "warning", "warnings")
+    )
+}
+
+/// A number with its noun.
+fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}

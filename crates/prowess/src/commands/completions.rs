@@ -1,0 +1,30 @@
+//! `prowess completions`: scripts that complete verbs and options.
+
+use clap::Args;
+use clap_complete::Shell;
+
+use super::Outcome;
+use crate::error::Error;
+use crate::printer::Printer;
+
+/// Print a completion script for a shell
+///
+/// Put the script where the shell looks for completions, or load it at the start
+/// of a session.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess completions bash > ~/.local/share/bash-completion/completions/prowess
+  prowess completions zsh > ~/.zfunc/_prowess
+  prowess completions fish > ~/.config/fish/completions/prowess.fish")]
+pub(crate) struct Arguments {
+    /// The shell
+    shell: Shell,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut crate::cli::command(), "prowess", &mut script);
+    printer.data(&String::from_utf8_lossy(&script));
+    Ok(Outcome::Fine)
+}

@@ -1,0 +1,74 @@
+//! `prowess explain`: the page of a rule.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use prowess_format::diagnostic::Rule;
+use prowess_format::rules;
+use prowess_format::text::closest;
+
+use super::Outcome;
+use crate::error::Error;
+use crate::printer::Printer;
+
+/// Explain what a finding means and what to do about it
+///
+/// Prints the page of one rule: what it looks for, why that is bad, and an
+/// example. The code is the word in square brackets that `prowess check` prints.
+/// Without a code, all rules are listed with their summaries.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess explain name-directory-mismatch
+  prowess explain | grep permission")]
+pub(crate) struct Arguments {
+    /// The rule's code, such as invalid-name
+    code: Option<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let Some(code) = &arguments.code else {
+        printer.report(&list());
+        return Ok(Outcome::Fine);
+    };
+    let Some(rule) = rules::by_name(code) else {
+        let known = rules::ALL.iter().map(|rule| rule.name);
+        let error = Error::not_found(format!("there is no rule `{code}`"));
+        return Err(match closest(code, known) {
+            Some(similar) => error.hint(format!("did you mean `{similar}`?")),
+            None => error.hint("`prowess explain` lists all rules"),
+        });
+    };
+    printer.report(&page(rule));
+    Ok(Outcome::Fine)
+}
+
+/// The page with its title.
+pub(crate) fn page(rule: &Rule) -> String {
+    format!("# {}\n\n{}\n\n{}\n", rule.name, severities(rule), text(rule))
+}
+
+/// The page as Markdown. Its lines come from a doc comment and keep the blank behind the slashes.
+pub(crate) fn text(rule: &Rule) -> String {
+    let lines: Vec<&str> =
+        rule.page.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
+    lines.join("\n").trim().to_owned()
+}
+
+fn severities(rule: &Rule) -> String {
+    let severity = rule.severity.as_str();
+    let strict = rule.strict.as_str();
+    if severity == strict {
+        format!("Severity: {severity}. Since {}.", rule.since)
+    } else {
+        format!("Severity: {severity}; {strict} with `--strict`. Since {}.", rule.since)
+    }
+}
+
+fn list() -> String {
+    let width = rules::ALL.iter().map(|rule| rule.name.len()).max().unwrap_or_default();
+    rules::ALL.iter().fold(String::new(), |mut list, rule| {
+        let _ = writeln!(list, "{:width$}  {}", rule.name, rule.summary());
+        list
+    })
+}

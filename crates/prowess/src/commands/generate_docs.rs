@@ -1,0 +1,159 @@
+//! `prowess generate-docs`: the reference, written from the code.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use prowess_format::dialect::{self, Dialect};
+use prowess_format::rules;
+use prowess_format::shape::{self, Need};
+
+use super::{Outcome, explain};
+use crate::error::Error;
+use crate::printer::{Printer, json_text};
+
+/// Write the reference pages into a folder
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The folder
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let pages = pages();
+    for (name, text) in &pages {
+        write(&arguments.folder.join(name), text)?;
+    }
+    printer.say(&format!("wrote {} pages to {}", pages.len(), arguments.folder.display()));
+    Ok(Outcome::Fine)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(|source| Error::io("create", folder, &source))?;
+    fs::write(path, text).map_err(|source| Error::io("write", path, &source))
+}
+
+/// Every page by its path: the same code gives the same bytes.
+fn pages() -> Vec<(String, String)> {
+    let mut pages = vec![
+        ("cli.md".to_owned(), command_line()),
+        ("diagnostics/index.md".to_owned(), diagnostics()),
+        ("dialects/index.md".to_owned(), dialects()),
+    ];
+    for rule in rules::ALL {
+        pages.push((format!("diagnostics/{}.md", rule.name), explain::page(rule)));
+    }
+    for dialect in dialect::ALL {
+        pages.push((format!("dialects/{}.md", dialect.id), dialect_page(dialect)));
+        pages.push((format!("schemas/{}.json", dialect.id), json_text(&dialect.schema())));
+    }
+    pages
+}
+
+fn command_line() -> String {
+    let mut command = crate::cli::command().term_width(80);
+    command.build();
+    let mut page = "# Command line\n\nEvery verb with its full help.\n".to_owned();
+    section(&mut page, "prowess", &mut command.clone());
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        let title = format!("prowess {}", verb.get_name());
+        section(&mut page, &title, &mut verb.clone());
+    }
+    page
+}
+
+fn section(page: &mut String, title: &str, command: &mut clap::Command) {
+    let help = command.render_long_help().to_string();
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    let _ = write!(page, "\n## {title}\n\n```text\n{}\n```\n", lines.join("\n").trim());
+}
+
+fn diagnostics() -> String {
+    let mut page = "# Diagnostics\n\nWhat `prowess check` may find. `prowess explain CODE` prints the same pages.\n\n\
+                    | Code | Severity | With `--strict` | What it does |\n|---|---|---|---|\n"
+        .to_owned();
+    for rule in rules::ALL {
+        let _ = writeln!(
+            page,
+            "| [{0}]({0}.md) | {1} | {2} | {3} |",
+            rule.name,
+            rule.severity.as_str(),
+            rule.strict.as_str(),
+            cell(rule.summary()),
+        );
+    }
+    page
+}
+
+fn dialects() -> String {
+    let mut page = "# Dialects\n\nThe ways to write a SKILL.md that Prowess reads.\n\n\
+                    | Dialect | Name | What it is for |\n|---|---|---|\n"
+        .to_owned();
+    for dialect in dialect::ALL {
+        let _ = writeln!(
+            page,
+            "| [{0}]({0}.md) | {1} | {2} |",
+            dialect.id,
+            cell(dialect.title),
+            cell(dialect.about)
+        );
+    }
+    page
+}
+
+fn dialect_page(dialect: &Dialect) -> String {
+    let mut page = format!("# {}\n\n{}\n", dialect.title, dialect.about);
+    let _ =
+        writeln!(page, "\nDialect id: `{}`. Specification: {}.", dialect.id, dialect.specification);
+    if !dialect.bases.is_empty() {
+        let bases: Vec<String> =
+            dialect.bases.iter().map(|base| format!("[{base}]({base}.md)")).collect();
+        let _ = writeln!(page, "\nExtends {}: their fields count too.", bases.join(" and "));
+    }
+    let _ = writeln!(page, "\nJSON Schema: [{0}.json](../schemas/{0}.json).", dialect.id);
+    if !dialect.fields.is_empty() {
+        page.push_str("\n## Fields\n\n| Field | Type | Need | Default | About | Section |\n|---|---|---|---|---|---|\n");
+        for field in dialect.fields {
+            let need = match field.need {
+                Need::Required => "required",
+                Need::Expected => "expected",
+                Need::Optional => "optional",
+            };
+            let default = if field.default.is_empty() {
+                String::new()
+            } else {
+                format!("`{}`", field.default)
+            };
+            let _ = writeln!(
+                page,
+                "| `{}` | {} | {need} | {} | {} | {} |",
+                field.name,
+                cell(&shape::describe(&field.shape)),
+                cell(&default),
+                cell(field.about),
+                cell(field.section),
+            );
+        }
+    }
+    if !dialect.limits.is_empty() {
+        page.push_str("\n## Limits\n\n| What | Limit | Section |\n|---|---|---|\n");
+        for limit in dialect.limits {
+            let _ = writeln!(
+                page,
+                "| {} | {} | {} |",
+                cell(limit.what),
+                cell(limit.value),
+                cell(limit.section)
+            );
+        }
+    }
+    page
+}
+
+/// Text for a table cell.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}

@@ -1,0 +1,68 @@
+//! `prowess man`: manual pages.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Outcome;
+use crate::error::Error;
+use crate::printer::Printer;
+
+/// Print a manual page
+///
+/// Prints the page of prowess itself, or of one verb, in the format that man(1)
+/// reads. With `--output`, all pages are written into a folder.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess man check | man -l -
+  prowess man --output ~/.local/share/man/man1")]
+pub(crate) struct Arguments {
+    /// The verb; prowess itself without one
+    verb: Option<String>,
+    /// Write every page into this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "verb")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let mut command = crate::cli::command();
+    command.build();
+    if let Some(folder) = &arguments.output {
+        fs::create_dir_all(folder).map_err(|source| Error::io("create", folder, &source))?;
+        let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+        for page in std::iter::once(&command).chain(verbs) {
+            let path = folder.join(format!("{}.1", page_name(page)));
+            let text = render(page)?;
+            fs::write(&path, text).map_err(|source| Error::io("write", &path, &source))?;
+        }
+        return Ok(Outcome::Fine);
+    }
+    let page = match &arguments.verb {
+        None => &command,
+        Some(verb) => command.find_subcommand(verb).ok_or_else(|| {
+            Error::not_found(format!("there is no verb `{verb}`"))
+                .hint("`prowess --help` lists all verbs")
+        })?,
+    };
+    printer.data(&String::from_utf8_lossy(&render(page)?));
+    Ok(Outcome::Fine)
+}
+
+/// `prowess` for the program, `prowess-check` for a verb.
+fn page_name(command: &clap::Command) -> String {
+    match command.get_name() {
+        "prowess" => "prowess".to_owned(),
+        verb => format!("prowess-{verb}"),
+    }
+}
+
+fn render(command: &clap::Command) -> Result<Vec<u8>, Error> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone())
+        .title(page_name(command))
+        .render(&mut page)
+        .map_err(|source| Error::failed(format!("cannot write the manual page: {source}")))?;
+    Ok(page)
+}

@@ -1,0 +1,53 @@
+//! One file per verb.
+
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod explain;
+pub(crate) mod generate_docs;
+pub(crate) mod man;
+pub(crate) mod render;
+pub(crate) mod schema;
+pub(crate) mod show;
+
+use std::process::ExitCode;
+
+use crate::cli::{Cli, Verb};
+use crate::error::Error;
+use crate::printer::Printer;
+
+/// How a verb ended, when nothing failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// All is well.
+    Fine,
+    /// There are findings at error level.
+    Findings,
+}
+
+/// Runs the verb and gives its exit code.
+pub(crate) fn run(cli: Cli) -> ExitCode {
+    let mut printer = Printer::new(&cli.talk);
+    let result = match cli.verb {
+        Verb::Check(arguments) => check::run(&arguments, &mut printer),
+        Verb::Show(arguments) => show::run(&arguments, &mut printer),
+        Verb::Render(arguments) => render::run(&arguments, &mut printer),
+        Verb::Explain(arguments) => explain::run(&arguments, &mut printer),
+        Verb::Schema(arguments) => schema::run(&arguments, &mut printer),
+        Verb::Completions(arguments) => completions::run(&arguments, &mut printer),
+        Verb::Man(arguments) => man::run(&arguments, &mut printer),
+        Verb::GenerateDocs(arguments) => generate_docs::run(&arguments, &mut printer),
+    };
+    let code = exit_code(result, &mut printer);
+    printer.finish(code)
+}
+
+fn exit_code(result: Result<Outcome, Error>, printer: &mut Printer) -> u8 {
+    match result {
+        Ok(Outcome::Fine) => 0,
+        Ok(Outcome::Findings) => 1,
+        Err(error) => {
+            printer.error(&error);
+            error.kind.exit_code()
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! `prowess render`: the exact prompt or command line, without running anything.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use prowess_format::command;
+use prowess_format::render::{self, RenderContext};
+use prowess_format::skill::{Kind, Skill, Tool, ToolKind};
+use prowess_format::text::closest;
+use prowess_format::{ReadOptions, check_bytes};
+use serde_json::json;
+
+use super::Outcome;
+use crate::checking;
+use crate::cli::DialectOption;
+use crate::error::{Error, ErrorKind};
+use crate::inputs::{self, InputOptions};
+use crate::loading::{self, Loaded};
+use crate::printer::Printer;
+
+/// Print the exact prompt or command line of a skill
+///
+/// Puts values into a skill and prints what comes out, without running anything.
+/// For prompts and instructions that is the text for the model: `{{name}}`
+/// becomes an input, `$ARGUMENTS` and `$1` become `--arguments`, and a command
+/// whose output belongs into the text stays a marked place. For a command tool,
+/// named behind a slash, it is the program with its arguments, quoted for a
+/// shell.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess render skills/release-notes --input commits=@log.txt
+  prowess render skills/git/git_log --input count=5
+  prowess render skills/git/git_log --inputs '{\"count\": 5}' --format json
+  prowess render skills/fix-issue --arguments \"123 --fast\"")]
+pub(crate) struct Arguments {
+    /// A skill's folder or file, with `/TOOL` behind it for one of its tools
+    #[arg(value_name = "PATH[/TOOL]")]
+    path: PathBuf,
+    #[command(flatten)]
+    dialect: DialectOption,
+    #[command(flatten)]
+    inputs: InputOptions,
+    /// What a user would type behind the skill's name
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    arguments: Option<String>,
+    /// The session's id, for skills that mention it
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// How the result is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The text, or one line for a shell
+    Text,
+    /// A JSON object, or the arguments as a JSON array
+    Json,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let (loaded, tool_name) = load_with_tool(&arguments.path)?;
+    let read = ReadOptions {
+        form: loaded.form,
+        dialect: arguments.dialect.dialect,
+        ..ReadOptions::DETECT
+    };
+    let mut text = Cow::Borrowed("");
+    let checked = check_bytes(&loaded.bytes, &mut text, read);
+    if !checked.is_skill() {
+        checking::print_problems(&loaded, arguments.dialect.dialect, printer);
+        return Ok(Outcome::Findings);
+    }
+    let skill = &checked.skill;
+    match choose(skill, tool_name.as_deref(), &loaded)? {
+        Some(tool) => render_command(tool, arguments, printer),
+        None => render_prompt(skill, &loaded, arguments, printer),
+    }
+}
+
+/// Loads a skill; what does not exist may be a tool's name behind a skill.
+fn load_with_tool(path: &Path) -> Result<(Loaded, Option<String>), Error> {
+    let error = match loading::load(path) {
+        Ok(loaded) => return Ok((loaded, None)),
+        Err(error) => error,
+    };
+    let skill = loading::parent(path);
+    match (error.kind, path.file_name()) {
+        (ErrorKind::NotFound, Some(tool)) if !path.exists() && skill.exists() => {
+            match loading::load(skill) {
+                Ok(loaded) => Ok((loaded, Some(tool.to_string_lossy().into_owned()))),
+                Err(_) => Err(error),
+            }
+        }
+        _ => Err(error),
+    }
+}
+
+/// The tool to render; `None` for the body.
+fn choose<'s>(
+    skill: &'s Skill,
+    name: Option<&str>,
+    loaded: &Loaded,
+) -> Result<Option<&'s Tool>, Error> {
+    let names: Vec<&str> = skill.tools.iter().map(|tool| tool.name.as_str()).collect();
+    let list = || names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let place = loaded.directory.as_deref().unwrap_or(&loaded.path);
+    let place = loading::shown(place);
+    if let Some(name) = name {
+        let tool = skill.tool(name).ok_or_else(|| {
+            let error = Error::not_found(format!("`{place}` has no tool `{name}`"));
+            match closest(name, names.iter().copied()) {
+                Some(similar) => error.hint(format!("did you mean `{place}/{similar}`?")),
+                None if names.is_empty() => {
+                    error.hint(format!("it has no tools: `prowess render {place}`"))
+                }
+                None => error.hint(format!("its tools are {}", list())),
+            }
+        })?;
+        return only_command(tool).map(Some);
+    }
+    if skill.kind != Kind::Tools {
+        return Ok(None);
+    }
+    match skill.tools.as_slice() {
+        [] => Ok(None),
+        [tool] => only_command(tool).map(Some),
+        [first, ..] => Err(Error::usage(format!("`{place}` has several tools: {}", list()))
+            .hint(format!("name one, as in `prowess render {place}/{}`", first.name.value))),
+    }
+}
+
+fn only_command(tool: &Tool) -> Result<&Tool, Error> {
+    let what = match tool.kind {
+        ToolKind::Command => return Ok(tool),
+        ToolKind::Python => "a Python function",
+        ToolKind::Handler => "a handler",
+    };
+    Err(Error::failed(format!("`{}` is {what}, which has no command line", tool.name.value))
+        .hint("`prowess show` lists its parameters"))
+}
+
+fn render_command(
+    tool: &Tool,
+    arguments: &Arguments,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    let values = inputs::values(&arguments.inputs, &tool.parameters)?;
+    let rendered = render::command(tool, &values).map_err(|errors| {
+        let mut messages = errors.iter().map(ToString::to_string);
+        let mut error = Error::usage(messages.next().unwrap_or_default());
+        for message in messages {
+            error = error.hint(format!("also, {message}"));
+        }
+        error.hint("give values with `--input NAME=VALUE`")
+    })?;
+    for (parameter, value) in &rendered.option_like {
+        printer.warning(&format!(
+            "the value of `{parameter}` is `{value}`, which the program may take for an option"
+        ));
+    }
+    match arguments.format {
+        Format::Text => printer.data(&format!("{}\n", command::join(&rendered.argv))),
+        Format::Json => printer.json(&json!(rendered.argv)),
+    }
+    Ok(Outcome::Fine)
+}
+
+fn render_prompt(
+    skill: &Skill,
+    loaded: &Loaded,
+    arguments: &Arguments,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    let values = inputs::values(&arguments.inputs, &skill.inputs)?;
+    let directory = loaded.directory.as_ref().map(|directory| absolute(directory));
+    let project = absolute(Path::new("."));
+    let context = RenderContext {
+        inputs: &values,
+        arguments: arguments.arguments.as_deref(),
+        session_id: arguments.session.as_deref(),
+        skill_dir: directory.as_deref(),
+        project_dir: Some(&project),
+    };
+    let rendered = render::prompt(skill, &context).map_err(|errors| {
+        let mut errors = errors.iter();
+        let first = errors.next();
+        let message = first.map(ToString::to_string).unwrap_or_default();
+        let mut error =
+            Error::usage(message).hint(first.map(|first| first.help()).unwrap_or_default());
+        for other in errors {
+            error = error.hint(format!("also, {other}: {}", other.help()));
+        }
+        error
+    })?;
+    for warning in &rendered.warnings {
+        printer.warning(warning);
+    }
+    for command in &rendered.commands {
+        printer.note(&format!("not run, its output belongs into the text: {}", command.command));
+    }
+    if let Some(agent) = &rendered.fork {
+        printer.note(&format!("the text goes to a subagent of type `{agent}`"));
+    }
+    match arguments.format {
+        Format::Text => {
+            printer.data(&rendered.text);
+            if !rendered.text.ends_with('\n') {
+                printer.data("\n");
+            }
+        }
+        Format::Json => {
+            let commands: Vec<_> =
+                rendered.commands.iter().map(|command| command.command.as_str()).collect();
+            printer.json(&json!({
+                "text": rendered.text,
+                "warnings": rendered.warnings,
+                "commands": commands,
+                "fork": rendered.fork,
+            }));
+        }
+    }
+    Ok(Outcome::Fine)
+}
+
+fn absolute(path: &Path) -> String {
+    // Where the system can't say, the path as given is the best there is.
+    let full = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    full.to_string_lossy().into_owned()
+}

@@ -1,0 +1,59 @@
+//! `prowess schema`: JSON Schemas for editors and other programs.
+
+use clap::Args;
+use prowess_format::dialect::{self, Dialect};
+use serde_json::{Map, Value, json};
+
+use super::Outcome;
+use crate::cli::dialect_parser;
+use crate::error::Error;
+use crate::printer::Printer;
+
+/// Print the JSON Schema of a dialect
+///
+/// The schema (draft 2020-12) describes the front matter of a SKILL.md, or the
+/// whole of a tool pack. It accepts what `prowess check --dialect DIALECT`
+/// accepts. Without a dialect, one schema is printed that accepts every dialect
+/// with front matter and holds each dialect's own schema under `$defs`.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess schema agent-skills
+  prowess schema > skill.schema.json")]
+pub(crate) struct Arguments {
+    /// The dialect; all of them without one
+    #[arg(value_name = "DIALECT", value_parser = dialect_parser())]
+    dialect: Option<&'static Dialect>,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let schema = match arguments.dialect {
+        Some(dialect) => dialect.schema(),
+        None => all(),
+    };
+    printer.json(&schema);
+    Ok(Outcome::Fine)
+}
+
+/// One schema for every dialect that has front matter; prose has none, and would accept anything.
+fn all() -> Value {
+    let dialects = || dialect::ALL.iter().filter(|dialect| dialect.id != "prose");
+    let definitions: Map<String, Value> = dialects()
+        .map(|dialect| {
+            let mut schema = dialect.schema();
+            // Only a root says which draft it follows.
+            if let Value::Object(map) = &mut schema {
+                map.shift_remove("$schema");
+            }
+            (dialect.id.to_owned(), schema)
+        })
+        .collect();
+    let references: Vec<Value> =
+        dialects().map(|dialect| json!({ "$ref": format!("#/$defs/{}", dialect.id) })).collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Skill front matter of any dialect",
+        "anyOf": references,
+        "$defs": definitions,
+    })
+}

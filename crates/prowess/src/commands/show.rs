@@ -1,0 +1,366 @@
+//! `prowess show`: what a skill declares, whatever dialect it is written in.
+
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use prowess_format::diagnostic::Severity;
+use prowess_format::rules::{Place, SkillFiles};
+use prowess_format::skill::{Parameter, Skill, Text};
+use prowess_format::span::Spanned;
+use prowess_format::{Checked, ReadOptions, check_bytes};
+use serde_json::Value;
+
+use super::Outcome;
+use crate::checking;
+use crate::cli::DialectOption;
+use crate::error::Error;
+use crate::loading::{self, DirectoryFiles, Loaded};
+use crate::printer::{Printer, inline, visible_lines};
+use crate::wire::{self, Origin};
+
+/// Show what a skill declares
+///
+/// Reads a skill of any dialect into one model and prints it: name, version,
+/// tools with their parameters, permissions, requirements, quiz, hooks, files
+/// beside it, and the fields that no dialect knows. The text form adds the
+/// defaults that count where nothing is declared, and the body with `--verbose`.
+/// The JSON form has stable keys: what is not declared is null or an empty list.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess show skills/pdf
+  prowess show skills/pdf --format json | jq .tools")]
+pub(crate) struct Arguments {
+    /// A skill's folder or file; `-` is standard input
+    path: PathBuf,
+    #[command(flatten)]
+    dialect: DialectOption,
+    /// How the skill is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let loaded = loading::load(&arguments.path)?;
+    let files = loaded.directory.as_deref().map(DirectoryFiles::new);
+    let place = Place {
+        directory: loaded.directory_name.as_deref(),
+        files: files.as_ref().map(|files| files as &dyn SkillFiles),
+    };
+    let read = ReadOptions { form: loaded.form, dialect: arguments.dialect.dialect, place };
+    let mut text = Cow::Borrowed("");
+    let checked = check_bytes(&loaded.bytes, &mut text, read);
+    if !checked.is_skill() {
+        checking::print_problems(&loaded, arguments.dialect.dialect, printer);
+        return Ok(Outcome::Findings);
+    }
+    let resources = loaded.directory.as_deref().map(loading::resources).unwrap_or_default();
+    let directory_name = loaded.directory.as_deref().and_then(loading::directory_name);
+    let origin = Origin {
+        path: &loaded.shown,
+        file_name: &loaded.file_name,
+        text: checked.document.text,
+        directory_name: directory_name.as_deref(),
+        resources: &resources,
+    };
+    match arguments.format {
+        Format::Json => printer.json(&wire::skill(&checked.skill, &origin)),
+        Format::Text => {
+            let page = describe(&checked.skill, &origin, printer.is_verbose());
+            printer.report(&page);
+        }
+    }
+    mention_findings(&checked, &loaded, printer);
+    Ok(Outcome::Fine)
+}
+
+fn mention_findings(checked: &Checked<'_>, loaded: &Loaded, printer: &mut Printer) {
+    let errors = checked
+        .diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.severity == Severity::Error)
+        .count();
+    if errors > 0 {
+        let noun = if errors == 1 { "error" } else { "errors" };
+        printer.note(&format!("it has {errors} {noun}: see `prowess check {}`", loaded.shown));
+    }
+}
+
+/// A page for people, in the order in which they ask.
+fn describe(skill: &Skill, origin: &Origin<'_>, in_full: bool) -> String {
+    let mut page = Page::default();
+    let name = skill.name_text().or(origin.directory_name).unwrap_or("unnamed");
+    page.title(name, skill.version_or_default(), skill.version.is_none());
+    page.field("path", origin.path);
+    let layers: Vec<&str> = skill.layers.iter().map(|layer| layer.id).collect();
+    page.field("dialect", &layers.join(" + "));
+    page.field("kind", skill.kind.as_str());
+    page.text("description", &skill.description);
+    page.texts("authors", &skill.authors);
+    page.text("license", &skill.license);
+    page.texts("compatibility", &skill.compatibility);
+    page.text("homepage", &skill.homepage);
+    page.text("repository", &skill.repository);
+    page.text("registry", &skill.registry);
+    page.texts("tags", &skill.tags);
+    page.text("category", &skill.category);
+    page.text("trust level", &skill.trust_level);
+    page.text("security tier", &skill.security_tier);
+    page.text("checksum", &skill.checksum);
+    page.text("min client version", &skill.min_client_version);
+    page.text("knowledge base", &skill.knowledge_base);
+    page.text("owner", &skill.owner);
+    describe_running(skill, &mut page);
+    describe_invocation(skill, &mut page);
+    page.section("permissions", skill.permissions.iter().map(|grant| grant.value.to_string()));
+    page.section("requirements", requirements(skill));
+    page.section("inputs", skill.inputs.iter().map(parameter));
+    if let Some(outputs) = &skill.outputs {
+        page.text("output", &outputs.kind);
+        page.json("output schema", outputs.schema.as_ref());
+    }
+    for tool in &skill.tools {
+        page.heading(&format!("tool {} ({})", tool.name.value, tool.kind.as_str()));
+        page.item(&tool.description);
+        tool.parameters.iter().for_each(|one| page.item(&parameter(one)));
+        if let Some(command) = &tool.command {
+            page.item(&format!("command: {}", command.value));
+        }
+        if let Some(handler) = &tool.handler {
+            page.item(&format!("handler: {}", handler.value));
+        }
+    }
+    page.section("quiz", skill.quiz.iter().map(quiz));
+    page.section(
+        "hooks",
+        skill.hooks.iter().flat_map(|hook| {
+            hook.handlers.iter().map(|handler| {
+                let matcher = hook.matcher.as_deref().unwrap_or("*");
+                let action = handler.action.as_ref().map_or("", |action| action.as_str());
+                format!("{} {matcher}: {} {action}", hook.event.value, handler.kind.value)
+            })
+        }),
+    );
+    if let Some(openclaw) = &skill.openclaw {
+        page.section(
+            "openclaw",
+            openclaw.install.iter().map(|install| format!("install {}", install.entry)),
+        );
+    }
+    page.section("metadata", skill.metadata.iter().map(entry));
+    // SRT-CLI-2: what nobody knows is still shown.
+    page.section("unknown fields", skill.extra.iter().map(entry));
+    page.section("files", origin.resources.iter().cloned());
+    page.body(&skill.body, in_full);
+    page.text
+}
+
+/// What counts when it runs; defaults are marked, because nobody wrote them down.
+fn describe_running(skill: &Skill, page: &mut Page) {
+    if skill.tools.is_empty() && skill.timeout_secs.is_none() && skill.modes.is_empty() {
+        if let Some(alias) = &skill.model_alias {
+            page.field("model", alias);
+        }
+        if skill.sampling.is_some() || !skill.inputs.is_empty() && skill.has_layer("agent-flow") {
+            let declared = skill.sampling.as_ref();
+            let temperature = skill.temperature_or_default();
+            page.effective(
+                "temperature",
+                temperature,
+                declared.is_some_and(|it| it.temperature.is_some()),
+            );
+            let tokens = skill.max_tokens_or_default();
+            page.effective(
+                "max tokens",
+                tokens,
+                declared.is_some_and(|it| it.max_tokens.is_some()),
+            );
+        }
+        if let Some(runtime) = &skill.runtime {
+            page.effective("runtime", skill.runtime_or_default(), runtime.kind.is_some());
+            page.text("runtime from", &runtime.min_version);
+        }
+        return;
+    }
+    let timeout = format!("{} s", skill.timeout_secs_or_default());
+    page.effective("timeout", timeout, skill.timeout_secs.is_some());
+    page.effective("modes", skill.modes_or_default().join(", "), !skill.modes.is_empty());
+    let flag = |flag: &Option<Spanned<bool>>| flag.as_ref().is_some_and(|flag| flag.value);
+    page.effective("read only", flag(&skill.read_only), skill.read_only.is_some());
+    page.effective("always ask", flag(&skill.always_ask), skill.always_ask.is_some());
+    page.effective("network", flag(&skill.network), skill.network.is_some());
+}
+
+fn describe_invocation(skill: &Skill, page: &mut Page) {
+    let invocation = &skill.invocation;
+    let flags = [
+        ("disable model invocation", &invocation.disable_model_invocation),
+        ("user invocable", &invocation.user_invocable),
+        ("mode", &invocation.mode),
+        ("background", &invocation.background),
+    ];
+    for (label, flag) in flags {
+        if let Some(flag) = flag {
+            page.field(label, &flag.value.to_string());
+        }
+    }
+    page.text("argument hint", &invocation.argument_hint);
+    page.texts("arguments", &invocation.arguments);
+    page.text("when to use", &invocation.when_to_use);
+    page.text("context", &invocation.context);
+    page.text("agent", &invocation.agent);
+    page.text("effort", &invocation.effort);
+    page.texts("paths", &invocation.paths);
+    page.text("shell", &invocation.shell);
+    page.text("command dispatch", &invocation.command_dispatch);
+    page.text("command tool", &invocation.command_tool);
+    page.text("command arg mode", &invocation.command_arg_mode);
+    page.texts("allowed tools", &skill.allowed_tools);
+    page.texts("disallowed tools", &skill.disallowed_tools);
+}
+
+fn requirements(skill: &Skill) -> Vec<String> {
+    let needs = &skill.requirements;
+    let mut lines = Vec::new();
+    for (label, text) in
+        [("model", &needs.model), ("context", &needs.context), ("python", &needs.python)]
+    {
+        lines.extend(text.as_ref().map(|text| format!("{label} {}", text.value)));
+    }
+    let lists = [
+        ("python packages", &needs.python_packages),
+        ("node packages", &needs.node_packages),
+        ("environment", &needs.env_vars),
+        ("programs", &needs.programs),
+        ("one program of", &needs.any_programs),
+        ("settings", &needs.config),
+        ("systems", &needs.os),
+        ("MCP servers", &needs.mcp_servers),
+    ];
+    for (label, texts) in lists {
+        if !texts.is_empty() {
+            lines.push(format!("{label}: {}", joined(texts)));
+        }
+    }
+    lines.extend(needs.hardware.as_ref().map(|hardware| format!("hardware: {hardware}")));
+    for dependency in &needs.skills {
+        let optional = if dependency.required { "" } else { " (optional)" };
+        let range = if dependency.range.is_empty() { "any version" } else { &dependency.range };
+        lines.push(format!("skill {} {range}{optional}", dependency.name.value));
+    }
+    lines
+}
+
+fn quiz(quiz: &prowess_format::skill::Quiz) -> String {
+    let gate = if quiz.gate { "gate" } else { "no gate" };
+    format!(
+        "{}: {} questions, passes at {} %, {gate}",
+        quiz.title.as_deref().unwrap_or("untitled"),
+        quiz.questions.len(),
+        quiz.passing_score
+    )
+}
+
+fn parameter(parameter: &Parameter) -> String {
+    let mut line = format!("{} ({}", parameter.name.value, parameter.kind.value);
+    line.push_str(if parameter.required { ", required)" } else { ", optional)" });
+    if let Some(default) = &parameter.default {
+        let _ = write!(line, " = {default}");
+    }
+    if let Some(description) = &parameter.description {
+        let _ = write!(line, " {description}");
+    }
+    line
+}
+
+fn entry((key, value): &(String, Value)) -> String {
+    match value {
+        Value::String(text) => format!("{key}: {text}"),
+        other => format!("{key}: {other}"),
+    }
+}
+
+fn joined(texts: &[Spanned<String>]) -> String {
+    texts.iter().map(|text| text.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Text in two columns, everything from the skill made visible.
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn title(&mut self, name: &str, version: &str, assumed: bool) {
+        let note = if assumed { " (default version)" } else { "" };
+        let _ = writeln!(self.text, "{}@{}{note}", inline(name), inline(version));
+    }
+
+    fn field(&mut self, label: &str, value: &str) {
+        let _ = writeln!(self.text, "  {label:<15} {}", inline(value.trim()));
+    }
+
+    fn effective(&mut self, label: &str, value: impl fmt::Display, declared: bool) {
+        let note = if declared { "" } else { " (default)" };
+        self.field(label, &format!("{value}{note}"));
+    }
+
+    fn text(&mut self, label: &str, text: &Text) {
+        if let Some(text) = text {
+            self.field(label, text);
+        }
+    }
+
+    fn texts(&mut self, label: &str, texts: &[Spanned<String>]) {
+        if !texts.is_empty() {
+            self.field(label, &joined(texts));
+        }
+    }
+
+    fn json(&mut self, label: &str, value: Option<&Value>) {
+        if let Some(value) = value {
+            self.field(label, &value.to_string());
+        }
+    }
+
+    fn heading(&mut self, heading: &str) {
+        let _ = writeln!(self.text, "\n{}", inline(heading));
+    }
+
+    fn item(&mut self, item: &str) {
+        if !item.trim().is_empty() {
+            let _ = writeln!(self.text, "  {}", inline(item.trim()));
+        }
+    }
+
+    fn section(&mut self, heading: &str, items: impl IntoIterator<Item = String>) {
+        let mut items = items.into_iter().peekable();
+        if items.peek().is_some() {
+            self.heading(heading);
+            items.for_each(|item| self.item(&item));
+        }
+    }
+
+    fn body(&mut self, body: &str, in_full: bool) {
+        let body = body.trim();
+        if in_full && !body.is_empty() {
+            let _ = writeln!(self.text, "\nbody\n{}", visible_lines(body));
+        } else {
+            let (lines, bytes) = (body.lines().count(), body.len());
+            let _ = writeln!(
+                self.text,
+                "\nbody\n  {lines} lines, {bytes} bytes (`--verbose` prints it)"
+            );
+        }
+    }
+}

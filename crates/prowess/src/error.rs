@@ -1,0 +1,100 @@
+//! The one error of the binary: what went wrong, with what, and what to do next.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// What kind of failure it is; the kind picks the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ErrorKind {
+    /// The operation failed.
+    Failed,
+    /// The arguments make no sense together.
+    Usage,
+    /// What was named does not exist.
+    NotFound,
+}
+
+impl ErrorKind {
+    /// The exit code, which other programs rely on.
+    pub(crate) fn exit_code(self) -> u8 {
+        match self {
+            ErrorKind::Failed => 1,
+            ErrorKind::Usage => 2,
+            ErrorKind::NotFound => 3,
+        }
+    }
+}
+
+/// A failure with the next step.
+#[derive(Debug)]
+pub(crate) struct Error {
+    /// Picks the exit code.
+    pub(crate) kind: ErrorKind,
+    /// A lowercase phrase without a full stop.
+    pub(crate) message: String,
+    /// Next steps, one line each.
+    pub(crate) hints: Vec<String>,
+}
+
+impl Error {
+    /// The operation failed.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Failed, message)
+    }
+
+    /// The arguments make no sense together.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Usage, message)
+    }
+
+    /// What was named does not exist.
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+
+    /// A file or directory could not be used; `doing` is a phrase such as "read".
+    pub(crate) fn io(doing: &str, path: &Path, source: &io::Error) -> Self {
+        let shown = path.display();
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::not_found(format!("`{shown}` does not exist"))
+                .hint("check the spelling; a path is relative to the current folder"),
+            io::ErrorKind::PermissionDenied => {
+                Self::failed(format!("cannot {doing} `{shown}`: permission denied"))
+                    .hint(format!("look at its permissions with `ls -ld {shown}`"))
+            }
+            _ => Self::failed(format!("cannot {doing} `{shown}`: {}", reason(source))),
+        }
+    }
+
+    fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hints: Vec::new() }
+    }
+
+    /// Adds a next step.
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// The system's words without its numbers: `Is a directory (os error 21)` becomes `is a directory`.
+pub(crate) fn reason(source: &io::Error) -> String {
+    let text = source.to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text);
+    let mut characters = text.chars();
+    match characters.next() {
+        // An abbreviation such as "I/O error" keeps its capital.
+        Some(first) if characters.as_str().starts_with(|next: char| next.is_lowercase()) => {
+            first.to_lowercase().chain(characters).collect()
+        }
+        _ => text.to_owned(),
+    }
+}

@@ -1,0 +1,87 @@
+//! Values for inputs and parameters, from the command line.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use clap::Args;
+use prowess_format::render::parse_input;
+use prowess_format::skill::Parameter;
+use serde_json::{Map, Value};
+
+use crate::error::{Error, reason};
+use crate::loading;
+
+/// The options that every verb with inputs has.
+#[derive(Args)]
+pub(crate) struct InputOptions {
+    /// A value by name; `NAME=@FILE` reads it from a file, `NAME=@@…` begins
+    /// with an `@`
+    #[arg(long = "input", value_name = "NAME=VALUE")]
+    pub(crate) inputs: Vec<String>,
+    /// All values as a JSON object, from the argument, a file or standard input
+    #[arg(long = "inputs", value_name = "JSON|@FILE|-")]
+    pub(crate) object: Option<String>,
+}
+
+/// The values for a skill's inputs or a tool's parameters. `--input` wins over `--inputs`.
+pub(crate) fn values(
+    options: &InputOptions,
+    declared: &[Parameter],
+) -> Result<Map<String, Value>, Error> {
+    let mut values = match &options.object {
+        Some(object) => object_values(object)?,
+        None => Map::new(),
+    };
+    for input in &options.inputs {
+        let Some((name, text)) = input.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+            return Err(Error::usage(format!("`--input {input}` has no `=`"))
+                .hint("write `--input NAME=VALUE`"));
+        };
+        let text = match text.strip_prefix('@') {
+            Some(literal) if literal.starts_with('@') => literal.to_owned(),
+            Some(file) => file_text(Path::new(file))?,
+            None => text.to_owned(),
+        };
+        let kind = declared
+            .iter()
+            .find(|parameter| *parameter.name == name)
+            .map_or("string", |parameter| parameter.kind.as_str());
+        let value = parse_input(&text, kind).map_err(|error| {
+            Error::usage(format!("the value of `{name}` is wrong: {error}")).hint(error.help())
+        })?;
+        values.insert(name.to_owned(), value);
+    }
+    Ok(values)
+}
+
+fn object_values(object: &str) -> Result<Map<String, Value>, Error> {
+    let (text, place) = match object.strip_prefix('@') {
+        Some(file) => (file_text(Path::new(file))?, format!("`{file}`")),
+        None if object == "-" => (stdin_text()?, "standard input".to_owned()),
+        None => (object.to_owned(), "`--inputs`".to_owned()),
+    };
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(values)) => Ok(values),
+        Ok(_) => Err(Error::usage(format!("{place} holds JSON, but not an object"))
+            .hint("write an object with a key for each input, such as `{\"topic\": \"tea\"}`")),
+        Err(error) => Err(Error::usage(format!("{place} is not JSON: {error}"))
+            .hint("write an object with a key for each input, such as `{\"topic\": \"tea\"}`")),
+    }
+}
+
+fn file_text(path: &Path) -> Result<String, Error> {
+    let bytes = loading::read(path).map_err(|source| Error::io("read", path, &source))?;
+    loading::within_bounds(&bytes, &loading::shown(path))?;
+    String::from_utf8(bytes).map_err(|_| {
+        Error::failed(format!("`{}` is not UTF-8", loading::shown(path)))
+            .hint("an input is text: save the file as UTF-8")
+    })
+}
+
+fn stdin_text() -> Result<String, Error> {
+    let mut text = String::new();
+    io::stdin().lock().take(loading::MOST_BYTES).read_to_string(&mut text).map_err(|source| {
+        Error::failed(format!("cannot read standard input: {}", reason(&source)))
+    })?;
+    Ok(text)
+}

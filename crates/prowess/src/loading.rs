@@ -1,0 +1,303 @@
+//! From what the user names to bytes: a file, a directory that holds a skill, or standard input.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
+
+use prowess_format::document::{Form, MAX_FILE_BYTES};
+use prowess_format::form_of;
+use prowess_format::python::{PythonError, PythonModule};
+use prowess_format::rules::SkillFiles;
+use prowess_format::span::Span;
+
+use crate::error::Error;
+
+/// How real skills spell their main file, the proper spelling first (OC-7).
+pub(crate) const SPELLINGS: &[&str] =
+    &["SKILL.md", "skill.md", "Skill.md", "skills.md", "SKILLS.md"];
+/// A directory that is one tool pack (TP-1).
+pub(crate) const TOOL_PACK: &str = "toolpack.json";
+/// How the names of other tool packs end (TP-1).
+pub(crate) const TOOL_PACK_ENDING: &str = ".tool.json";
+/// Agent manifests (GAIA §9.1).
+pub(crate) const MANIFESTS: &[&str] = &["AGENT.yaml", "gaia-agent.yaml"];
+/// What is read of a file: one byte more than a skill may have, so that its reader sees that it is too large.
+pub(crate) const MOST_BYTES: u64 = MAX_FILE_BYTES as u64 + 1;
+/// What standard input is called in results.
+pub(crate) const STDIN: &str = "<stdin>";
+
+/// A skill's main file, in memory.
+pub(crate) struct Loaded {
+    /// Where it was read from.
+    pub(crate) path: PathBuf,
+    /// The same for people.
+    pub(crate) shown: String,
+    /// Its last part.
+    pub(crate) file_name: String,
+    /// What kind of text it is.
+    pub(crate) form: Form,
+    /// What it holds.
+    pub(crate) bytes: Vec<u8>,
+    /// The skill's directory; `None` for a text, or a file that is not called SKILL.md.
+    pub(crate) directory: Option<PathBuf>,
+    /// The directory's name, when the user named the directory: a lone file need not match it (R4).
+    pub(crate) directory_name: Option<String>,
+}
+
+/// Loads what the user named.
+pub(crate) fn load(reference: &Path) -> Result<Loaded, Error> {
+    if reference == Path::new("-") {
+        return load_stdin();
+    }
+    let metadata =
+        fs::metadata(reference).map_err(|source| Error::io("read", reference, &source))?;
+    if !metadata.is_dir() {
+        return load_file(reference, None);
+    }
+    let Some(path) = main_file(reference)? else {
+        return Err(no_skill(reference));
+    };
+    load_file(&path, directory_name(reference).map(Cow::into_owned))
+}
+
+fn load_stdin() -> Result<Loaded, Error> {
+    let mut bytes = Vec::new();
+    read_bounded(&mut io::stdin().lock(), &mut bytes).map_err(|source| {
+        Error::failed(format!("cannot read standard input: {}", crate::error::reason(&source)))
+    })?;
+    // Nothing else tells a tool pack on standard input from a SKILL.md.
+    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    let form = if first == Some(&b'{') { Form::Json } else { Form::Markdown };
+    Ok(Loaded {
+        path: PathBuf::from("-"),
+        shown: STDIN.to_owned(),
+        file_name: "SKILL.md".to_owned(),
+        form,
+        bytes,
+        directory: None,
+        directory_name: None,
+    })
+}
+
+fn load_file(path: &Path, directory_name: Option<String>) -> Result<Loaded, Error> {
+    let bytes = read(path).map_err(|source| Error::io("read", path, &source))?;
+    let file_name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let directory = is_main_name(&file_name).then(|| parent(path).to_owned());
+    Ok(Loaded {
+        path: path.to_owned(),
+        shown: shown(path),
+        form: form_of(&file_name),
+        file_name,
+        bytes,
+        directory,
+        directory_name,
+    })
+}
+
+/// The main file of a skill's directory: SKILL.md before its other spellings, then tool packs, then manifests.
+pub(crate) fn main_file(directory: &Path) -> Result<Option<PathBuf>, Error> {
+    let entries =
+        fs::read_dir(directory).map_err(|source| Error::io("list", directory, &source))?;
+    let mut names: Vec<String> =
+        entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    let exact = SPELLINGS.iter().chain([&TOOL_PACK]).chain(MANIFESTS);
+    let named = exact.copied().find(|wanted| names.iter().any(|name| name == wanted));
+    let found = named.or_else(|| {
+        let mut packs = names.iter().filter(|name| name.ends_with(TOOL_PACK_ENDING));
+        packs.next().filter(|_| packs.next().is_none()).map(String::as_str)
+    });
+    Ok(found.map(|name| directory.join(name)).filter(|path| path.is_file()))
+}
+
+fn no_skill(directory: &Path) -> Error {
+    let shown = shown(directory);
+    let error = Error::not_found(format!("`{shown}` holds no skill"));
+    let mut below: Vec<String> = fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| SPELLINGS.iter().any(|name| entry.path().join(name).is_file()))
+        .map(|entry| self::shown(&entry.path()))
+        .collect();
+    below.sort();
+    match below.first() {
+        Some(first) => {
+            error.hint(format!("there are skills below it: name one, such as `{first}`"))
+        }
+        None => error.hint("name a directory with a SKILL.md, or the file itself"),
+    }
+}
+
+/// Whether a file name is the main file of a skill's directory.
+pub(crate) fn is_main_name(name: &str) -> bool {
+    SPELLINGS.contains(&name) || name == TOOL_PACK || MANIFESTS.contains(&name)
+}
+
+/// The folder a file lies in; `.` for a bare name.
+pub(crate) fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// A path as people read it: without the `./` that a walk of `.` puts in front.
+pub(crate) fn shown(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let short = text.trim_start_matches("./");
+    if short.is_empty() { ".".to_owned() } else { short.to_owned() }
+}
+
+/// The name of a directory. Only `.` and `..` need a look at the disk.
+pub(crate) fn directory_name(directory: &Path) -> Option<Cow<'_, str>> {
+    static CURRENT: OnceLock<Option<String>> = OnceLock::new();
+    match directory.components().next_back() {
+        Some(Component::Normal(name)) => Some(name.to_string_lossy()),
+        Some(Component::CurDir) | None => CURRENT
+            .get_or_init(|| {
+                let current = std::env::current_dir().ok()?;
+                Some(current.file_name()?.to_string_lossy().into_owned())
+            })
+            .as_deref()
+            .map(Cow::Borrowed),
+        Some(Component::ParentDir) => {
+            let full = directory.canonicalize().ok()?;
+            Some(Cow::Owned(full.file_name()?.to_string_lossy().into_owned()))
+        }
+        Some(Component::RootDir | Component::Prefix(_)) => None,
+    }
+}
+
+/// The bytes of a file, one more than the limit at most, so that the reader can see that it is too large.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    read_bounded(&mut File::open(path)?, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Refuses what was cut off.
+pub(crate) fn within_bounds(bytes: &[u8], shown: &str) -> Result<(), Error> {
+    if bytes.len() <= MAX_FILE_BYTES {
+        return Ok(());
+    }
+    Err(Error::failed(format!("`{shown}` is larger than {} MiB", MAX_FILE_BYTES >> 20))
+        .hint("give a smaller file"))
+}
+
+fn read_bounded(source: &mut dyn Read, bytes: &mut Vec<u8>) -> io::Result<()> {
+    source.take(MOST_BYTES).read_to_end(bytes).map(|_| ())
+}
+
+/// A buffer that is filled again and again: a walk reads thousands of files and keeps none.
+pub(crate) struct Buffer {
+    bytes: Vec<u8>,
+}
+
+impl Buffer {
+    /// Room for most skills; the median is 3.4 KB.
+    const START: usize = 64 << 10;
+
+    pub(crate) fn new() -> Self {
+        Self { bytes: vec![0; Self::START] }
+    }
+
+    /// Reads a file: open, read, close, and nothing else.
+    pub(crate) fn read(&mut self, path: &Path) -> io::Result<&[u8]> {
+        let mut file = File::open(path)?;
+        let mut filled = 0;
+        loop {
+            if filled == self.bytes.len() {
+                if filled > MAX_FILE_BYTES {
+                    break;
+                }
+                self.bytes.resize((filled * 2).min(MAX_FILE_BYTES + 1), 0);
+            }
+            match file.read(&mut self.bytes[filled..]) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(&self.bytes[..filled])
+    }
+}
+
+/// The files of a skill's directory. Nothing is looked at before a rule asks.
+pub(crate) struct DirectoryFiles<'d> {
+    directory: &'d Path,
+    python: OnceCell<Option<Result<PythonModule, PythonError>>>,
+}
+
+impl<'d> DirectoryFiles<'d> {
+    pub(crate) fn new(directory: &'d Path) -> Self {
+        Self { directory, python: OnceCell::new() }
+    }
+
+    /// The full path of a file inside the directory; `None` when it is missing, or leads out of it.
+    fn inside(&self, path: &str) -> Option<PathBuf> {
+        let relative = Path::new(path);
+        let stays = relative
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if !stays || path.is_empty() {
+            return None;
+        }
+        let target = self.directory.join(relative).canonicalize().ok()?;
+        let directory = self.directory.canonicalize().ok()?;
+        target.starts_with(directory).then_some(target)
+    }
+
+    /// The text of a file of the skill, where it is UTF-8.
+    pub(crate) fn text(&self, path: &str) -> Option<String> {
+        String::from_utf8(read(&self.inside(path)?).ok()?).ok()
+    }
+}
+
+impl SkillFiles for DirectoryFiles<'_> {
+    fn exists(&self, path: &str) -> bool {
+        self.inside(path).is_some()
+    }
+
+    fn python(&self) -> Option<&Result<PythonModule, PythonError>> {
+        self.python
+            .get_or_init(|| {
+                let bytes = read(&self.inside("tools.py")?).ok()?;
+                Some(match String::from_utf8(bytes) {
+                    Ok(text) => prowess_python::read(&text),
+                    Err(error) => Err(PythonError {
+                        message: "it is not UTF-8".to_owned(),
+                        span: Span::at(error.utf8_error().valid_up_to()),
+                    }),
+                })
+            })
+            .as_ref()
+    }
+}
+
+/// The files that a skill brings along in `scripts/`, `references/` and `assets/` (GIB §1.1), sorted.
+pub(crate) fn resources(directory: &Path) -> Vec<String> {
+    /// A skill with more files than this is not listed in full.
+    const MOST: usize = 10_000;
+    let mut found = Vec::new();
+    let mut open: Vec<String> =
+        ["scripts", "references", "assets"].iter().map(|name| (*name).to_owned()).collect();
+    while let Some(relative) = open.pop() {
+        let Ok(entries) = fs::read_dir(directory.join(&relative)) else { continue };
+        for entry in entries.flatten() {
+            let path = format!("{relative}/{}", entry.file_name().to_string_lossy());
+            match entry.file_type() {
+                // A link may lead anywhere, so it is listed and not entered (NEG-15).
+                Ok(kind) if kind.is_dir() => open.push(path),
+                Ok(_) if found.len() < MOST => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,217 @@
+//! The only place that prints. stdout carries data that a pipe may want; stderr carries talk.
+//!
+//! Text from a skill is untrusted: control, bidirectional and zero-width characters never reach a terminal as they are.
+
+use std::borrow::Cow;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use prowess_format::diagnostic::Severity;
+use prowess_format::text::{is_deceptive, visible};
+use serde_json::Value;
+
+use crate::cli::Talk;
+use crate::error::{Error, ErrorKind};
+
+/// Writes to both streams and remembers what went wrong there.
+pub(crate) struct Printer {
+    quiet: bool,
+    verbose: bool,
+    stdout_is_terminal: bool,
+    stderr_is_terminal: bool,
+    stdout_colour: bool,
+    stderr_colour: bool,
+    failure: Option<io::Error>,
+    closed: bool,
+}
+
+impl Printer {
+    /// A printer for this process's streams.
+    pub(crate) fn new(talk: &Talk) -> Self {
+        let (stdout, stderr) = (io::stdout(), io::stderr());
+        let coloured = |choice| choice != anstream::ColorChoice::Never;
+        Self {
+            quiet: talk.quiet,
+            verbose: talk.verbose,
+            stdout_is_terminal: stdout.is_terminal(),
+            stderr_is_terminal: stderr.is_terminal(),
+            stdout_colour: coloured(anstream::AutoStream::choice(&stdout)),
+            stderr_colour: coloured(anstream::AutoStream::choice(&stderr)),
+            failure: None,
+            closed: false,
+        }
+    }
+
+    /// Whether the user wants only the result.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Whether the user wants to hear more.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
+    /// Whether results may be coloured.
+    pub(crate) fn colour(&self) -> bool {
+        self.stdout_colour
+    }
+
+    /// Whether somebody watches stderr, so that a progress bar makes sense.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.stderr_is_terminal && !self.quiet
+    }
+
+    /// A result, byte for byte into a pipe or a file; made visible on a terminal.
+    pub(crate) fn data(&mut self, text: &str) {
+        if self.stdout_is_terminal {
+            let text = visible_lines(text).into_owned();
+            self.out(text.as_bytes());
+        } else {
+            self.out(text.as_bytes());
+        }
+    }
+
+    /// A result that was made for reading and is safe already.
+    pub(crate) fn report(&mut self, text: &str) {
+        self.out(text.as_bytes());
+    }
+
+    /// A JSON result, two blanks a level. Deceptive characters are escaped, which JSON allows anywhere in its strings.
+    pub(crate) fn json(&mut self, value: &Value) {
+        let text = json_text(value);
+        self.out(text.as_bytes());
+    }
+
+    /// Something worth knowing, unless `--quiet`.
+    pub(crate) fn note(&mut self, message: &str) {
+        if !self.quiet {
+            self.talk("note", AnsiColor::Cyan, message);
+        }
+    }
+
+    /// Something worth a second look, unless `--quiet`.
+    pub(crate) fn warning(&mut self, message: &str) {
+        if !self.quiet {
+            self.talk("warning", AnsiColor::Yellow, message);
+        }
+    }
+
+    /// A plain line of talk, unless `--quiet`.
+    pub(crate) fn say(&mut self, message: &str) {
+        if !self.quiet {
+            err(&format!("{}\n", inline(message)));
+        }
+    }
+
+    /// A failure with its hints; shown even under `--quiet`.
+    pub(crate) fn error(&mut self, error: &Error) {
+        self.talk("error", AnsiColor::Red, &error.message);
+        for hint in &error.hints {
+            self.talk("hint", AnsiColor::Cyan, hint);
+        }
+    }
+
+    /// Findings of a verb whose result is something else: they go to stderr.
+    pub(crate) fn talk_report(&mut self, render: impl FnOnce(bool) -> String) {
+        err(&render(self.stderr_colour));
+    }
+
+    fn talk(&mut self, word: &str, colour: AnsiColor, message: &str) {
+        let style = if self.stderr_colour { colour.on_default().bold() } else { Style::new() };
+        err(&format!("{style}{word}{style:#}: {}\n", inline(message)));
+    }
+
+    fn out(&mut self, bytes: &[u8]) {
+        if self.closed {
+            return;
+        }
+        if let Err(error) = io::stdout().lock().write_all(bytes) {
+            self.stop(error);
+        }
+    }
+
+    /// A reader that has seen enough, as in `prowess … | head`, is no failure.
+    fn stop(&mut self, error: io::Error) {
+        self.closed = true;
+        if error.kind() != io::ErrorKind::BrokenPipe {
+            self.failure = Some(error);
+        }
+    }
+
+    /// Ends the process's output: everything is out, or an error says why not.
+    pub(crate) fn finish(mut self, code: u8) -> ExitCode {
+        if !self.closed
+            && let Err(error) = io::stdout().lock().flush()
+        {
+            self.stop(error);
+        }
+        let Some(failure) = self.failure.take() else { return ExitCode::from(code) };
+        let reason = crate::error::reason(&failure);
+        self.error(
+            &Error::failed(format!("cannot write to standard output: {reason}"))
+                .hint("make room, or send the output to another place"),
+        );
+        ExitCode::from(ErrorKind::Failed.exit_code().max(code))
+    }
+}
+
+/// Prints what the argument parser has to say: help and version to stdout, mistakes to stderr.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    // A closed pipe is the only thing that can go wrong, and then nobody listens.
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(ErrorKind::Usage.exit_code()))
+}
+
+fn err(text: &str) {
+    // Nobody can be told that stderr is gone.
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// The colour of a severity.
+pub(crate) fn severity_style(severity: Severity) -> Style {
+    match severity {
+        Severity::Error => AnsiColor::Red.on_default().bold(),
+        Severity::Warning => AnsiColor::Yellow.on_default().bold(),
+        Severity::Info => AnsiColor::Cyan.on_default().bold(),
+    }
+}
+
+/// Text for the middle of a line: deceptive characters and line breaks as escapes.
+pub(crate) fn inline(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|character| is_deceptive(character) || matches!(character, '\n' | '\r')) {
+        return text.into();
+    }
+    visible(text).replace('\n', "\\n").replace('\r', "\\r").into()
+}
+
+/// Text of several lines: deceptive characters as escapes, and so is a carriage return that would overwrite its line.
+pub(crate) fn visible_lines(text: &str) -> Cow<'_, str> {
+    let text = visible(text);
+    if !text.contains('\r') {
+        return text;
+    }
+    text.replace("\r\n", "\n").replace('\r', "\\r").into()
+}
+
+/// Pretty JSON with a line break at its end, deceptive characters as `\u` escapes.
+pub(crate) fn json_text(value: &Value) -> String {
+    let mut text = format!("{value:#}");
+    if text.chars().any(|character| character != '\n' && is_deceptive(character)) {
+        let mut escaped = String::with_capacity(text.len() + 64);
+        for character in text.chars() {
+            if character != '\n' && is_deceptive(character) {
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    use std::fmt::Write as _;
+                    let _ = write!(escaped, "\\u{unit:04x}");
+                }
+            } else {
+                escaped.push(character);
+            }
+        }
+        text = escaped;
+    }
+    text.push('\n');
+    text
+}

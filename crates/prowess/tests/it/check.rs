@@ -1,0 +1,210 @@
+//! `prowess check`: what is found, where, and how it ends.
+
+use insta::assert_snapshot;
+
+use crate::{scene, skill};
+
+#[test]
+fn a_clean_file_gets_one_line() {
+    let scene = scene().file("hello/SKILL.md", skill("hello"));
+    assert_snapshot!(scene.run("check hello/SKILL.md"), @"
+    exit 0
+    --- stdout
+    hello/SKILL.md: ok (structured) hello@0.0.0
+    ");
+}
+
+#[test]
+fn the_examples_of_skillrt_validate_with_the_documented_lines() {
+    // SRT-A-1
+    let scene = scene().copy("fixtures/skillrt/appendix-a", ".");
+    assert_snapshot!(scene.run("check structured-pr-review.md"));
+    assert_snapshot!(scene.run("check prose-uk-train-times.md"));
+}
+
+#[test]
+fn a_broken_skill_is_shown_with_its_lines() {
+    let scene = scene().file(
+        "My_Skill/SKILL.md",
+        "---\nname: My_Skill\ndescription: 42\nuser-invocable: yes\nallowed-tols: Read\n---\n\nText\n",
+    );
+    assert_snapshot!(scene.run("check My_Skill"));
+}
+
+#[test]
+fn a_walk_counts_and_sorts() {
+    let scene = scene()
+        .file("b/SKILL.md", "no front matter\n")
+        .file("a/SKILL.md", "---\nname: [\n---\n")
+        .file("c/SKILL.md", skill("other"))
+        .file("d.tool.json", "{}");
+    assert_snapshot!(scene.run("check . --format concise --threads 2"));
+}
+
+#[test]
+fn a_walk_leaves_out_what_git_ignores() {
+    let broken = "---\nname: [\n---\n";
+    let scene = scene()
+        .file(".gitignore", "vendor/\n")
+        .file("vendor/x/SKILL.md", broken)
+        .file("node_modules/y/SKILL.md", broken)
+        .file(".git/z/SKILL.md", broken)
+        .file(".claude/skills/hello/SKILL.md", skill("hello"));
+    assert_snapshot!(scene.run("check ."), @"
+    exit 0
+    --- stdout
+    .claude/skills/hello/SKILL.md: ok (structured) hello@0.0.0
+    --- stderr
+    checked 1 file: 0 errors, 0 warnings
+    ");
+}
+
+#[test]
+fn other_spellings_are_checked_on_request() {
+    // OC-7
+    let scene = scene()
+        .file("a/skill.md", skill("a"))
+        .file("b/Skill.md", skill("b"))
+        .file("c/skills.md", skill("c"))
+        .file("d/SKILLS.md", skill("d"))
+        .file("e/SKILL.md", skill("e"));
+    assert_snapshot!(scene.run("check ."));
+    assert_snapshot!(scene.run("check . --all-spellings"));
+}
+
+#[test]
+fn two_skills_of_one_folder_need_two_names() {
+    // AFL-4-2
+    let scene = scene()
+        .file("one/SKILL.md", skill("review"))
+        .file("two/SKILL.md", skill("Review"))
+        .file("elsewhere/three/SKILL.md", skill("review"));
+    assert_snapshot!(scene.run("check . --dialect skillrt --format concise"));
+}
+
+#[test]
+fn a_lone_file_need_not_match_its_directory() {
+    let scene = scene().file("elsewhere/SKILL.md", skill("hello"));
+    assert_snapshot!(scene.run("check elsewhere/SKILL.md --format concise"));
+    assert_snapshot!(scene.run("check elsewhere --format concise"));
+}
+
+#[test]
+fn the_name_of_the_current_folder_counts() {
+    let scene = scene().file("SKILL.md", skill("hello"));
+    let output = scene.run("check . --format concise");
+    assert!(output.contains("error[name-directory-mismatch]"), "{output}");
+}
+
+#[test]
+fn standard_input_is_a_skill() {
+    let scene = scene();
+    assert_snapshot!(scene.run_with(&["check", "-"], &skill("hello")), @"
+    exit 0
+    --- stdout
+    <stdin>: ok (structured) hello@0.0.0
+    ");
+    assert_snapshot!(scene.run_with(&["check", "-", "--format", "concise"], "---\nname: x\n"));
+}
+
+#[test]
+fn strict_counts_the_specification() {
+    let scene = scene().file(
+        "hello/SKILL.md",
+        "---\nname: hello\ndescription: Does one thing well\ncolour: red\n---\n\nText\n",
+    );
+    let arguments = "check hello --dialect agent-skills --format concise";
+    assert_snapshot!(scene.run(arguments));
+    assert_snapshot!(scene.run(&format!("{arguments} --strict")));
+}
+
+#[test]
+fn notes_wait_for_verbose() {
+    let scene = scene().file("hello/SKILL.md", "---\ndescription: Does one thing\n---\n\nText\n");
+    assert_snapshot!(scene.run("check hello --format concise --dialect agent-flow"));
+    assert_snapshot!(scene.run("check hello --format concise --dialect agent-flow --verbose"));
+}
+
+#[test]
+fn quiet_leaves_only_findings() {
+    let scene = scene().file("a/SKILL.md", skill("a")).file("b/SKILL.md", skill("c"));
+    assert_snapshot!(scene.run("check a --quiet"), @"exit 0");
+    assert_snapshot!(scene.run("check . --quiet --format concise"));
+}
+
+#[test]
+fn deceptive_characters_are_made_visible() {
+    let scene = scene().file(
+        "hello/SKILL.md",
+        "---\nname: hello\ndescription: \"safe \u{202e}evil\u{202c} \u{200b}text\"\nmetadata:\n  a: \u{1b}[31mred\n---\n\nText\n",
+    );
+    for format in ["full", "concise", "github", "json", "sarif"] {
+        let output = scene.run(&format!("check hello --format {format}"));
+        let bad = ['\u{202e}', '\u{202c}', '\u{200b}', '\u{1b}'];
+        assert!(!output.contains(bad), "{format}: {output}");
+        assert!(output.contains("hidden-characters"), "{format}: {output}");
+    }
+    assert_snapshot!(scene.run("check hello"));
+}
+
+#[test]
+fn a_file_that_is_not_utf8_is_reported() {
+    let scene =
+        scene().file("hello/SKILL.md", b"---\nname: hello\ndescription: caf\xe9\n---\n\nText\n");
+    assert_snapshot!(scene.run("check hello --format concise"));
+}
+
+#[test]
+fn the_same_bad_file_gives_the_same_findings() {
+    // NEG-3
+    let scene = scene().copy("fixtures/neg", "neg");
+    assert_eq!(
+        scene.run("check neg --format json"),
+        scene.run("check neg --format json --threads 1")
+    );
+}
+
+#[test]
+fn the_order_of_arguments_does_not_matter() {
+    let scene = scene().file("b/SKILL.md", skill("x")).file("a/SKILL.md", skill("y"));
+    let one = scene.run("check a b ./a a/SKILL.md --format concise");
+    assert_eq!(one, scene.run("check b a/SKILL.md a --format concise"));
+    assert_snapshot!(one);
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    let scene = scene().copy("fixtures/neg", "neg");
+    let output = std::process::Command::new("sh")
+        .args(["-c", "\"$0\" check neg | head -n 1", env!("CARGO_BIN_EXE_prowess")])
+        .current_dir(scene.path())
+        .output()
+        .expect("the shell runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(!stderr.contains("panicked") && !stderr.contains("pipe"), "{stderr}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_a_failure() {
+    let scene = scene().file("a/SKILL.md", skill("b"));
+    let output = std::process::Command::new("sh")
+        .args(["-c", "\"$0\" check a > /dev/full", env!("CARGO_BIN_EXE_prowess")])
+        .current_dir(scene.path())
+        .output()
+        .expect("the shell runs");
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("cannot write to standard output"), "{stderr}");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_out_of_the_skill_are_not_its_files() {
+    let quiz = "---\nname: hello\ndescription: Asks first\nquiz:\n  - title: T\n    questions:\n      - question: Q\n        options:\n          - label: a\n            correct: true\n          - label: b\n        on-correct:\n          load-reference: references/notes.md\n---\n\nText\n";
+    let scene = scene().file("hello/SKILL.md", quiz).file("outside/notes.md", "secret\n");
+    std::os::unix::fs::symlink("../outside", scene.path().join("hello/references"))
+        .expect("a link can be made");
+    let output = scene.run("check hello --format concise");
+    assert!(output.contains("quiz-missing-reference"), "{output}");
+}

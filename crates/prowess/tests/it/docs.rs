@@ -1,0 +1,52 @@
+//! Pages made from the code: the reference, completions and manual pages.
+
+use crate::scene;
+
+#[test]
+fn the_reference_is_the_same_every_time() {
+    let scene = scene();
+    let _ = scene.run("generate-docs one");
+    let _ = scene.run("generate-docs two");
+    let pages: Vec<String> = scene
+        .files()
+        .lines()
+        .filter_map(|path| path.strip_prefix("one/"))
+        .map(str::to_owned)
+        .collect();
+    assert!(pages.len() > 100);
+    for page in &pages {
+        let text = scene.text(&format!("one/{page}"));
+        assert_eq!(text, scene.text(&format!("two/{page}")), "{page}");
+        assert!(!text.contains('\r') && text.ends_with('\n'), "{page}");
+    }
+    for page in [
+        "cli.md",
+        "diagnostics/index.md",
+        "diagnostics/invalid-name.md",
+        "dialects/gaia.md",
+        "schemas/gaia.json",
+    ] {
+        assert!(pages.iter().any(|known| known == page), "{page}");
+    }
+}
+
+#[test]
+fn shells_get_their_completions() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = scene().stdout(&format!("completions {shell}"));
+        assert!(script.contains("prowess") && script.contains("check"), "{shell}");
+    }
+}
+
+#[test]
+fn manual_pages_are_written_for_every_verb() {
+    let scene = scene();
+    assert!(scene.run("man --output pages").starts_with("exit 0"));
+    let files = scene.files();
+    assert!(
+        files.contains("pages/prowess.1") && files.contains("pages/prowess-check.1"),
+        "{files}"
+    );
+    assert!(!files.contains("generate-docs"), "{files}");
+    assert!(scene.stdout("man check").contains(".TH prowess-check"));
+}

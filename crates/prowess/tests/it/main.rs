@@ -1,0 +1,22 @@
+//! Drives the real binary and looks at everything it says and leaves behind.
+
+mod check;
+mod docs;
+mod explain;
+mod fix;
+mod formats;
+mod schema;
+mod show;
+mod usage;
+
+use prowess_testkit::Scene;
+
+/// An empty folder with the binary under test.
+fn scene() -> Scene {
+    Scene::new(env!("CARGO_BIN_EXE_prowess"))
+}
+
+/// A small skill of the open standard.
+fn skill(name: &str) -> String {
+    format!("---\nname: {name}\ndescription: Does one thing well\n---\n\n# {name}\n\nDo it.\n")
+}

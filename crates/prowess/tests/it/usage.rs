@@ -1,0 +1,84 @@
+//! Wrong arguments and wrong files: what is said, and the exit code.
+
+use insta::assert_snapshot;
+
+use crate::{scene, skill};
+
+#[test]
+fn a_missing_path_is_not_found() {
+    assert_snapshot!(scene().run("check nowhere"), @"
+    exit 3
+    --- stderr
+    error: `nowhere` does not exist
+    hint: check the spelling; a path is relative to the current folder
+    ");
+    assert_snapshot!(scene().run("show nowhere"), @"
+    exit 3
+    --- stderr
+    error: `nowhere` does not exist
+    hint: check the spelling; a path is relative to the current folder
+    ");
+}
+
+#[test]
+fn a_folder_without_a_skill_is_not_found() {
+    let scene = scene()
+        .file("empty/README.md", "text")
+        .file("many/one/SKILL.md", skill("one"))
+        .file("other/skill.md", skill("other"));
+    assert_snapshot!(scene.run("check empty"));
+    assert_snapshot!(scene.run("check other"));
+    assert_snapshot!(scene.run("show empty"));
+    assert_snapshot!(scene.run("show many"));
+}
+
+#[test]
+fn an_unknown_dialect_gets_the_closest_one() {
+    let scene = scene().file("a/SKILL.md", skill("a"));
+    assert_snapshot!(scene.run("check a --dialect agent-skils"));
+    assert_snapshot!(scene.run("schema giaa"));
+}
+
+#[test]
+fn standard_input_stands_alone() {
+    let scene = scene().file("a/SKILL.md", skill("a"));
+    assert_snapshot!(scene.run("check - a"));
+    assert_snapshot!(scene.run("check - --fix"));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_unreadable_file_does_not_stop_the_rest() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scene = scene().file("a/SKILL.md", skill("a")).file("b/SKILL.md", skill("b"));
+    let path = scene.path().join("a/SKILL.md");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).expect("it is ours");
+    if std::fs::read(&path).is_ok() {
+        // The superuser reads everything, so there is nothing to see.
+        return;
+    }
+    assert_snapshot!(scene.run("check ."));
+}
+
+#[test]
+fn no_arguments_print_the_help() {
+    let output = scene().run("");
+    assert!(output.starts_with("exit 2"), "{output}");
+    assert!(output.contains("Usage: prowess"), "{output}");
+}
+
+#[test]
+fn help_fits_a_terminal() {
+    let verbs = ["", "check", "show", "explain", "schema", "completions", "man"];
+    for verb in verbs {
+        let help = scene().stdout(&format!("{verb} --help"));
+        assert!(help.contains("Examples:"), "{verb} has no example");
+        let long: Vec<&str> = help.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(long.is_empty(), "{verb}: {long:?}");
+    }
+}
+
+#[test]
+fn version_is_one_line() {
+    assert_eq!(scene().stdout("--version"), concat!("prowess ", env!("CARGO_PKG_VERSION"), "\n"));
+}
