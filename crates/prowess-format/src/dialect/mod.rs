@@ -113,6 +113,13 @@ pub(crate) fn no_check(_: &Document<'_>, _: &mut Findings) {}
 pub(crate) fn no_refinement(_: &mut serde_json::Value) {}
 
 impl Dialect {
+    /// The fields that count in a layer below this dialect: what it says of a field itself wins over the dialects that it extends.
+    pub fn fields_of_layer(&self, layer: &'static Dialect) -> impl Iterator<Item = &'static Field> {
+        let extended = self.bases.contains(&layer.id);
+        let own: &'static [Field] = if extended { self.fields } else { &[] };
+        layer.fields.iter().filter(move |field| !own.iter().any(|known| known.name == field.name))
+    }
+
     /// The JSON Schema (2020-12) of this dialect's front matter, its bases' fields included.
     pub fn schema(&self) -> serde_json::Value {
         let bases = self.bases.iter().filter_map(|id| by_id(id));

@@ -155,13 +155,14 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
 
 /// SRT-B1-1: only a file with nothing but a name and a version may lack a description.
 fn check(document: &Document<'_>, findings: &mut Findings) {
-    if !document.root.has("description") && !is_prose_with_identity(document) {
+    let described = document.root.get("description").is_some_and(|node| node.text().is_none_or(|text| !text.trim().is_empty()));
+    if !described && !is_prose_with_identity(document) {
         findings.push(rules::MISSING_FIELD.at(document.opening, "`description` is missing").help("add `description: …` (one line, §4.1)"));
     }
 }
 
 fn refine(schema: &mut Value) {
-    schema["anyOf"] = serde_json::json!([{ "required": ["description"] }, { "required": ["name", "version"], "maxProperties": 2 }]);
+    schema["anyOf"] = serde_json::json!([{ "required": ["description"], "properties": { "description": { "not": { "anyOf": [{ "type": "null" }, { "type": "string", "pattern": "^\\s*$" }] } } } }, { "required": ["name", "version"], "maxProperties": 2 }]);
 }
 
 fn write(skill: &Skill) -> Written {

@@ -1,10 +1,20 @@
 //! Tests of the format crate. What they share stands here: one place that knows how a text is read and how findings are shown.
 
+mod agent_flow;
+mod claude_code;
 mod client;
 mod document;
 mod expectations;
+mod gaia;
+mod gibberish;
+mod negative;
+mod openclaw;
 mod render;
 mod scaffold;
+mod schema;
+mod skillli;
+mod skillrt;
+mod tool_pack;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
