@@ -129,7 +129,7 @@ fn requirements_are_checked() {
     assert_eq!(with("  model: '>=7B'\n  context: 8K\n  hardware: {npu: none, gpu_vram: 8GB}"), "");
     assert_snapshot!(with("  model: '>=large'"), @"10:10 error wrong-format `requirements.model` is not a smallest size such as `>=7B`: `>=large` is not a number with K, M, B or T behind it");
     assert_snapshot!(with("  hardware: {npu: maybe}"), @"10:19 error not-a-choice `requirements.hardware.npu` is `maybe`, expected `required`, `optional` or `none`");
-    assert_snapshot!(with("  - python"), @"10:3 error wrong-type `requirements` is a list, expected a map");
+    assert_snapshot!(with("  - python"), @"10:5 error wrong-type `requirements` is a list, expected a map");
     assert_snapshot!(with("  skills: [{name: other, version: '>=v2'}]"), @"10:35 error invalid-range `requirements.skills[0].version` is not a version range such as `>=1.0.0`: `>=v2` is not a comparison with a version");
 }
 

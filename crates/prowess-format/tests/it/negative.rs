@@ -56,7 +56,7 @@ fn reading_twice_gives_the_same_findings() {
 // NEG-10
 #[test]
 fn front_matter_that_is_no_map_is_an_error() {
-    assert_snapshot!(problems("---\n- name: a\n- b\n---\nbody\n"), @"2:1 error front-matter-not-a-map the front matter is a list, not a map");
+    assert_snapshot!(problems("---\n- name: a\n- b\n---\nbody\n"), @"2:3 error front-matter-not-a-map the front matter is a list, not a map");
     assert_snapshot!(problems("---\n[a, b]\n---\nbody\n"), @"2:1 error front-matter-not-a-map the front matter is a list, not a map");
     assert_snapshot!(problems("---\njust text\n---\nbody\n"), @"2:1 error front-matter-not-a-map the front matter is text, not a map");
     assert_snapshot!(problems("---\n42\n---\nbody\n"), @"2:1 error front-matter-not-a-map the front matter is a number, not a map");

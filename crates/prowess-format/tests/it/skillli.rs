@@ -270,8 +270,8 @@ fn a_question_has_two_to_six_options_and_a_correct_one() {
         (problems(&quiz("", &options(2))), problems(&quiz("", &options(6)))),
         (String::new(), String::new())
     );
-    assert_snapshot!(problems(&quiz("", &options(1))), @"9:9 error quiz-option-count `quiz.questions[0].options` has 1 entry, expected 2 to 6");
-    assert_snapshot!(problems(&quiz("", &options(7))), @"9:9 error quiz-option-count `quiz.questions[0].options` has 7 entries, expected 2 to 6");
+    assert_snapshot!(problems(&quiz("", &options(1))), @"9:11 error quiz-option-count `quiz.questions[0].options` has 1 entry, expected 2 to 6");
+    assert_snapshot!(problems(&quiz("", &options(7))), @"9:11 error quiz-option-count `quiz.questions[0].options` has 7 entries, expected 2 to 6");
     assert_snapshot!(problems(&quiz("", "")), @"7:7 error missing-field `options` is missing in `quiz.questions[0]`");
     assert_snapshot!(problems(&quiz("", &OPTIONS.replace("true", "false"))), @"7:17 error quiz-no-correct-option no option of this question is correct");
     assert_snapshot!(problems(&with("quiz:\n  title: Check\n  questions: []\n")), @"6:14 error quiz-without-questions `quiz.questions` is empty, expected 1 to 1000 entries");
