@@ -5,6 +5,7 @@ mod claude_code;
 mod client;
 mod document;
 mod expectations;
+mod fixes;
 mod gaia;
 mod gibberish;
 mod negative;
