@@ -3,6 +3,7 @@
 mod agent_flow;
 mod claude_code;
 mod client;
+mod corpus;
 mod document;
 mod expectations;
 mod fixes;
@@ -11,6 +12,7 @@ mod gibberish;
 mod negative;
 mod openclaw;
 mod render;
+mod rules;
 mod scaffold;
 mod schema;
 mod skillli;

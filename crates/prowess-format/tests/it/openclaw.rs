@@ -126,8 +126,8 @@ fn install_entries_are_kept_and_unknown_kinds_reported() {
     let installs = skill(&rare).openclaw.expect("a block").install;
     assert_eq!(installs[1].entry, serde_json::json!({ "kind": "shell", "command": "curl x" }));
     assert_snapshot!(problems(&rare), @r"
-    7:16 warning unknown-install-kind OpenClaw does not know the install kind `pip`
-    8:16 warning unknown-install-kind OpenClaw does not know the install kind `shell`
+    7:16 warning unknown-install-kind the install kind `pip` is not one of OpenClaw's
+    8:16 warning unknown-install-kind the install kind `shell` is not one of OpenClaw's
     9:9 warning unknown-install-kind an install entry without a kind
     ");
     assert_snapshot!(found("openclaw/OC-5/install-download-unpinned/SKILL.md"), @r"
