@@ -97,7 +97,7 @@ fn affinity(document: &Document<'_>) -> u32 {
     if is_prose_with_identity(document) {
         return 50;
     }
-    let mut score = 0;
+    let mut score = 0_u32;
     let map = |key: &str| root.get(key).and_then(Node::mapping);
     score += if map("runtime").is_some_and(|runtime| runtime.has("type") || runtime.has("min-version")) { 50 } else { 0 };
     score += if map("dependencies").is_some_and(|map| DEPENDENCIES.iter().any(|field| map.has(field.name))) { 40 } else { 0 };
@@ -107,6 +107,10 @@ fn affinity(document: &Document<'_>) -> u32 {
     if let Some(inputs) = root.get("inputs").and_then(Node::sequence) {
         let typed = |input: &Node<'_>| input.mapping().and_then(|input| input.get("type")).and_then(Node::text).is_some_and(|kind| TYPES.contains(&kind) || super::gibberish::TYPES.contains(&kind));
         score += if inputs.iter().any(typed) { 40 } else { 0 };
+    }
+    // Typed inputs beside a list of outputs belong to other runtimes; here `outputs` is a map (§4.5).
+    if root.get("outputs").is_some_and(|outputs| outputs.sequence().is_some()) {
+        score = score.saturating_sub(40);
     }
     score += if root.get("authors").is_some_and(|authors| authors.sequence().is_some()) && root.has("version") { 16 } else { 0 };
     score

@@ -1,6 +1,7 @@
 //! Claude Code: invocation, subagents and hooks (seed 004, layer 2).
 
 use insta::assert_snapshot;
+use prowess_format::diagnostic::Findings;
 use prowess_format::dialect::detect;
 use prowess_format::document::Document;
 
@@ -108,7 +109,7 @@ fn hooks_have_a_type_and_what_the_type_needs() {
 #[test]
 fn layers_compose() {
     let text = with("user-invocable: true\nversion: 1.0.0\ntrust-level: community\n");
-    let document = Document::markdown(&text, &mut Default::default());
+    let document = Document::markdown(&text, &mut Findings::default());
     let mut ids: Vec<&str> = detect(&document).iter().map(|dialect| dialect.id).collect();
     ids.sort_unstable();
     assert_eq!(ids, ["agent-skills", "claude-code", "skillli"]);

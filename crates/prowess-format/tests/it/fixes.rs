@@ -32,7 +32,7 @@ fn safe_edits(diagnostics: &[Diagnostic]) -> Vec<Edit> {
 }
 
 /// The text between the edits, which must be the same before and after.
-fn untouched<'t>(text: &'t str, spans: impl Iterator<Item = (usize, usize)>) -> Vec<&'t str> {
+fn untouched(text: &str, spans: impl Iterator<Item = (usize, usize)>) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut from = 0;
     for (start, end) in spans {

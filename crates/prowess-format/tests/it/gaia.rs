@@ -251,7 +251,7 @@ fn the_nested_shape_means_the_same_as_the_top_level() {
     let fields = "security_tier: community\npermissions:\n  - network:read:api.example.com\nrequirements:\n  model: '>=7B'\ntools:\n  - name: greet\n    description: Return a greeting\n    parameters:\n      name: {type: string, required: true}\n";
     let head = "---\nname: greet\nversion: 1.0.0\ndescription: Greet\nauthor: Kim\nlicense: MIT\n";
     let top = format!("{head}{fields}---\n\nGreet.\n");
-    let indented: String = fields.lines().map(|line| format!("    {line}\n")).collect();
+    let indented: String = fields.lines().map(|line| ["    ", line, "\n"].concat()).collect();
     let nested = format!("{head}metadata:\n  gaia:\n{indented}---\n\nGreet.\n");
     let (top, nested) = (skill(&top), skill(&nested));
     assert_eq!((top.dialect.id, nested.dialect.id), ("gaia", "gaia"));

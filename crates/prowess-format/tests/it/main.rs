@@ -116,6 +116,7 @@ struct Folder {
 }
 
 impl SkillFiles for Folder {
+    #[expect(clippy::disallowed_methods, reason = "only the library is kept from the disk")]
     fn exists(&self, path: &str) -> bool {
         self.path.join(path).exists()
     }

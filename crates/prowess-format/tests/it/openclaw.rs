@@ -25,8 +25,11 @@ fn the_first_namespace_wins_and_nothing_is_merged() {
     let order = ["openclaw", "clawdbot", "clawdis", "moltbot"];
     for (at, namespace) in order.iter().enumerate() {
         // Written in the opposite order, so that the place does not decide.
-        let lines: String =
-            order[at..].iter().rev().map(|name| format!("  {name}: {{emoji: {name}}}\n")).collect();
+        let lines: String = order[at..]
+            .iter()
+            .rev()
+            .map(|name| ["  ", name, ": {emoji: ", name, "}\n"].concat())
+            .collect();
         let skill = skill(&with(&format!("metadata:\n{lines}")));
         assert_eq!(skill.dialect.id, "openclaw");
         let block = skill.openclaw.expect("a block");

@@ -42,7 +42,7 @@ fn every_rule_has_a_page_of_three_sections() {
         for pair in lines.windows(2).filter(|pair| is_heading(&pair[0])) {
             assert!(!is_heading(&pair[1]), "{}: {} is empty", rule.name, pair[0]);
         }
-        assert!(!lines.last().is_none_or(|line| is_heading(line)), "{}", rule.name);
+        assert!(!lines.last().is_none_or(is_heading), "{}", rule.name);
         let summary = rule.summary();
         assert!(summary.ends_with('.') && summary.len() > 10, "{}: {summary}", rule.name);
         assert!(rule.strict >= rule.severity, "{} is milder under --strict", rule.name);

@@ -138,7 +138,7 @@ fn registry_fields_stand_at_the_top_or_in_metadata_and_the_top_wins() {
         )
     };
     let top = "version: 1.2.3\nauthor: kim\ntags: [a, b]\ncategory: data\ntrust-level: verified\n";
-    let nested: String = top.lines().map(|line| format!("  {line}\n")).collect();
+    let nested: String = top.lines().map(|line| ["  ", line, "\n"].concat()).collect();
     assert_snapshot!(registry(&skill(&with(top))), @r#"1.2.3 kim data ["a", "b"] verified"#);
     assert_eq!(
         registry(&skill(&with(&format!("metadata:\n{nested}")))),
