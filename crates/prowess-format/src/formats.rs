@@ -2,11 +2,13 @@
 
 use crate::permission::Permission;
 use crate::shape::Format;
+use crate::text::{shorten, slug};
 
 /// `[a-z0-9]+(-[a-z0-9]+)*`, at most 64 (R2).
 pub static NAME: Format = Format {
     title: "a name of lower-case letters, digits and single hyphens",
     pattern: "^(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*$",
+    plain: &["integer", "boolean"],
     check: check_name,
 };
 
@@ -14,13 +16,15 @@ pub static NAME: Format = Format {
 pub static UNICODE_NAME: Format = Format {
     title: "a name of lower-case letters, digits and single hyphens",
     pattern: "^(?=.{1,64}$)[\\p{Ll}\\p{Lm}\\p{Lo}\\p{N}]+(-[\\p{Ll}\\p{Lm}\\p{Lo}\\p{N}]+)*$",
+    plain: &["integer", "boolean"],
     check: check_unicode_name,
 };
 
 /// What GAIA §2.3 allows, or the canonical form, which may begin with a digit (R2).
 pub static GAIA_NAME: Format = Format {
-    title: "a name that begins with a letter",
+    title: "a name of lower-case letters, digits and hyphens",
     pattern: "^([a-z][a-z0-9-]{0,63}|(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*)$",
+    plain: &["integer", "boolean"],
     check: check_gaia_name,
 };
 
@@ -28,6 +32,7 @@ pub static GAIA_NAME: Format = Format {
 pub static DOTTED_NAME: Format = Format {
     title: "a name of lower-case letters, digits, `.`, `_` and `-`",
     pattern: "^(?=.{1,128}$)[a-z0-9][a-z0-9._-]*$",
+    plain: &["number", "boolean"],
     check: check_dotted,
 };
 
@@ -35,6 +40,7 @@ pub static DOTTED_NAME: Format = Format {
 pub static TOOL_PACK_NAME: Format = Format {
     title: "a tool name of letters, digits and underscores",
     pattern: "^[A-Za-z0-9_]+$",
+    plain: &[],
     check: check_tool_pack_name,
 };
 
@@ -42,6 +48,7 @@ pub static TOOL_PACK_NAME: Format = Format {
 pub static VERSION: Format = Format {
     title: "a SemVer version such as `1.0.0`",
     pattern: "^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?$",
+    plain: &[],
     check: check_version,
 };
 
@@ -49,6 +56,7 @@ pub static VERSION: Format = Format {
 pub static URL: Format = Format {
     title: "a URL such as `https://example.com`",
     pattern: "^[a-zA-Z][a-zA-Z0-9+.-]*://[^\\s/?#]+",
+    plain: &[],
     check: check_url,
 };
 
@@ -56,6 +64,7 @@ pub static URL: Format = Format {
 pub static PERMISSION: Format = Format {
     title: "a permission",
     pattern: "^((filesystem|network|database):(read|write)(:.*\\S.*)?|(filesystem|network|database|shell|desktop|mcp|env):none|shell:execute(:.*\\S.*)?|desktop:control(:.*\\S.*)?|mcp:connect(:.*\\S.*)?|env:read(:.*\\S.*)?)$",
+    plain: &[],
     check: check_permission,
 };
 
@@ -63,6 +72,7 @@ pub static PERMISSION: Format = Format {
 pub static RANGE: Format = Format {
     title: "a version range such as `>=1.0.0`",
     pattern: "^\\s*((>=|<=|==|~=|!=|>|<|\\^|~|=)?\\s*[0-9]+(\\.[0-9]+){0,2}([-+][0-9A-Za-z.+-]+)?\\s*)(,\\s*(>=|<=|==|~=|!=|>|<|\\^|~|=)?\\s*[0-9]+(\\.[0-9]+){0,2}([-+][0-9A-Za-z.+-]+)?\\s*)*$",
+    plain: &["number"],
     check: check_range,
 };
 
@@ -70,6 +80,7 @@ pub static RANGE: Format = Format {
 pub static SIZE: Format = Format {
     title: "a smallest size such as `>=7B`",
     pattern: "^\\s*(>=|>|==|=)?\\s*[0-9]+(\\.[0-9]+)?\\s*([kKmMbBtT]|[gGmM]i?[bB])?\\s*$",
+    plain: &["number"],
     check: check_size,
 };
 
@@ -77,6 +88,7 @@ pub static SIZE: Format = Format {
 pub static VARIABLE: Format = Format {
     title: "the name of an environment variable",
     pattern: "^[A-Za-z_][A-Za-z0-9_]*$",
+    plain: &["boolean"],
     check: check_variable,
 };
 
@@ -84,13 +96,23 @@ pub static VARIABLE: Format = Format {
 pub static TAG: Format = Format {
     title: "a tag of 1 to 50 characters",
     pattern: "^(?=[\\s\\S]{1,50}$)[\\s\\S]*\\S",
+    plain: &["number", "boolean"],
     check: check_tag,
+};
+
+/// 1 to 20 tags in one text, separated by commas (SKL layer 3).
+pub static TAG_LIST: Format = Format {
+    title: "1 to 20 tags of 1 to 50 characters",
+    pattern: "^[\\s,]*[^\\s,]([^,]{0,48}[^\\s,])?(\\s*,[\\s,]*[^\\s,]([^,]{0,48}[^\\s,])?){0,19}[\\s,]*$",
+    plain: &["number", "boolean"],
+    check: check_tag_list,
 };
 
 /// `name@range` (SRT §4.6).
 pub static DEPENDENCY: Format = Format {
     title: "a dependency such as `name@>=1.0.0`",
     pattern: "^@?[a-z0-9][a-z0-9._/-]*(@\\s*((>=|<=|==|~=|!=|>|<|\\^|~|=)?\\s*[0-9]+(\\.[0-9]+){0,2}([-+][0-9A-Za-z.+-]+)?\\s*)(,\\s*(>=|<=|==|~=|!=|>|<|\\^|~|=)?\\s*[0-9]+(\\.[0-9]+){0,2}([-+][0-9A-Za-z.+-]+)?\\s*)*)?$",
+    plain: &["number", "boolean"],
     check: check_dependency,
 };
 
@@ -342,6 +364,33 @@ fn check_tag(text: &str) -> Result<(), String> {
         Err(format!("it has {length} characters"))
     } else {
         Ok(())
+    }
+}
+
+fn check_tag_list(text: &str) -> Result<(), String> {
+    let tags: Vec<&str> = text.split(',').map(str::trim).filter(|tag| !tag.is_empty()).collect();
+    match tags.len() {
+        0 => Err("there is none".to_owned()),
+        1..=20 => tags.iter().try_for_each(|tag| {
+            check_tag(tag).map_err(|problem| format!("`{}`: {problem}", shorten(tag, 20)))
+        }),
+        count => Err(format!("there are {count}")),
+    }
+}
+
+/// What the author of a wrong text probably meant.
+pub fn suggestion(format: &Format, text: &str) -> Option<String> {
+    let is_name = [&NAME, &UNICODE_NAME, &GAIA_NAME, &DOTTED_NAME]
+        .into_iter()
+        .any(|name| std::ptr::eq(name, format));
+    if std::ptr::eq(format, &raw const PERMISSION) {
+        text.parse::<Permission>().err()?.suggestion
+    } else if is_name && !text.trim().is_empty() {
+        Some(slug(text))
+    } else if std::ptr::eq(format, &raw const VERSION) {
+        normal_version(text)
+    } else {
+        None
     }
 }
 

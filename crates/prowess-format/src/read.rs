@@ -157,7 +157,8 @@ fn check_shapes(document: &Document<'_>, skill: &Skill, findings: &mut Findings)
     }
     for layer in &skill.layers {
         let mut found = Findings::default();
-        shape::check(layer.fields, &document.root, document.opening, "", &mut found);
+        let fields = skill.dialect.fields_of_layer(layer);
+        shape::check_each(fields, &document.root, document.opening, "", &mut found);
         (layer.check)(document, &mut found);
         let found = found.into_sorted();
         if found.is_empty() {

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Edit, Findings, Fix, Rule, Severity};
 use crate::document::yaml::{Content, Mapping, Node, Style, brief};
+use crate::formats;
 use crate::rules;
 use crate::span::Span;
 use crate::text::{alternatives, closest};
@@ -107,6 +108,8 @@ pub struct Format {
     pub title: &'static str,
     /// A regular expression of JSON Schema.
     pub pattern: &'static str,
+    /// JSON types that values without quotes may have and still be in this format, such as the name `2048`.
+    pub plain: &'static [&'static str],
     /// Says what is wrong with a text.
     pub check: fn(&str) -> Result<(), String>,
 }
@@ -190,6 +193,17 @@ pub enum Unknown {
 /// Checks the required fields and the values of a mapping against a table of fields.
 pub fn check(
     fields: &[Field],
+    mapping: &Mapping<'_>,
+    place: Span,
+    context: &str,
+    findings: &mut Findings,
+) {
+    check_each(fields.iter(), mapping, place, context, findings);
+}
+
+/// The same for any choice of fields.
+pub fn check_each<'f>(
+    fields: impl Iterator<Item = &'f Field>,
     mapping: &Mapping<'_>,
     place: Span,
     context: &str,
@@ -301,8 +315,13 @@ fn value(
                     findings.push(wrong(
                         &rules::WRONG_FORMAT,
                         format!("`{path}` is not {}: {problem}", format.title),
-                        format!("write {}", format.title),
+                        match formats::suggestion(format, &scalar.text) {
+                            Some(meant) => format!("did you mean `{meant}`?"),
+                            None => format!("write {}", format.title),
+                        },
                     ));
+                } else if scalar.style == Style::Plain && node.kind() != "text" {
+                    unquoted(node, path, &scalar.text, findings);
                 }
             }
         },
@@ -330,8 +349,11 @@ fn value(
             Some(integer) if (*from..=*to).contains(&integer) => {}
             Some(integer) => findings.push(wrong(
                 &rules::OUT_OF_RANGE,
-                format!("`{path}` is {integer}, expected {from} to {to}"),
-                format!("write a whole number from {from} to {to}"),
+                match *to {
+                    i64::MAX => format!("`{path}` is {integer}, expected at least {from}"),
+                    to => format!("`{path}` is {integer}, expected {from} to {to}"),
+                },
+                format!("write {}", describe(shape)),
             )),
             None => findings.push(wrong_type()),
         },
@@ -365,11 +387,8 @@ fn value(
                     Some(word) => format!("did you mean `{word}`?"),
                     None => format!("write {}", alternatives(words)),
                 };
-                let message = format!(
-                    "`{}` is not a `{path}`, expected {}",
-                    brief(node),
-                    alternatives(words)
-                );
+                let message =
+                    format!("`{path}` is `{}`, expected {}", brief(node), alternatives(words));
                 let mut diagnostic = wrong(&rules::NOT_A_CHOICE, message, help);
                 if let Some(word) = words.iter().find(|word| word.eq_ignore_ascii_case(text)) {
                     diagnostic = diagnostic.fix(Fix::safe(
@@ -392,7 +411,11 @@ fn value(
                     };
                     findings.push(wrong(
                         &rules::OUT_OF_RANGE,
-                        format!("`{path}` has {} entries, expected {range}", items.len()),
+                        match items.len() {
+                            0 => format!("`{path}` is empty, expected {range} entries"),
+                            1 => format!("`{path}` has 1 entry, expected {range}"),
+                            count => format!("`{path}` has {count} entries, expected {range}"),
+                        },
                         format!("give {range} entries"),
                     ));
                 }
@@ -496,6 +519,11 @@ pub fn schema(fields: &[Field], unknown: Unknown) -> Value {
                     .unwrap_or_else(|_| Value::String(field.default.to_owned()));
                 map.insert("default".to_owned(), default);
             }
+            // An empty text counts as missing, and that is a warning here.
+            if let (Need::Expected, Shape::Format(format)) = (field.need, &field.shape) {
+                let pattern = format!("^\\s*$|{}", format.pattern);
+                map.insert("pattern".to_owned(), Value::String(pattern));
+            }
             // An empty required text counts as missing (GIB-2.2-2).
             if field.need == Need::Required
                 && matches!(field.shape, Shape::Text { .. } | Shape::String { .. })
@@ -554,7 +582,15 @@ fn shape_schema(shape: &Shape) -> Value {
         Shape::Text { most } => {
             json!({ "type": ["string", "number", "boolean"], "maxLength": most })
         }
-        Shape::Format(format) => json!({ "type": "string", "pattern": format.pattern }),
+        Shape::Format(format) => {
+            // A pattern speaks about texts only, so plain values need no exception from it.
+            let mut kinds = vec!["string"];
+            kinds.extend(format.plain);
+            match kinds.as_slice() {
+                [kind] => json!({ "type": kind, "pattern": format.pattern }),
+                kinds => json!({ "type": kinds, "pattern": format.pattern }),
+            }
+        }
         // YAML 1.1's words count as booleans, with a warning (R39).
         Shape::Boolean => {
             json!({ "enum": [true, false, "yes", "no", "on", "off", "Yes", "No", "On", "Off", "YES", "NO", "ON", "OFF", "y", "n", "Y", "N"] })

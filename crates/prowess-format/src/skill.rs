@@ -299,6 +299,18 @@ pub struct Invocation {
     pub command_arg_mode: Text,
 }
 
+impl Invocation {
+    /// Whether models may not invoke it: no, when nothing is said (SKL layer 2).
+    pub fn is_disabled_for_models(&self) -> bool {
+        self.disable_model_invocation.as_ref().is_some_and(|disabled| disabled.value)
+    }
+
+    /// Whether users may invoke it: yes, when nothing is said (SKL layer 2).
+    pub fn is_user_invocable(&self) -> bool {
+        self.user_invocable.as_ref().is_none_or(|invocable| invocable.value)
+    }
+}
+
 /// The handlers of one matcher of one event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hook {
@@ -411,6 +423,42 @@ pub struct Install {
     pub entry: Value,
 }
 
+impl Tool {
+    /// The JSON Schema of a call's arguments (GIB §3.3): an array holds texts.
+    pub fn arguments_schema(&self) -> Value {
+        let mut properties = serde_json::Map::new();
+        for parameter in &self.parameters {
+            let mut schema = serde_json::Map::new();
+            let kind = match parameter.kind.as_str() {
+                known @ ("string" | "integer" | "number" | "boolean" | "array" | "object") => known,
+                _ => "string",
+            };
+            schema.insert("type".to_owned(), Value::String(kind.to_owned()));
+            if kind == "array" {
+                schema.insert("items".to_owned(), serde_json::json!({ "type": "string" }));
+            }
+            if let Some(description) = &parameter.description {
+                schema.insert("description".to_owned(), Value::String(description.clone()));
+            }
+            if let Some(default) = &parameter.default {
+                schema.insert("default".to_owned(), default.clone());
+            }
+            if let Some((_, choices)) = parameter.extra.iter().find(|(key, _)| key == "enum") {
+                schema.insert("enum".to_owned(), choices.clone());
+            }
+            properties.insert(parameter.name.value.clone(), Value::Object(schema));
+        }
+        let required = self.parameters.iter().filter(|parameter| parameter.required);
+        let required: Vec<&str> = required.map(|parameter| parameter.name.as_str()).collect();
+        serde_json::json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        })
+    }
+}
+
 impl Skill {
     /// An empty skill of a dialect.
     pub fn empty(dialect: &'static Dialect) -> Self {
@@ -463,6 +511,31 @@ impl Skill {
     /// The declared name as text.
     pub fn name_text(&self) -> Option<&str> {
         self.name.as_ref().map(|name| name.as_str())
+    }
+
+    /// The name that counts: the directory's when none is declared (R3).
+    pub fn name_or<'s>(&'s self, directory: &'s str) -> &'s str {
+        self.name_text().unwrap_or(directory)
+    }
+
+    /// The description that counts: the name when none is declared (AFL §3.1).
+    pub fn description_or<'s>(&'s self, name: &'s str) -> &'s str {
+        self.description.as_ref().map_or(name, |description| description.as_str())
+    }
+
+    /// The description as a manifest of tools shows it: gibb.eri.sh cuts it at 256 characters (GIB §9.2, R1).
+    pub fn manifest_description(&self) -> &str {
+        let description = self.description.as_ref().map_or("", |text| text.as_str());
+        if self.dialect.id != "gibberish" {
+            return description;
+        }
+        let end = description.char_indices().nth(self.dialect.description.most);
+        end.map_or(description, |(end, _)| &description[..end])
+    }
+
+    /// The tier that is claimed: `experimental` when none is (R20, GAIX-2).
+    pub fn security_tier_or_default(&self) -> &str {
+        self.security_tier.as_ref().map_or("experimental", |tier| tier.as_str())
     }
 
     /// The version that counts: `0.0.0` when none is declared (R5).

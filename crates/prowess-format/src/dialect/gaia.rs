@@ -30,7 +30,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     affinity,
     read,
     check,
-    refine: super::no_refinement,
+    refine,
     write,
 };
 
@@ -242,6 +242,14 @@ fn check(document: &Document<'_>, findings: &mut Findings) {
     for field in fields.iter().filter(|field| !home.has(field.name)) {
         crate::shape::check(std::slice::from_ref(field), home, document.opening, "", findings);
     }
+}
+
+/// The same for the schema: `metadata.gaia` counts when the top level has none of its fields.
+fn refine(schema: &mut Value) {
+    let properties: Map<String, Value> = NESTED.iter().filter(|field| schema["properties"].get(**field).is_some()).map(|field| ((*field).to_owned(), schema["properties"][*field].clone())).collect();
+    let at_top = NESTED.iter().map(|field| serde_json::json!({ "required": [field], "properties": { (*field): { "not": { "type": "null" } } } }));
+    let nested = serde_json::json!({ "properties": { "metadata": { "properties": { "gaia": { "properties": properties } } } } });
+    schema["allOf"] = serde_json::json!([{ "if": { "anyOf": at_top.collect::<Vec<_>>() }, "else": nested }]);
 }
 
 fn write(skill: &Skill) -> Written {

@@ -113,6 +113,13 @@ pub(crate) fn no_check(_: &Document<'_>, _: &mut Findings) {}
 pub(crate) fn no_refinement(_: &mut serde_json::Value) {}
 
 impl Dialect {
+    /// The fields that count in a layer below this dialect: what it says of a field itself wins over the dialects that it extends.
+    pub fn fields_of_layer(&self, layer: &'static Dialect) -> impl Iterator<Item = &'static Field> {
+        let extended = self.bases.contains(&layer.id);
+        let own: &'static [Field] = if extended { self.fields } else { &[] };
+        layer.fields.iter().filter(move |field| !own.iter().any(|known| known.name == field.name))
+    }
+
     /// The JSON Schema (2020-12) of this dialect's front matter, its bases' fields included.
     pub fn schema(&self) -> serde_json::Value {
         let bases = self.bases.iter().filter_map(|id| by_id(id));
@@ -142,7 +149,12 @@ pub fn ids() -> Vec<&'static str> {
 
 pub(crate) use agent_flow::MAX_BYTES as AGENT_FLOW_MAX_BYTES;
 pub(crate) use claude_code::HOOK_EVENTS;
-pub(crate) use gaia::{TOOL as GAIA_TOOL, TYPES as GAIA_TYPES, nested_block as gaia_block, skill_dependencies, tool as gaia_tool};
+pub(crate) use gaia::{
+    TOOL as GAIA_TOOL, TYPES as GAIA_TYPES, nested_block as gaia_block, skill_dependencies,
+    tool as gaia_tool,
+};
 pub(crate) use gibberish::{MODES, TYPES as PARAMETER_TYPES};
-pub(crate) use openclaw::{INSTALL_KINDS, claims as openclaw_claims, expanded_permissions, write_block as openclaw_block};
+pub(crate) use openclaw::{
+    INSTALL_KINDS, claims as openclaw_claims, expanded_permissions, write_block as openclaw_block,
+};
 pub(crate) use skillrt::RUNTIMES;

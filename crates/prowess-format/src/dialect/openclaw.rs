@@ -44,13 +44,14 @@ const REQUIRES: &[Field] = &[
     Field::new("config", TEXT_OR_TEXTS, "real files", "Settings that must be set."),
 ];
 
+/// The vendor's own reader drops wrong values without a word, so they are warnings.
 const VENDOR: &[Field] = &[
-    Field::new("emoji", TEXT, "real files", "Shown beside the name."),
-    Field::new("homepage", TEXT, "real files", "Home page."),
-    Field::new("os", TEXT_OR_TEXTS, "real files", "Operating systems."),
-    Field::new("always", Shape::Boolean, "real files", "Skips every gate but the operating system."),
-    Field::new("skillKey", TEXT, "real files", "Key of its settings."),
-    Field::new("primaryEnv", TEXT, "real files", "The main secret."),
+    Field::new("emoji", TEXT, "real files", "Shown beside the name.").lenient(),
+    Field::new("homepage", TEXT, "real files", "Home page.").lenient(),
+    Field::new("os", TEXT_OR_TEXTS, "real files", "Operating systems.").lenient(),
+    Field::new("always", Shape::Boolean, "real files", "Skips every gate but the operating system.").lenient(),
+    Field::new("skillKey", TEXT, "real files", "Key of its settings.").lenient(),
+    Field::new("primaryEnv", TEXT, "real files", "The main secret.").lenient(),
     Field::new("requires", Shape::Map(REQUIRES), "real files", "Gates.").lenient(),
     Field::new("envVars", Shape::List { item: &Shape::Any, least: 0, most: 1000 }, "real files", "Variables with descriptions.").lenient(),
     Field::new("install", Shape::List { item: &ANY_MAP, least: 0, most: 1000 }, "real files", "Ways to install what it needs; never run by itself.").lenient(),

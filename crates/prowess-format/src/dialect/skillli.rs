@@ -28,7 +28,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     affinity,
     read,
     check,
-    refine: super::no_refinement,
+    refine,
     write,
 };
 
@@ -38,6 +38,7 @@ pub(crate) const CATEGORIES: &[&str] = &["development", "creative", "enterprise"
 pub(crate) const TRUST_LEVELS: &[&str] = &["community", "verified", "official"];
 
 const TAG: Shape = Shape::Format(&formats::TAG);
+const TAG_LIST: Shape = Shape::Format(&formats::TAG_LIST);
 
 const BRANCH: &[Field] = &[
     Field::new("goto", TEXT, "Layer 4", "A section of the body, such as `## Setup Steps`."),
@@ -72,7 +73,7 @@ const FIELDS: &[Field] = &[
     Field::new("description", Shape::Text { most: 1024 }, "Layer 1", "What the skill does and when to use it.").required().rule(&rules::DESCRIPTION_TOO_LONG),
     Field::new("version", Shape::Format(&formats::VERSION), "Layer 3", "Package version.").default("\"0.0.0\"").rule(&rules::INVALID_VERSION),
     Field::new("author", TEXT, "Layer 3", "GitHub user or organisation.").default("unknown"),
-    Field::new("tags", Shape::Either(&[TEXT, Shape::List { item: &TAG, least: 1, most: 20 }]), "Layer 3", "1 to 20 tags of 1 to 50 characters, as a list or separated by commas.").default("[]").rule(&rules::INVALID_TAGS),
+    Field::new("tags", Shape::Either(&[TAG_LIST, Shape::List { item: &TAG, least: 1, most: 20 }]), "Layer 3", "1 to 20 tags of 1 to 50 characters, as a list or separated by commas.").default("[]").rule(&rules::INVALID_TAGS),
     Field::new("category", Shape::Choice(CATEGORIES), "Layer 3", "Category.").default("other").rule(&rules::INVALID_CATEGORY),
     Field::new("trust-level", Shape::Choice(TRUST_LEVELS), "Layer 3", "The badge the author claims; a claim raises nothing (R19).").default("community").rule(&rules::INVALID_TRUST_LEVEL),
     Field::new("repository", Shape::Format(&formats::URL), "Layer 3", "Source repository.").rule(&rules::INVALID_URL),
@@ -124,6 +125,16 @@ fn check(document: &Document<'_>, findings: &mut Findings) {
     let Some(metadata) = document.root.get("metadata").and_then(Node::mapping) else { return };
     let nested: Vec<Field> = FIELDS.iter().filter(|field| REGISTRY.contains(&field.name) && !document.root.has(field.name)).copied().collect();
     crate::shape::check(&nested, metadata, document.opening, "metadata", findings);
+}
+
+/// The same for the schema: each registry field in `metadata` counts when the top level does not have it.
+fn refine(schema: &mut Value) {
+    let alternatives = REGISTRY.iter().map(|field| {
+        let property = schema["properties"][*field].clone();
+        let at_top = serde_json::json!({ "required": [field], "properties": { (*field): { "not": { "type": "null" } } } });
+        serde_json::json!({ "if": at_top, "else": { "properties": { "metadata": { "properties": { (*field): property } } } } })
+    });
+    schema["allOf"] = Value::Array(alternatives.collect());
 }
 
 fn read_registry(mapping: &Mapping<'_>, skill: &mut Skill) {

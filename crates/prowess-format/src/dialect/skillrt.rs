@@ -97,7 +97,7 @@ fn affinity(document: &Document<'_>) -> u32 {
     if is_prose_with_identity(document) {
         return 50;
     }
-    let mut score = 0;
+    let mut score = 0_u32;
     let map = |key: &str| root.get(key).and_then(Node::mapping);
     score += if map("runtime").is_some_and(|runtime| runtime.has("type") || runtime.has("min-version")) { 50 } else { 0 };
     score += if map("dependencies").is_some_and(|map| DEPENDENCIES.iter().any(|field| map.has(field.name))) { 40 } else { 0 };
@@ -107,6 +107,10 @@ fn affinity(document: &Document<'_>) -> u32 {
     if let Some(inputs) = root.get("inputs").and_then(Node::sequence) {
         let typed = |input: &Node<'_>| input.mapping().and_then(|input| input.get("type")).and_then(Node::text).is_some_and(|kind| TYPES.contains(&kind) || super::gibberish::TYPES.contains(&kind));
         score += if inputs.iter().any(typed) { 40 } else { 0 };
+    }
+    // Typed inputs beside a list of outputs belong to other runtimes; here `outputs` is a map (§4.5).
+    if root.get("outputs").is_some_and(|outputs| outputs.sequence().is_some()) {
+        score = score.saturating_sub(40);
     }
     score += if root.get("authors").is_some_and(|authors| authors.sequence().is_some()) && root.has("version") { 16 } else { 0 };
     score
@@ -155,13 +159,14 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
 
 /// SRT-B1-1: only a file with nothing but a name and a version may lack a description.
 fn check(document: &Document<'_>, findings: &mut Findings) {
-    if !document.root.has("description") && !is_prose_with_identity(document) {
+    let described = document.root.get("description").is_some_and(|node| node.text().is_none_or(|text| !text.trim().is_empty()));
+    if !described && !is_prose_with_identity(document) {
         findings.push(rules::MISSING_FIELD.at(document.opening, "`description` is missing").help("add `description: …` (one line, §4.1)"));
     }
 }
 
 fn refine(schema: &mut Value) {
-    schema["anyOf"] = serde_json::json!([{ "required": ["description"] }, { "required": ["name", "version"], "maxProperties": 2 }]);
+    schema["anyOf"] = serde_json::json!([{ "required": ["description"], "properties": { "description": { "not": { "anyOf": [{ "type": "null" }, { "type": "string", "pattern": "^\\s*$" }] } } } }, { "required": ["name", "version"], "maxProperties": 2 }]);
 }
 
 fn write(skill: &Skill) -> Written {

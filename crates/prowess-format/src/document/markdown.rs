@@ -113,7 +113,13 @@ pub fn blocks(text: &str, base: usize) -> Vec<Block> {
             Event::End(tag) => {
                 depth -= 1;
                 match tag {
-                    TagEnd::TableCell => cells.push(Cell { text: plain.trim().to_owned(), span }),
+                    TagEnd::TableCell => {
+                        // The parser counts the blanks around a cell to it.
+                        let source = text.get(range.clone()).unwrap_or_default();
+                        let start = range.start + (source.len() - source.trim_start().len());
+                        let span = Span::new(start, start + source.trim().len()).shift(base);
+                        cells.push(Cell { text: plain.trim().to_owned(), span });
+                    }
                     TagEnd::TableHead => header = std::mem::take(&mut cells),
                     TagEnd::TableRow => rows.push(std::mem::take(&mut cells)),
                     _ => {}

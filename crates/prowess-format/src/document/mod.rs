@@ -136,6 +136,13 @@ impl<'a> Document<'a> {
                 if blanks_first && document.root.entries.is_empty() {
                     return Self::empty(text, Form::Markdown);
                 }
+                if document.front_matter == FrontMatter::Read && document.root.entries.is_empty() {
+                    found.push(
+                        rules::FRONT_MATTER_NOT_A_MAP
+                            .at(opening.join(closing), "the front matter is empty")
+                            .help("write at least `name: …` and `description: …`"),
+                    );
+                }
                 for fence in [opening, closing] {
                     let trailing = Span::new(fence.start as usize + 3, fence.end as usize);
                     if !trailing.is_empty() {
@@ -330,7 +337,8 @@ impl<'a> Document<'a> {
             Content::Scalar(_) | Content::Sequence(_) => {
                 // NEG-10: a list or a scalar is the author's mistake, not a crash.
                 self.front_matter = FrontMatter::Broken;
-                let message = format!("the front matter is {}, not a map", node.kind());
+                let what = if self.form == Form::Markdown { "front matter" } else { "file" };
+                let message = format!("the {what} is {}, not a map", node.kind());
                 findings.push(
                     rules::FRONT_MATTER_NOT_A_MAP
                         .at(node.span, message)

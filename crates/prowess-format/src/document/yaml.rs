@@ -437,13 +437,15 @@ fn parse_by_library<'a>(
                 };
                 (Node { span, content: Content::Scalar(Scalar { text: scalar, style }) }, anchor)
             }
-            Event::SequenceStart(style, anchor, _) => {
+            Event::SequenceStart(style, anchor, tag) => {
+                report_tag(tag.as_deref(), span, findings);
                 let flow = style == StructureStyle::Flow;
                 stack.push(Open::Sequence { span, anchor, items: Vec::new(), flow });
                 depth_guard(&stack, span)?;
                 continue;
             }
-            Event::MappingStart(style, anchor, _) => {
+            Event::MappingStart(style, anchor, tag) => {
+                report_tag(tag.as_deref(), span, findings);
                 let mapping = Mapping { entries: Vec::new(), flow: style == StructureStyle::Flow };
                 stack.push(Open::Mapping { span, anchor, mapping, key: None });
                 depth_guard(&stack, span)?;

@@ -4,7 +4,7 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags front matter that is a list or a single value.
+    /// Flags front matter that is empty, a list or a single value.
     ///
     /// ## Why is this bad?
     /// Every dialect reads fields by name (NEG-10).

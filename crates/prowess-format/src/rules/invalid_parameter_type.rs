@@ -31,7 +31,14 @@ fn check_parameter_types(subject: &Subject<'_>, findings: &mut Findings) {
             continue;
         }
         let message = format!("`{}` is not a parameter type, expected {}", parameter.kind.value, alternatives(dialect::PARAMETER_TYPES));
-        let help = closest(&parameter.kind, dialect::PARAMETER_TYPES.iter().copied()).map(|word| format!("did you mean `{word}`?"));
-        findings.push(INVALID_PARAMETER_TYPE.at(parameter.kind.span, message).maybe_help(help));
+        let other_word = OTHER_WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(&parameter.kind)).map(|(_, meant)| *meant);
+        let help = match other_word.or_else(|| closest(&parameter.kind, dialect::PARAMETER_TYPES.iter().copied())) {
+            Some(word) => format!("did you mean `{word}`?"),
+            None => "write `string` for anything else".to_owned(),
+        };
+        findings.push(INVALID_PARAMETER_TYPE.at(parameter.kind.span, message).help(help));
     }
 }
+
+/// Words that other languages have for these types.
+const OTHER_WORDS: &[(&str, &str)] = &[("int", "integer"), ("float", "number"), ("double", "number"), ("bool", "boolean"), ("str", "string"), ("text", "string"), ("list", "array")];

@@ -361,7 +361,7 @@ fn the_body_is_commonmark_with_places() {
     h1 One two
     text Some text
     code bash "### not a heading\n"
-    table A=" A " B=" B " / x=" `x` " a|b=" a\\|b "
+    table A="A" B="B" / x="`x`" a|b="a\\|b"
     code  "plain\n"
     h2 Two
     "####);

@@ -1,10 +1,23 @@
 //! Tests of the format crate. What they share stands here: one place that knows how a text is read and how findings are shown.
 
+mod agent_flow;
+mod claude_code;
 mod client;
+mod corpus;
 mod document;
 mod expectations;
+mod fixes;
+mod gaia;
+mod gibberish;
+mod negative;
+mod openclaw;
 mod render;
+mod rules;
 mod scaffold;
+mod schema;
+mod skillli;
+mod skillrt;
+mod tool_pack;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -103,6 +116,7 @@ struct Folder {
 }
 
 impl SkillFiles for Folder {
+    #[expect(clippy::disallowed_methods, reason = "only the library is kept from the disk")]
     fn exists(&self, path: &str) -> bool {
         self.path.join(path).exists()
     }

@@ -1,0 +1,125 @@
+//! Claude Code: invocation, subagents and hooks (seed 004, layer 2).
+
+use insta::assert_snapshot;
+use prowess_format::diagnostic::Findings;
+use prowess_format::dialect::detect;
+use prowess_format::document::Document;
+
+use crate::{problems, skill, skill_as, skill_of};
+
+/// A skill with these lines in its front matter.
+fn with(fields: &str) -> String {
+    format!("---\nname: desk\ndescription: Tidy a desk\n{fields}---\n\n# Desk\n")
+}
+
+// SKL-L2-1
+#[test]
+fn models_and_users_may_invoke_a_skill_unless_it_says_otherwise() {
+    let schema = skill_as(&with(""), "claude-code").dialect.schema();
+    let default = |field: &str| schema["properties"][field]["default"].clone();
+    assert_eq!(default("disable-model-invocation"), serde_json::json!(false));
+    assert_eq!(default("user-invocable"), serde_json::json!(true));
+    let plain = skill_as(&with(""), "claude-code").invocation;
+    assert_eq!((plain.is_disabled_for_models(), plain.is_user_invocable()), (false, true));
+    let set = skill(&with("disable-model-invocation: true\nuser-invocable: false\n")).invocation;
+    assert_eq!((set.is_disabled_for_models(), set.is_user_invocable()), (true, false));
+    assert_snapshot!(problems(&with("disable-model-invocation: maybe\n")), @"4:27 error wrong-type `disable-model-invocation` is text, expected `true` or `false`");
+    assert_snapshot!(problems(&with("user-invocable: \"true\"\n")), @"4:17 error wrong-type `user-invocable` is text, expected `true` or `false`");
+    assert_snapshot!(problems(&with("user-invocable: yes\n")), @"4:17 warning ambiguous-boolean `user-invocable: yes` is a boolean only in old YAML");
+}
+
+// SKL-L2-5
+#[test]
+fn every_field_survives_writing_and_reading() {
+    for path in [
+        "claude-code/edge/SKL-L2-1/every-documented-field/SKILL.md",
+        "claude-code/layer-2-hooks-fragment/hooks-block/SKILL.md",
+        "claude-code/edge/SKL-L2-9/agent-hook/SKILL.md",
+    ] {
+        let skill = skill_of(path);
+        assert_eq!(skill.dialect.id, "claude-code");
+        let written = (skill.dialect.write)(&skill).text;
+        let again = skill_as(&written, "claude-code");
+        assert_eq!(again.invocation, skill.invocation, "{written}");
+        assert_eq!(again.hooks, skill.hooks, "{written}");
+        assert_eq!(again.model_alias, skill.model_alias, "{written}");
+        assert_eq!(again.allowed_tools, skill.allowed_tools, "{written}");
+    }
+}
+
+#[test]
+fn every_documented_field_is_read() {
+    let skill = skill_of("claude-code/edge/SKL-L2-1/every-documented-field/SKILL.md");
+    let invocation = &skill.invocation;
+    let text = |text: &Option<prowess_format::span::Spanned<String>>| {
+        text.as_ref().map(|text| text.value.clone())
+    };
+    assert_eq!(text(&invocation.argument_hint).as_deref(), Some("[drawer]"));
+    assert_eq!(text(&invocation.context).as_deref(), Some("fork"));
+    assert_eq!(text(&invocation.agent).as_deref(), Some("Explore"));
+    assert_eq!(text(&skill.model_alias).as_deref(), Some("haiku"));
+    assert_eq!(text(&invocation.effort).as_deref(), Some("low"));
+    assert_eq!(
+        invocation.arguments.iter().map(|name| name.as_str()).collect::<Vec<_>>(),
+        ["drawer", "shelf"]
+    );
+    assert_eq!(skill.extra, []);
+    let list = skill_as(&with("argument-hint: [issue]\n"), "claude-code").invocation;
+    assert_eq!(text(&list.argument_hint).as_deref(), Some("[issue]"));
+}
+
+#[test]
+fn a_fork_names_its_agent() {
+    assert_eq!(problems(&with("context: fork\n")), "");
+    assert_snapshot!(problems(&with("context: spoon\n")), @"4:10 error not-a-choice `context` is `spoon`, expected `fork`");
+    assert_snapshot!(problems(&with("agent: Explore\n")), @"4:8 info agent-without-fork `agent` has no effect without `context: fork`");
+}
+
+/// A skill with one hook handler.
+fn hook(event: &str, handler: &str) -> String {
+    with(&format!("hooks:\n  {event}:\n    - matcher: Bash\n      hooks:\n        - {handler}\n"))
+}
+
+#[test]
+fn hooks_have_a_type_and_what_the_type_needs() {
+    assert_eq!(
+        problems(&hook("PreToolUse", "{type: command, command: ./x.sh, timeout: 30, async: true}")),
+        ""
+    );
+    assert_eq!(problems(&hook("Stop", "{type: agent, prompt: Look}")), "");
+    assert_snapshot!(problems(&hook("PreToolUse", "{type: webhook, command: x}")), @"8:18 error invalid-hook `hooks.PreToolUse[0].hooks[0].type` is `webhook`, expected `command`, `prompt` or `agent`");
+    assert_snapshot!(problems(&hook("PreToolUse", "{type: command}")), @"8:18 error invalid-hook a hook of type `command` needs `command`");
+    assert_snapshot!(problems(&hook("PreToolUse", "{type: command, command: x, timeout: -1}")), @"8:48 error out-of-range `hooks.PreToolUse[0].hooks[0].timeout` is -1, expected 1 to 86400");
+    assert_snapshot!(problems(&hook("PreTolUse", "{type: command, command: x}")), @"5:3 warning unknown-hook-event no host fires `PreTolUse`");
+    assert_snapshot!(problems(&with("hooks: [a]\n")), @"4:8 error wrong-type `hooks` is a list, expected a map");
+    let hooks =
+        skill(&hook("PreToolUse", "{type: command, command: ./x.sh, timeout: 30, async: true}"))
+            .hooks;
+    assert_eq!(
+        (hooks[0].event.as_str(), hooks[0].matcher.as_deref()),
+        ("PreToolUse", Some("Bash"))
+    );
+    let handler = &hooks[0].handlers[0];
+    assert_eq!(
+        (handler.kind.as_str(), handler.timeout, handler.is_async),
+        ("command", Some(30), true)
+    );
+}
+
+#[test]
+fn layers_compose() {
+    let text = with("user-invocable: true\nversion: 1.0.0\ntrust-level: community\n");
+    let document = Document::markdown(&text, &mut Findings::default());
+    let mut ids: Vec<&str> = detect(&document).iter().map(|dialect| dialect.id).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, ["agent-skills", "claude-code", "skillli"]);
+    let skill = skill(&text);
+    assert_eq!(skill.version_or_default(), "1.0.0");
+    assert!(skill.invocation.is_user_invocable());
+    assert_eq!(skill.extra, []);
+}
+
+#[test]
+fn a_misspelt_field_is_pointed_out() {
+    assert_snapshot!(problems(&with("user-invocable: true\nargument_hint: x\n")), @"5:1 warning misspelt-field `argument_hint` has no effect");
+}
