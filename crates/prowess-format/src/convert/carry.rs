@@ -10,12 +10,14 @@
 //! - Unknown fields stay at the top level, or go to `metadata` in the open standard, which forbids them.
 //! - Grants are never widened: one that the target can't say exactly is left out.
 
-use serde_json::Value;
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
 
 use crate::diagnostic::{Findings, Severity};
 use crate::dialect::{self, Dialect, NameStyle};
-use crate::document::Document;
 use crate::document::markdown::{self, Block};
+use crate::document::{Document, Form};
 use crate::emit::Yaml;
 use crate::formats;
 use crate::read::Checked;
@@ -39,12 +41,11 @@ pub(crate) struct Carried {
     pub(crate) skill: Skill,
     /// Facets that went elsewhere.
     pub(crate) kept: Vec<Kept>,
+    /// Entries of `metadata` that became fields.
+    pub(crate) lifted: Vec<String>,
     /// What was filled in or changed, for a person: the field it is about, and a sentence.
     pub(crate) notes: Vec<(&'static str, String)>,
 }
-
-/// Dialects that read each other's fields layer by layer.
-pub(super) const FAMILY: &[&str] = &["agent-skills", "claude-code", "skillli"];
 
 /// Makes a skill fit for a dialect.
 pub(crate) fn carry(
@@ -52,10 +53,19 @@ pub(crate) fn carry(
     to: &'static Dialect,
     directory: Option<&str>,
 ) -> Carried {
-    let mut carried = Carried { skill: checked.skill.clone(), kept: Vec::new(), notes: Vec::new() };
+    let mut carried = Carried {
+        skill: checked.skill.clone(),
+        kept: Vec::new(),
+        lifted: Vec::new(),
+        notes: Vec::new(),
+    };
+    if checked.document.form == Form::Json && to.id != "gibberish" {
+        carried.skill.body = instructions(&carried.skill);
+    }
     if to.id == "prose" {
         return carried;
     }
+    lift(&mut carried, to);
     adopt(&mut carried, to);
     identity(&mut carried, checked, to, directory);
     tools(&mut carried, to);
@@ -63,7 +73,135 @@ pub(crate) fn carry(
     blocks(&mut carried, &checked.skill, to);
     registry(&mut carried, to);
     limits(&mut carried, to);
+    if to.id == "skillrt" {
+        // The default, said aloud: otherwise nothing tells a short procedure from other prompts.
+        let runtime = carried.skill.runtime.get_or_insert_default();
+        if runtime.kind.is_none() {
+            runtime.kind = place("markdown-skill");
+        }
+    }
+    if to.id == "openclaw" {
+        hosted(&mut carried);
+    }
     carried
+}
+
+/// The command tools of a tool pack, which has no text of its own, as instructions for whoever can run a command.
+fn instructions(skill: &Skill) -> String {
+    let mut body = String::new();
+    for tool in &skill.tools {
+        let _ = write!(body, "\n# {}\n\n{}\n", tool.name.value, tool.description.trim());
+        if !tool.parameters.is_empty() {
+            body.push('\n');
+        }
+        for parameter in &tool.parameters {
+            let need = if parameter.required { "required" } else { "optional" };
+            let _ = write!(body, "- `{}` ({}, {need})", parameter.name.value, parameter.kind.value);
+            if let Some(description) = &parameter.description {
+                let _ = write!(body, ": {}", description.trim());
+            }
+            if let Some(default) = &parameter.default {
+                let _ = write!(body, " (default: {default})");
+            }
+            body.push('\n');
+        }
+        if let Some(command) = &tool.command {
+            let _ = write!(body, "\nRun:\n\n```bash\n{}\n```\n", command.value);
+        }
+    }
+    body
+}
+
+/// OpenClaw shares its instructions with other hosts, whose fields it ignores: they stay at the top level.
+fn hosted(carried: &mut Carried) {
+    let tools: Vec<&str> = carried.skill.allowed_tools.iter().map(|tool| tool.as_str()).collect();
+    if !tools.is_empty() {
+        carried.skill.extra.push(("allowed-tools".to_owned(), Value::String(tools.join(" "))));
+    }
+    for facet in [
+        "allowed_tools",
+        "disallowed_tools",
+        "model_alias",
+        "hooks",
+        "invocation.mode",
+        "invocation.argument_hint",
+        "invocation.context",
+        "invocation.agent",
+        "invocation.when_to_use",
+        "invocation.arguments",
+        "invocation.effort",
+        "invocation.background",
+        "invocation.paths",
+        "invocation.shell",
+    ] {
+        carried
+            .kept
+            .push(Kept { facet, place: "at the top level, which OpenClaw ignores".to_owned() });
+    }
+}
+
+/// Entries of `metadata` that another dialect reads as fields, where the source was not read with that dialect: registry
+/// fields, and the target's own vendor block. Fields that are declared already win (SKL-L3-1).
+fn lift(carried: &mut Carried, to: &'static Dialect) {
+    let skill = &mut carried.skill;
+    // The first namespace wins, without merging (OC-1).
+    let has =
+        |key: &str| skill.metadata.iter().any(|(known, value)| known == key && value.is_object());
+    let namespace = dialect::NAMESPACES.iter().copied().find(|namespace| has(namespace));
+    let free = |skill: &Skill, key: &str| match key {
+        "version" => skill.version.is_none(),
+        "author" => skill.authors.is_empty(),
+        "tags" => skill.tags.is_empty(),
+        "category" => skill.category.is_none(),
+        "trust-level" => skill.trust_level.is_none(),
+        "repository" => skill.repository.is_none(),
+        "homepage" => skill.homepage.is_none(),
+        "min-skillli-version" => skill.min_client_version.is_none(),
+        "gaia" => to.id == "gaia" && !skill.has_layer("gaia"),
+        _ => to.id == "openclaw" && !skill.has_layer("openclaw") && Some(key) == namespace,
+    };
+    let wanted: Map<String, Value> = skill
+        .metadata
+        .iter()
+        .filter(|(key, value)| free(skill, key) && value.is_object() == is_block(key))
+        .cloned()
+        .collect();
+    if dialect::FAMILY.contains(&to.id) && skill.compatibility.is_empty() {
+        let at = skill
+            .metadata
+            .iter()
+            .position(|(key, value)| key == "compatibility" && value.is_string());
+        if let Some((key, Value::String(text))) = at.map(|at| skill.metadata.remove(at)) {
+            skill.compatibility.push(Spanned::new(text, Span::default()));
+            carried.lifted.push(key);
+        }
+    }
+    if wanted.is_empty() {
+        return;
+    }
+    let keys: Vec<String> = wanted.keys().cloned().collect();
+    skill.metadata.retain(|(key, _)| !keys.contains(key));
+    let rest = std::mem::take(&mut skill.metadata);
+    let mut yaml = Yaml::new();
+    yaml.value("metadata", &Value::Object(wanted));
+    let text = format!("---\n{}---\n", yaml.as_str());
+    read_more(&text, &["skillli", to.id], skill);
+    skill.metadata = rest;
+    carried.lifted.extend(keys);
+}
+
+fn is_block(key: &str) -> bool {
+    key == "gaia" || dialect::NAMESPACES.contains(&key)
+}
+
+/// Lets dialects read a piece of front matter into a model that is there already.
+fn read_more(text: &str, ids: &[&str], skill: &mut Skill) {
+    let document = Document::markdown(text, &mut Findings::default());
+    let kind = skill.kind;
+    for layer in ids.iter().filter_map(|id| dialect::by_id(id)) {
+        (layer.read)(&document, skill);
+    }
+    skill.kind = kind;
 }
 
 /// Fields that the source's dialect does not know and the target does: the target's own reader takes them.
@@ -88,11 +226,8 @@ fn adopt(carried: &mut Carried, to: &'static Dialect) {
         let fits =
             findings.into_sorted().iter().all(|diagnostic| diagnostic.severity != Severity::Error);
         if fits {
-            let kind = carried.skill.kind;
-            for layer in dialect::layers_of(to) {
-                (layer.read)(&document, &mut carried.skill);
-            }
-            carried.skill.kind = kind;
+            let ids: Vec<&str> = dialect::layers_of(to).iter().map(|layer| layer.id).collect();
+            read_more(&text, &ids, &mut carried.skill);
         } else {
             // The same word for something else: at the top level it would be misread.
             rest.push((key, value));
@@ -123,7 +258,7 @@ fn place(value: impl Into<String>) -> Text {
 }
 
 /// A name that the dialect allows: the same where it fits, a slug where it does not (R2).
-pub(crate) fn name_for(name: &str, to: &Dialect) -> String {
+fn name_for(name: &str, to: &Dialect) -> String {
     let format = match to.name {
         NameStyle::Kebab => &formats::NAME,
         NameStyle::UnicodeKebab => &formats::UNICODE_NAME,
@@ -196,9 +331,12 @@ fn identity(
 fn version(skill: &mut Skill, notes: &mut Vec<(&'static str, String)>, to: &'static Dialect) {
     let layers = dialect::layers_of(to);
     let field = layers.iter().flat_map(|layer| layer.fields).find(|field| field.name == "version");
-    let Some(field) = field.filter(|field| matches!(field.shape, Shape::Format(_))) else { return };
-    let needed = matches!(field.need, Need::Required | Need::Expected);
+    let field = field.filter(|field| matches!(field.shape, Shape::Format(_)));
+    let needed = field.is_some_and(|field| matches!(field.need, Need::Required | Need::Expected));
     match &skill.version {
+        // Where it is not needed, nothing says "none" better.
+        Some(version) if !needed && **version == *"0.0.0" => skill.version = None,
+        Some(_) if field.is_none() => {}
         Some(version) if (formats::VERSION.check)(version).is_ok() => {}
         Some(version) => {
             let normal = formats::normal_version(version);
@@ -239,15 +377,9 @@ fn tools(carried: &mut Carried, to: &'static Dialect) {
     match to.id {
         "gibberish" | "tool-pack" => {
             skill.tools.retain(|tool| tool.command.is_some());
-            if skill.tools.is_empty() {
-                let note = match to.id {
-                    "gibberish" => {
-                        "gibberish needs a tool: add a `### tool_name` section with `#### Command`"
-                    }
-                    _ => {
-                        "nothing is written: a tool pack is a command tool, and the source has none"
-                    }
-                };
+            if skill.tools.is_empty() && dialect::body_tools(&skill.body).is_empty() {
+                let note =
+                    "gibberish needs a tool: add a `### tool_name` section with `#### Command`";
                 notes.push(("tools", note.to_owned()));
             }
         }
@@ -360,13 +492,17 @@ fn respell(text: &str, spell: impl Fn(&str) -> Option<String>) -> String {
     crate::diagnostic::apply_edits(text, &edits)
 }
 
-/// A heading of the third level that has the form of a tool's name would define a tool (GIB-3.1-1).
+/// A heading of the third level that has the form of a tool's name would define a tool (GIB-3.1-1). Where there is a
+/// command below it, it does.
 fn lower_headings(skill: &mut Skill, notes: &mut Vec<(&'static str, String)>) {
+    skill.body = template::tighten(&skill.body);
+    let tools = dialect::body_tools(&skill.body);
     let edits: Vec<_> = markdown::blocks(&skill.body, 0)
         .iter()
         .filter_map(|block| match block {
             Block::Heading { level: 3, text, span }
                 if formats::check_tool_name(text).is_ok()
+                    && !tools.contains(text)
                     && span.slice(&skill.body).starts_with("###") =>
             {
                 Some(crate::diagnostic::Edit::replace(Span::at(span.start as usize), "#"))
@@ -375,17 +511,15 @@ fn lower_headings(skill: &mut Skill, notes: &mut Vec<(&'static str, String)>) {
         })
         .collect();
     if !edits.is_empty() {
-        notes.push((
-            "body",
-            "headings that gibberish would take for tools are one level lower".to_owned(),
-        ));
+        let note = "headings that gibberish would take for tools are one level lower";
+        notes.push(("body", note.to_owned()));
         skill.body = crate::diagnostic::apply_edits(&skill.body, &edits);
     }
 }
 
 /// Vendor blocks under `metadata`.
 fn blocks(carried: &mut Carried, source: &Skill, to: &'static Dialect) {
-    let family = FAMILY.contains(&to.id);
+    let family = dialect::FAMILY.contains(&to.id);
     if source.has_layer("gaia") && (family || to.id == "openclaw") {
         let block = dialect::gaia_block(&carried.skill);
         if !block.is_empty() {

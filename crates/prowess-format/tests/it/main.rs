@@ -1,8 +1,11 @@
 //! Tests of the format crate. What they share stands here: one place that knows how a text is read and how findings are shown.
 
 mod client;
+mod convert;
 mod document;
 mod expectations;
+mod manifest;
+mod migrate;
 mod render;
 mod scaffold;
 
