@@ -67,7 +67,14 @@ pub fn convert_in(
         return Conversion { losses, ..Conversion::default() };
     }
     let carry::Carried { mut skill, kept, lifted, notes } = carry::carry(checked, to, directory);
-    let mut notes: Vec<String> = notes.into_iter().map(|(_, note)| note).collect();
+    // A name or a version that changed is among the losses.
+    let changed = |what: &str| match what {
+        "name" => source.name.is_some(),
+        "version" => source.version.is_some(),
+        _ => false,
+    };
+    let notes = notes.into_iter().filter(|(what, _)| !changed(what));
+    let mut notes: Vec<String> = notes.map(|(_, note)| note).collect();
     let copied = take_lines(checked, &mut skill, to);
     let lost = entries::comments_lost(&checked.document, &copied);
     if lost > 0 {
@@ -77,7 +84,13 @@ pub fn convert_in(
     if !copied.is_empty() && to.id != "prose" {
         written.text = entries::insert(&written.text, &copied.concat());
     }
+    let text = checked.document.text;
+    if text.contains("\r\n") && text.matches('\n').count() == text.matches("\r\n").count() {
+        // The file's own line break, in the front matter too.
+        written.text = written.text.replace("\r\n", "\n").replace('\n', "\r\n");
+    }
     let mut conversion = finish(source, written, to, &kept, notes);
+    conversion.losses.extend(not_understood(checked, &conversion));
     let is_lifted = |field: &str| {
         field.strip_prefix("metadata.").is_some_and(|key| lifted.iter().any(|known| known == key))
     };
@@ -154,6 +167,30 @@ fn reading_layers(to: &'static Dialect) -> Vec<&'static Dialect> {
         layers.extend(dialect::by_id("skillli").filter(|layer| !layers.contains(layer)));
     }
     layers
+}
+
+/// Fields of the source that its own dialect could not read, so that the model does not have them.
+fn not_understood(checked: &Checked<'_>, conversion: &Conversion) -> Vec<Loss> {
+    let unreadable = |span| {
+        let mut found = checked.diagnostics.iter();
+        found.any(|found| {
+            found.rule.name == "wrong-type" && found.file.is_none() && found.span == span
+        })
+    };
+    let Some((path, text)) = conversion.files.first() else { return Vec::new() };
+    let mut findings = Findings::default();
+    let written = parse(path, text, &mut findings);
+    let entries = checked.document.root.entries.iter();
+    entries
+        .filter(|entry| unreadable(entry.value.span) && !written.root.has(&entry.key))
+        .map(|entry| Loss {
+            field: entry.key.to_string(),
+            detail: format!(
+                "`{}` is not understood in the source, so it can't be carried",
+                entry.key
+            ),
+        })
+        .collect()
 }
 
 /// Takes unknown fields out of the model whose lines can be copied from the source, and returns the lines.

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::diagnostic::{Findings, Severity};
 use crate::dialect::{self, Dialect, NameStyle};
-use crate::document::markdown::{self, Block};
+use crate::document::markdown::Block;
 use crate::document::{Document, Form};
 use crate::emit::Yaml;
 use crate::formats;
@@ -166,15 +166,19 @@ fn lift(carried: &mut Carried, to: &'static Dialect) {
         .filter(|(key, value)| free(skill, key) && value.is_object() == is_block(key))
         .cloned()
         .collect();
+    let mut take = |skill: &mut Skill, key: &str| {
+        let at =
+            skill.metadata.iter().position(|(known, value)| known == key && value.is_string())?;
+        let (key, value) = skill.metadata.remove(at);
+        carried.lifted.push(key);
+        place(value.as_str().unwrap_or_default())
+    };
     if dialect::FAMILY.contains(&to.id) && skill.compatibility.is_empty() {
-        let at = skill
-            .metadata
-            .iter()
-            .position(|(key, value)| key == "compatibility" && value.is_string());
-        if let Some((key, Value::String(text))) = at.map(|at| skill.metadata.remove(at)) {
-            skill.compatibility.push(Spanned::new(text, Span::default()));
-            carried.lifted.push(key);
-        }
+        let text = take(skill, "compatibility");
+        skill.compatibility.extend(text);
+    }
+    if to.id == "gaia" && skill.registry.is_none() {
+        skill.registry = take(skill, "registry");
     }
     if wanted.is_empty() {
         return;
@@ -298,12 +302,14 @@ fn identity(
         }
         None => {
             let (name, source) = match (directory, heading) {
-                (Some(directory), _) => (slug(directory), "the directory"),
-                (None, Some(heading)) => (slug(heading), "the first heading"),
-                (None, None) => ("unnamed-skill".to_owned(), "nothing: the source has none"),
+                (Some(directory), _) => (slug(directory), "comes from the directory"),
+                (None, Some(heading)) => (slug(heading), "comes from the first heading"),
+                (None, None) => {
+                    ("unnamed-skill".to_owned(), "stands in, because the source has none")
+                }
             };
             let name = name_for(&name, to);
-            notes.push(("name", format!("the name `{name}` comes from {source}")));
+            notes.push(("name", format!("the name `{name}` {source}")));
             skill.name = place(name);
         }
     }
@@ -380,7 +386,7 @@ fn tools(carried: &mut Carried, to: &'static Dialect) {
             if skill.tools.is_empty() && dialect::body_tools(&skill.body).is_empty() {
                 let note =
                     "gibberish needs a tool: add a `### tool_name` section with `#### Command`";
-                notes.push(("tools", note.to_owned()));
+                notes.push(("body", note.to_owned()));
             }
         }
         "gaia" => skill.tools.retain(|tool| tool.kind != ToolKind::Command),
@@ -427,23 +433,17 @@ fn prompt(carried: &mut Carried, source: &Skill, to: &'static Dialect) {
     let declared = |name: &str| source.inputs.iter().any(|input| *input.name == name);
     match to.id {
         "agent-flow" => {
-            let body = respell(&skill.body, |name| {
-                if declared(name) {
-                    Some(format!("{{{{{name}}}}}"))
-                } else {
-                    Some(format!("{{{{ {name} }}}}"))
-                }
-            });
-            let literal = template::placeholders(&source.body, Spelling::Spaced)
-                .into_iter()
+            let literal = template::placeholders(&skill.body, Spelling::Tight)
+                .iter()
                 .any(|placeholder| !declared(placeholder.name));
-            if literal && body != skill.body {
-                notes.push((
-                    "body",
-                    "`{{x}}` without an input is written as `{{ x }}`, which stays text".to_owned(),
-                ));
+            if literal {
+                let note = "`{{x}}` without an input is written as `{{ x }}`, which stays text";
+                notes.push(("body", note.to_owned()));
             }
-            skill.body = body;
+            skill.body = respell(&skill.body, |name| {
+                let blank = if declared(name) { "" } else { " " };
+                Some(format!("{{{{{blank}{name}{blank}}}}}"))
+            });
         }
         // Everything in double braces is a placeholder there as soon as there is an input.
         "skillrt" if !source.inputs.is_empty() => {
@@ -496,19 +496,10 @@ fn respell(text: &str, spell: impl Fn(&str) -> Option<String>) -> String {
 /// command below it, it does.
 fn lower_headings(skill: &mut Skill, notes: &mut Vec<(&'static str, String)>) {
     skill.body = template::tighten(&skill.body);
-    let tools = dialect::body_tools(&skill.body);
-    let edits: Vec<_> = markdown::blocks(&skill.body, 0)
-        .iter()
-        .filter_map(|block| match block {
-            Block::Heading { level: 3, text, span }
-                if formats::check_tool_name(text).is_ok()
-                    && !tools.contains(text)
-                    && span.slice(&skill.body).starts_with("###") =>
-            {
-                Some(crate::diagnostic::Edit::replace(Span::at(span.start as usize), "#"))
-            }
-            _ => None,
-        })
+    let edits: Vec<_> = dialect::misread_headings(&skill.body)
+        .into_iter()
+        .filter(|span| span.slice(&skill.body).starts_with("###"))
+        .map(|span| crate::diagnostic::Edit::replace(Span::at(span.start as usize), "#"))
         .collect();
     if !edits.is_empty() {
         let note = "headings that gibberish would take for tools are one level lower";
@@ -579,16 +570,25 @@ fn blocks(carried: &mut Carried, source: &Skill, to: &'static Dialect) {
 
 /// Registry fields and texts that a dialect with `metadata` has no field for.
 fn registry(carried: &mut Carried, to: &'static Dialect) {
+    let Carried { skill, kept, .. } = carried;
+    if dialect::FAMILY.contains(&to.id)
+        && let Some(registry) = skill.registry.take()
+    {
+        kept.push(Kept { facet: "registry", place: "in `metadata`".to_owned() });
+        skill.metadata.push(("registry".to_owned(), Value::String(registry.value)));
+    }
     if !matches!(to.id, "gaia" | "skillrt" | "openclaw" | "agent-flow") {
         return;
     }
-    let Carried { skill, kept, .. } = carried;
     let joined = |texts: &[Spanned<String>]| {
         (!texts.is_empty())
             .then(|| texts.iter().map(|text| text.as_str()).collect::<Vec<_>>().join(", "))
     };
     let value = |text: &Text| text.as_ref().map(|text| text.value.clone());
-    let mut texts = vec![("compatibility", "compatibility", joined(&skill.compatibility))];
+    let mut texts = vec![
+        ("compatibility", "compatibility", joined(&skill.compatibility)),
+        ("registry", "registry", value(&skill.registry).filter(|_| to.id != "gaia")),
+    ];
     // The writer of agent-flow puts the registry fields there by itself.
     if to.id != "agent-flow" {
         texts.extend([
@@ -607,12 +607,12 @@ fn registry(carried: &mut Carried, to: &'static Dialect) {
             ("homepage", "homepage"),
             ("min_client_version", "min-skillli-version"),
         ] {
-            kept.push(Kept { facet, place: format!("as `metadata.{key}`") });
+            kept.push(Kept { facet, place: "in `metadata`".to_owned() });
         }
     }
     for (facet, key, text) in texts {
         if let Some(text) = text.filter(|_| !skill.metadata.iter().any(|(known, _)| known == key)) {
-            kept.push(Kept { facet, place: format!("as `metadata.{key}`") });
+            kept.push(Kept { facet, place: "in `metadata`".to_owned() });
             skill.metadata.push((key.to_owned(), Value::String(text)));
         }
     }
@@ -630,8 +630,24 @@ fn limits(carried: &mut Carried, to: &'static Dialect) {
             if text.as_ref().is_some_and(|text| (formats::URL.check)(text).is_err())
                 && let Some(text) = text.take()
             {
-                kept.push(Kept { facet, place: format!("as `metadata.{facet}`") });
+                kept.push(Kept { facet, place: "in `metadata`".to_owned() });
                 skill.metadata.push((facet.to_owned(), Value::String(text.value)));
+            }
+        }
+    }
+    if to.id == "skillli" {
+        // SKL layer 3 has lists of words for these; another word would be refused.
+        for (text, words) in [
+            (&mut skill.category, dialect::CATEGORIES),
+            (&mut skill.trust_level, dialect::TRUST_LEVELS),
+        ] {
+            if text.as_ref().is_some_and(|text| !words.contains(&text.as_str())) {
+                *text = None;
+            }
+        }
+        for text in [&mut skill.homepage, &mut skill.repository] {
+            if text.as_ref().is_some_and(|text| (formats::URL.check)(text).is_err()) {
+                *text = None;
             }
         }
     }
@@ -640,7 +656,7 @@ fn limits(carried: &mut Carried, to: &'static Dialect) {
         if skill.license.as_ref().is_some_and(|license| license.chars().count() > 64)
             && let Some(license) = skill.license.take()
         {
-            kept.push(Kept { facet: "license", place: "as `metadata.license`".to_owned() });
+            kept.push(Kept { facet: "license", place: "in `metadata`".to_owned() });
             skill.metadata.push(("license".to_owned(), Value::String(license.value)));
         }
         let cut = |text: &mut Option<String>, most: usize| {

@@ -299,6 +299,14 @@ pub(crate) fn body_tools(body: &str) -> Vec<String> {
     tools.map(|tool| tool.name.value).collect()
 }
 
+/// The headings that would be read as tools, but define none: no command, or no name for a tool.
+pub(crate) fn misread_headings(body: &str) -> Vec<Span> {
+    let blocks = crate::document::markdown::blocks(body, 0);
+    let sections = sections(&blocks);
+    let misread = sections.iter().filter(|section| is_tool(section) && (tool(section).command.is_none() || formats::check_tool_name(section.name).is_err()));
+    misread.map(|section| section.span).collect()
+}
+
 fn defines(body: &str, name: &str) -> bool {
     let blocks = crate::document::markdown::blocks(body, 0);
     sections(&blocks).iter().any(|section| section.name == name && section.blocks.iter().any(|block| matches!(block, Block::Heading { level: 4, text, .. } if is_heading(text, "Command"))))

@@ -143,6 +143,7 @@ pub fn ids() -> Vec<&'static str> {
 pub(crate) use agent_flow::MAX_BYTES as AGENT_FLOW_MAX_BYTES;
 pub(crate) use claude_code::HOOK_EVENTS;
 pub(crate) use gaia::{TOOL as GAIA_TOOL, TYPES as GAIA_TYPES, nested_block as gaia_block, skill_dependencies, tool as gaia_tool};
-pub(crate) use gibberish::{MODES, body_tools, TYPES as PARAMETER_TYPES};
+pub(crate) use gibberish::{MODES, body_tools, misread_headings, TYPES as PARAMETER_TYPES};
 pub(crate) use openclaw::{INSTALL_KINDS, NAMESPACES, claims as openclaw_claims, expanded_permissions, write_block as openclaw_block};
+pub(crate) use skillli::{CATEGORIES, TRUST_LEVELS};
 pub(crate) use skillrt::RUNTIMES;
