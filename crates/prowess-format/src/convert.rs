@@ -12,7 +12,7 @@ use crate::emit::Written;
 use crate::read::{Checked, form_of, read_layers};
 use crate::skill::Skill;
 
-pub(crate) use carry::{Carried, carry, json_type, name_for};
+pub(crate) use carry::{Carried, carry, json_type};
 pub(crate) use entries::insert as insert_lines;
 pub use facets::facets;
 
@@ -20,7 +20,7 @@ pub use facets::facets;
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Conversion {
     /// The files to write, by path relative to the skill's directory. Empty when the target has no way to say anything
-    /// of the source; the notes say why.
+    /// of the source; the losses say why.
     pub files: Vec<(String, String)>,
     /// What the source says and the target's reader does not find.
     pub losses: Vec<Loss>,
@@ -60,22 +60,42 @@ pub fn convert_in(
     if source.has_layer("openclaw") && to.id == "gaia" {
         return migrated(checked, to, directory);
     }
-    let carry::Carried { mut skill, kept, notes } = carry::carry(checked, to, directory);
-    let mut notes: Vec<String> = notes.into_iter().map(|(_, note)| note).collect();
+    if to.id == "tool-pack" && !source.tools.iter().any(|tool| tool.command.is_some()) {
+        let detail =
+            "nothing can be carried: a tool pack is one command tool, and the source has none";
+        let losses = vec![Loss { field: "tools".to_owned(), detail: detail.to_owned() }];
+        return Conversion { losses, ..Conversion::default() };
+    }
+    let carry::Carried { mut skill, kept, lifted, notes } = carry::carry(checked, to, directory);
+    // A name or a version that changed is among the losses.
+    let changed = |what: &str| match what {
+        "name" => source.name.is_some(),
+        "version" => source.version.is_some(),
+        _ => false,
+    };
+    let notes = notes.into_iter().filter(|(what, _)| !changed(what));
+    let mut notes: Vec<String> = notes.map(|(_, note)| note).collect();
     let copied = take_lines(checked, &mut skill, to);
     let lost = entries::comments_lost(&checked.document, &copied);
     if lost > 0 {
         notes.push(format!("comments of the front matter are left behind: {lost} lines"));
     }
-    if to.id == "tool-pack" && skill.tools.is_empty() {
-        let losses = losses::losses(source, &Skill::empty(to), to, &kept);
-        return Conversion { files: Vec::new(), losses, notes };
-    }
     let mut written = (to.write)(&skill);
     if !copied.is_empty() && to.id != "prose" {
         written.text = entries::insert(&written.text, &copied.concat());
     }
-    finish(source, written, to, &kept, notes)
+    let text = checked.document.text;
+    if text.contains("\r\n") && text.matches('\n').count() == text.matches("\r\n").count() {
+        // The file's own line break, in the front matter too.
+        written.text = written.text.replace("\r\n", "\n").replace('\n', "\r\n");
+    }
+    let mut conversion = finish(source, written, to, &kept, notes);
+    conversion.losses.extend(not_understood(checked, &conversion));
+    let is_lifted = |field: &str| {
+        field.strip_prefix("metadata.").is_some_and(|key| lifted.iter().any(|known| known == key))
+    };
+    conversion.losses.retain(|loss| !is_lifted(&loss.field));
+    conversion
 }
 
 /// The path from OpenClaw to GAIA has rules of its own (GAIA §8.2).
@@ -88,7 +108,10 @@ fn migrated(checked: &Checked<'_>, to: &'static Dialect, directory: Option<&str>
     let mut files = migration.files.into_iter();
     let Some((file_name, text)) = files.next() else { return Conversion::default() };
     let written = Written { text, file_name, files: files.collect() };
-    finish(&checked.skill, written, to, &kept, notes.collect())
+    let mut conversion = finish(&checked.skill, written, to, &kept, notes.collect());
+    // The flag became permissions, and `tools.py` calls the handlers.
+    conversion.losses.retain(|loss| loss.field != "network" && !loss.field.ends_with(".handler"));
+    conversion
 }
 
 fn handler_file(tool: &crate::skill::Tool) -> Option<String> {
@@ -116,14 +139,15 @@ fn finish(
     if to.id == "tool-pack" {
         after.body = tool_text(source);
     }
+    // The open standard is what remains when nothing speaks for another dialect: no reason to worry.
     let detected = dialect::detect(&document)[0];
-    if *detected != *to {
+    if *detected != *to && !dialect::FAMILY.contains(&detected.id) {
         notes.push(format!(
             "without `--dialect {}` the file is read as {}, because of what it still holds",
             to.id, detected.id
         ));
     }
-    let losses = losses::losses(source, &after, to, kept);
+    let losses = losses::losses(source, &after, to, kept, &mut notes);
     let mut files = vec![(written.file_name, written.text)];
     files.extend(written.files);
     Conversion { files, losses, notes }
@@ -139,10 +163,34 @@ fn parse<'t>(file_name: &str, text: &'t str, findings: &mut Findings) -> Documen
 /// The layers with which a written file is read again. Registry fields in `metadata` belong to the open standard's family.
 fn reading_layers(to: &'static Dialect) -> Vec<&'static Dialect> {
     let mut layers = dialect::layers_of(to);
-    if carry::FAMILY.contains(&to.id) {
+    if dialect::FAMILY.contains(&to.id) {
         layers.extend(dialect::by_id("skillli").filter(|layer| !layers.contains(layer)));
     }
     layers
+}
+
+/// Fields of the source that its own dialect could not read, so that the model does not have them.
+fn not_understood(checked: &Checked<'_>, conversion: &Conversion) -> Vec<Loss> {
+    let unreadable = |span| {
+        let mut found = checked.diagnostics.iter();
+        found.any(|found| {
+            found.rule.name == "wrong-type" && found.file.is_none() && found.span == span
+        })
+    };
+    let Some((path, text)) = conversion.files.first() else { return Vec::new() };
+    let mut findings = Findings::default();
+    let written = parse(path, text, &mut findings);
+    let entries = checked.document.root.entries.iter();
+    entries
+        .filter(|entry| unreadable(entry.value.span) && !written.root.has(&entry.key))
+        .map(|entry| Loss {
+            field: entry.key.to_string(),
+            detail: format!(
+                "`{}` is not understood in the source, so it can't be carried",
+                entry.key
+            ),
+        })
+        .collect()
 }
 
 /// Takes unknown fields out of the model whose lines can be copied from the source, and returns the lines.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::diagnostic::{Diagnostic, Findings};
+use crate::diagnostic::{Diagnostic, Findings, Severity};
 use crate::dialect::{self, common};
 use crate::document::yaml::{Mapping, Node};
 use crate::document::{Document, FrontMatter};
@@ -141,7 +141,13 @@ pub fn check(text: &str) -> CheckedManifest {
         check_duplicates(&manifest, &mut findings);
         check_default_set(&manifest, &mut findings);
     }
-    CheckedManifest { manifest, diagnostics: findings.into_sorted() }
+    let mut diagnostics = findings.into_sorted();
+    // Skills are repaired because thousands of published ones need it. Which skills an agent gets is not to be guessed.
+    for repaired in diagnostics.iter_mut().filter(|found| *found.rule == rules::REPAIRED_YAML) {
+        repaired.severity = Severity::Error;
+        repaired.strict = Severity::Error;
+    }
+    CheckedManifest { manifest, diagnostics }
 }
 
 /// The JSON Schema (2020-12) of a manifest.

@@ -94,7 +94,7 @@ pub fn migrate(checked: &Checked<'_>, listing: &[String], directory: Option<&str
     let renamed = renamed(listing, source);
     let tools = tools(source, listing, &renamed, &mut review);
     skill.tools = tools.iter().map(|wrapped| wrapped.tool.clone()).collect();
-    skill.permissions = permissions(checked, &mut review);
+    skill.permissions = permissions(checked, std::mem::take(&mut skill.permissions), &mut review);
     requirements(source, &mut skill, &mut review);
     reset_tier(source, &mut skill, &mut review);
     left_to_decide(source, &skill, &mut review);
@@ -291,9 +291,12 @@ fn is_identifier(word: &str) -> bool {
 }
 
 /// The coarse flag as the seed expands it (§8.2, step 3), and required programs as a scoped grant.
-fn permissions(checked: &Checked<'_>, review: &mut Vec<ReviewItem>) -> Vec<Spanned<Permission>> {
+fn permissions(
+    checked: &Checked<'_>,
+    mut permissions: Vec<Spanned<Permission>>,
+    review: &mut Vec<ReviewItem>,
+) -> Vec<Spanned<Permission>> {
     let source = &checked.skill;
-    let mut permissions = source.permissions.clone();
     let mut add = |permission: Permission| {
         if !permissions.iter().any(|known: &Spanned<Permission>| known.value == permission) {
             permissions.push(Spanned::new(permission, Span::default()));

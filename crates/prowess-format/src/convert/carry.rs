@@ -10,12 +10,14 @@
 //! - Unknown fields stay at the top level, or go to `metadata` in the open standard, which forbids them.
 //! - Grants are never widened: one that the target can't say exactly is left out.
 
-use serde_json::Value;
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
 
 use crate::diagnostic::{Findings, Severity};
 use crate::dialect::{self, Dialect, NameStyle};
-use crate::document::Document;
-use crate::document::markdown::{self, Block};
+use crate::document::markdown::Block;
+use crate::document::{Document, Form};
 use crate::emit::Yaml;
 use crate::formats;
 use crate::read::Checked;
@@ -39,12 +41,11 @@ pub(crate) struct Carried {
     pub(crate) skill: Skill,
     /// Facets that went elsewhere.
     pub(crate) kept: Vec<Kept>,
+    /// Entries of `metadata` that became fields.
+    pub(crate) lifted: Vec<String>,
     /// What was filled in or changed, for a person: the field it is about, and a sentence.
     pub(crate) notes: Vec<(&'static str, String)>,
 }
-
-/// Dialects that read each other's fields layer by layer.
-pub(super) const FAMILY: &[&str] = &["agent-skills", "claude-code", "skillli"];
 
 /// Makes a skill fit for a dialect.
 pub(crate) fn carry(
@@ -52,10 +53,19 @@ pub(crate) fn carry(
     to: &'static Dialect,
     directory: Option<&str>,
 ) -> Carried {
-    let mut carried = Carried { skill: checked.skill.clone(), kept: Vec::new(), notes: Vec::new() };
+    let mut carried = Carried {
+        skill: checked.skill.clone(),
+        kept: Vec::new(),
+        lifted: Vec::new(),
+        notes: Vec::new(),
+    };
+    if checked.document.form == Form::Json && to.id != "gibberish" {
+        carried.skill.body = instructions(&carried.skill);
+    }
     if to.id == "prose" {
         return carried;
     }
+    lift(&mut carried, to);
     adopt(&mut carried, to);
     identity(&mut carried, checked, to, directory);
     tools(&mut carried, to);
@@ -63,7 +73,139 @@ pub(crate) fn carry(
     blocks(&mut carried, &checked.skill, to);
     registry(&mut carried, to);
     limits(&mut carried, to);
+    if to.id == "skillrt" {
+        // The default, said aloud: otherwise nothing tells a short procedure from other prompts.
+        let runtime = carried.skill.runtime.get_or_insert_default();
+        if runtime.kind.is_none() {
+            runtime.kind = place("markdown-skill");
+        }
+    }
+    if to.id == "openclaw" {
+        hosted(&mut carried);
+    }
     carried
+}
+
+/// The command tools of a tool pack, which has no text of its own, as instructions for whoever can run a command.
+fn instructions(skill: &Skill) -> String {
+    let mut body = String::new();
+    for tool in &skill.tools {
+        let _ = write!(body, "\n# {}\n\n{}\n", tool.name.value, tool.description.trim());
+        if !tool.parameters.is_empty() {
+            body.push('\n');
+        }
+        for parameter in &tool.parameters {
+            let need = if parameter.required { "required" } else { "optional" };
+            let _ = write!(body, "- `{}` ({}, {need})", parameter.name.value, parameter.kind.value);
+            if let Some(description) = &parameter.description {
+                let _ = write!(body, ": {}", description.trim());
+            }
+            if let Some(default) = &parameter.default {
+                let _ = write!(body, " (default: {default})");
+            }
+            body.push('\n');
+        }
+        if let Some(command) = &tool.command {
+            let _ = write!(body, "\nRun:\n\n```bash\n{}\n```\n", command.value);
+        }
+    }
+    body
+}
+
+/// OpenClaw shares its instructions with other hosts, whose fields it ignores: they stay at the top level.
+fn hosted(carried: &mut Carried) {
+    let tools: Vec<&str> = carried.skill.allowed_tools.iter().map(|tool| tool.as_str()).collect();
+    if !tools.is_empty() {
+        carried.skill.extra.push(("allowed-tools".to_owned(), Value::String(tools.join(" "))));
+    }
+    for facet in [
+        "allowed_tools",
+        "disallowed_tools",
+        "model_alias",
+        "hooks",
+        "invocation.mode",
+        "invocation.argument_hint",
+        "invocation.context",
+        "invocation.agent",
+        "invocation.when_to_use",
+        "invocation.arguments",
+        "invocation.effort",
+        "invocation.background",
+        "invocation.paths",
+        "invocation.shell",
+    ] {
+        carried
+            .kept
+            .push(Kept { facet, place: "at the top level, which OpenClaw ignores".to_owned() });
+    }
+}
+
+/// Entries of `metadata` that another dialect reads as fields, where the source was not read with that dialect: registry
+/// fields, and the target's own vendor block. Fields that are declared already win (SKL-L3-1).
+fn lift(carried: &mut Carried, to: &'static Dialect) {
+    let skill = &mut carried.skill;
+    // The first namespace wins, without merging (OC-1).
+    let has =
+        |key: &str| skill.metadata.iter().any(|(known, value)| known == key && value.is_object());
+    let namespace = dialect::NAMESPACES.iter().copied().find(|namespace| has(namespace));
+    let free = |skill: &Skill, key: &str| match key {
+        "version" => skill.version.is_none(),
+        "author" => skill.authors.is_empty(),
+        "tags" => skill.tags.is_empty(),
+        "category" => skill.category.is_none(),
+        "trust-level" => skill.trust_level.is_none(),
+        "repository" => skill.repository.is_none(),
+        "homepage" => skill.homepage.is_none(),
+        "min-skillli-version" => skill.min_client_version.is_none(),
+        "gaia" => to.id == "gaia" && !skill.has_layer("gaia"),
+        _ => to.id == "openclaw" && !skill.has_layer("openclaw") && Some(key) == namespace,
+    };
+    let wanted: Map<String, Value> = skill
+        .metadata
+        .iter()
+        .filter(|(key, value)| free(skill, key) && value.is_object() == is_block(key))
+        .cloned()
+        .collect();
+    let mut take = |skill: &mut Skill, key: &str| {
+        let at =
+            skill.metadata.iter().position(|(known, value)| known == key && value.is_string())?;
+        let (key, value) = skill.metadata.remove(at);
+        carried.lifted.push(key);
+        place(value.as_str().unwrap_or_default())
+    };
+    if dialect::FAMILY.contains(&to.id) && skill.compatibility.is_empty() {
+        let text = take(skill, "compatibility");
+        skill.compatibility.extend(text);
+    }
+    if to.id == "gaia" && skill.registry.is_none() {
+        skill.registry = take(skill, "registry");
+    }
+    if wanted.is_empty() {
+        return;
+    }
+    let keys: Vec<String> = wanted.keys().cloned().collect();
+    skill.metadata.retain(|(key, _)| !keys.contains(key));
+    let rest = std::mem::take(&mut skill.metadata);
+    let mut yaml = Yaml::new();
+    yaml.value("metadata", &Value::Object(wanted));
+    let text = format!("---\n{}---\n", yaml.as_str());
+    read_more(&text, &["skillli", to.id], skill);
+    skill.metadata = rest;
+    carried.lifted.extend(keys);
+}
+
+fn is_block(key: &str) -> bool {
+    key == "gaia" || dialect::NAMESPACES.contains(&key)
+}
+
+/// Lets dialects read a piece of front matter into a model that is there already.
+fn read_more(text: &str, ids: &[&str], skill: &mut Skill) {
+    let document = Document::markdown(text, &mut Findings::default());
+    let kind = skill.kind;
+    for layer in ids.iter().filter_map(|id| dialect::by_id(id)) {
+        (layer.read)(&document, skill);
+    }
+    skill.kind = kind;
 }
 
 /// Fields that the source's dialect does not know and the target does: the target's own reader takes them.
@@ -88,11 +230,8 @@ fn adopt(carried: &mut Carried, to: &'static Dialect) {
         let fits =
             findings.into_sorted().iter().all(|diagnostic| diagnostic.severity != Severity::Error);
         if fits {
-            let kind = carried.skill.kind;
-            for layer in dialect::layers_of(to) {
-                (layer.read)(&document, &mut carried.skill);
-            }
-            carried.skill.kind = kind;
+            let ids: Vec<&str> = dialect::layers_of(to).iter().map(|layer| layer.id).collect();
+            read_more(&text, &ids, &mut carried.skill);
         } else {
             // The same word for something else: at the top level it would be misread.
             rest.push((key, value));
@@ -123,7 +262,7 @@ fn place(value: impl Into<String>) -> Text {
 }
 
 /// A name that the dialect allows: the same where it fits, a slug where it does not (R2).
-pub(crate) fn name_for(name: &str, to: &Dialect) -> String {
+fn name_for(name: &str, to: &Dialect) -> String {
     let format = match to.name {
         NameStyle::Kebab => &formats::NAME,
         NameStyle::UnicodeKebab => &formats::UNICODE_NAME,
@@ -163,12 +302,14 @@ fn identity(
         }
         None => {
             let (name, source) = match (directory, heading) {
-                (Some(directory), _) => (slug(directory), "the directory"),
-                (None, Some(heading)) => (slug(heading), "the first heading"),
-                (None, None) => ("unnamed-skill".to_owned(), "nothing: the source has none"),
+                (Some(directory), _) => (slug(directory), "comes from the directory"),
+                (None, Some(heading)) => (slug(heading), "comes from the first heading"),
+                (None, None) => {
+                    ("unnamed-skill".to_owned(), "stands in, because the source has none")
+                }
             };
             let name = name_for(&name, to);
-            notes.push(("name", format!("the name `{name}` comes from {source}")));
+            notes.push(("name", format!("the name `{name}` {source}")));
             skill.name = place(name);
         }
     }
@@ -196,9 +337,12 @@ fn identity(
 fn version(skill: &mut Skill, notes: &mut Vec<(&'static str, String)>, to: &'static Dialect) {
     let layers = dialect::layers_of(to);
     let field = layers.iter().flat_map(|layer| layer.fields).find(|field| field.name == "version");
-    let Some(field) = field.filter(|field| matches!(field.shape, Shape::Format(_))) else { return };
-    let needed = matches!(field.need, Need::Required | Need::Expected);
+    let field = field.filter(|field| matches!(field.shape, Shape::Format(_)));
+    let needed = field.is_some_and(|field| matches!(field.need, Need::Required | Need::Expected));
     match &skill.version {
+        // Where it is not needed, nothing says "none" better.
+        Some(version) if !needed && **version == *"0.0.0" => skill.version = None,
+        Some(_) if field.is_none() => {}
         Some(version) if (formats::VERSION.check)(version).is_ok() => {}
         Some(version) => {
             let normal = formats::normal_version(version);
@@ -239,16 +383,10 @@ fn tools(carried: &mut Carried, to: &'static Dialect) {
     match to.id {
         "gibberish" | "tool-pack" => {
             skill.tools.retain(|tool| tool.command.is_some());
-            if skill.tools.is_empty() {
-                let note = match to.id {
-                    "gibberish" => {
-                        "gibberish needs a tool: add a `### tool_name` section with `#### Command`"
-                    }
-                    _ => {
-                        "nothing is written: a tool pack is a command tool, and the source has none"
-                    }
-                };
-                notes.push(("tools", note.to_owned()));
+            if skill.tools.is_empty() && dialect::body_tools(&skill.body).is_empty() {
+                let note =
+                    "gibberish needs a tool: add a `### tool_name` section with `#### Command`";
+                notes.push(("body", note.to_owned()));
             }
         }
         "gaia" => skill.tools.retain(|tool| tool.kind != ToolKind::Command),
@@ -295,23 +433,17 @@ fn prompt(carried: &mut Carried, source: &Skill, to: &'static Dialect) {
     let declared = |name: &str| source.inputs.iter().any(|input| *input.name == name);
     match to.id {
         "agent-flow" => {
-            let body = respell(&skill.body, |name| {
-                if declared(name) {
-                    Some(format!("{{{{{name}}}}}"))
-                } else {
-                    Some(format!("{{{{ {name} }}}}"))
-                }
-            });
-            let literal = template::placeholders(&source.body, Spelling::Spaced)
-                .into_iter()
+            let literal = template::placeholders(&skill.body, Spelling::Tight)
+                .iter()
                 .any(|placeholder| !declared(placeholder.name));
-            if literal && body != skill.body {
-                notes.push((
-                    "body",
-                    "`{{x}}` without an input is written as `{{ x }}`, which stays text".to_owned(),
-                ));
+            if literal {
+                let note = "`{{x}}` without an input is written as `{{ x }}`, which stays text";
+                notes.push(("body", note.to_owned()));
             }
-            skill.body = body;
+            skill.body = respell(&skill.body, |name| {
+                let blank = if declared(name) { "" } else { " " };
+                Some(format!("{{{{{blank}{name}{blank}}}}}"))
+            });
         }
         // Everything in double braces is a placeholder there as soon as there is an input.
         "skillrt" if !source.inputs.is_empty() => {
@@ -360,32 +492,25 @@ fn respell(text: &str, spell: impl Fn(&str) -> Option<String>) -> String {
     crate::diagnostic::apply_edits(text, &edits)
 }
 
-/// A heading of the third level that has the form of a tool's name would define a tool (GIB-3.1-1).
+/// A heading of the third level that has the form of a tool's name would define a tool (GIB-3.1-1). Where there is a
+/// command below it, it does.
 fn lower_headings(skill: &mut Skill, notes: &mut Vec<(&'static str, String)>) {
-    let edits: Vec<_> = markdown::blocks(&skill.body, 0)
-        .iter()
-        .filter_map(|block| match block {
-            Block::Heading { level: 3, text, span }
-                if formats::check_tool_name(text).is_ok()
-                    && span.slice(&skill.body).starts_with("###") =>
-            {
-                Some(crate::diagnostic::Edit::replace(Span::at(span.start as usize), "#"))
-            }
-            _ => None,
-        })
+    skill.body = template::tighten(&skill.body);
+    let edits: Vec<_> = dialect::misread_headings(&skill.body)
+        .into_iter()
+        .filter(|span| span.slice(&skill.body).starts_with("###"))
+        .map(|span| crate::diagnostic::Edit::replace(Span::at(span.start as usize), "#"))
         .collect();
     if !edits.is_empty() {
-        notes.push((
-            "body",
-            "headings that gibberish would take for tools are one level lower".to_owned(),
-        ));
+        let note = "headings that gibberish would take for tools are one level lower";
+        notes.push(("body", note.to_owned()));
         skill.body = crate::diagnostic::apply_edits(&skill.body, &edits);
     }
 }
 
 /// Vendor blocks under `metadata`.
 fn blocks(carried: &mut Carried, source: &Skill, to: &'static Dialect) {
-    let family = FAMILY.contains(&to.id);
+    let family = dialect::FAMILY.contains(&to.id);
     if source.has_layer("gaia") && (family || to.id == "openclaw") {
         let block = dialect::gaia_block(&carried.skill);
         if !block.is_empty() {
@@ -445,16 +570,25 @@ fn blocks(carried: &mut Carried, source: &Skill, to: &'static Dialect) {
 
 /// Registry fields and texts that a dialect with `metadata` has no field for.
 fn registry(carried: &mut Carried, to: &'static Dialect) {
+    let Carried { skill, kept, .. } = carried;
+    if dialect::FAMILY.contains(&to.id)
+        && let Some(registry) = skill.registry.take()
+    {
+        kept.push(Kept { facet: "registry", place: "in `metadata`".to_owned() });
+        skill.metadata.push(("registry".to_owned(), Value::String(registry.value)));
+    }
     if !matches!(to.id, "gaia" | "skillrt" | "openclaw" | "agent-flow") {
         return;
     }
-    let Carried { skill, kept, .. } = carried;
     let joined = |texts: &[Spanned<String>]| {
         (!texts.is_empty())
             .then(|| texts.iter().map(|text| text.as_str()).collect::<Vec<_>>().join(", "))
     };
     let value = |text: &Text| text.as_ref().map(|text| text.value.clone());
-    let mut texts = vec![("compatibility", "compatibility", joined(&skill.compatibility))];
+    let mut texts = vec![
+        ("compatibility", "compatibility", joined(&skill.compatibility)),
+        ("registry", "registry", value(&skill.registry).filter(|_| to.id != "gaia")),
+    ];
     // The writer of agent-flow puts the registry fields there by itself.
     if to.id != "agent-flow" {
         texts.extend([
@@ -473,12 +607,12 @@ fn registry(carried: &mut Carried, to: &'static Dialect) {
             ("homepage", "homepage"),
             ("min_client_version", "min-skillli-version"),
         ] {
-            kept.push(Kept { facet, place: format!("as `metadata.{key}`") });
+            kept.push(Kept { facet, place: "in `metadata`".to_owned() });
         }
     }
     for (facet, key, text) in texts {
         if let Some(text) = text.filter(|_| !skill.metadata.iter().any(|(known, _)| known == key)) {
-            kept.push(Kept { facet, place: format!("as `metadata.{key}`") });
+            kept.push(Kept { facet, place: "in `metadata`".to_owned() });
             skill.metadata.push((key.to_owned(), Value::String(text)));
         }
     }
@@ -496,8 +630,24 @@ fn limits(carried: &mut Carried, to: &'static Dialect) {
             if text.as_ref().is_some_and(|text| (formats::URL.check)(text).is_err())
                 && let Some(text) = text.take()
             {
-                kept.push(Kept { facet, place: format!("as `metadata.{facet}`") });
+                kept.push(Kept { facet, place: "in `metadata`".to_owned() });
                 skill.metadata.push((facet.to_owned(), Value::String(text.value)));
+            }
+        }
+    }
+    if to.id == "skillli" {
+        // SKL layer 3 has lists of words for these; another word would be refused.
+        for (text, words) in [
+            (&mut skill.category, dialect::CATEGORIES),
+            (&mut skill.trust_level, dialect::TRUST_LEVELS),
+        ] {
+            if text.as_ref().is_some_and(|text| !words.contains(&text.as_str())) {
+                *text = None;
+            }
+        }
+        for text in [&mut skill.homepage, &mut skill.repository] {
+            if text.as_ref().is_some_and(|text| (formats::URL.check)(text).is_err()) {
+                *text = None;
             }
         }
     }
@@ -506,7 +656,7 @@ fn limits(carried: &mut Carried, to: &'static Dialect) {
         if skill.license.as_ref().is_some_and(|license| license.chars().count() > 64)
             && let Some(license) = skill.license.take()
         {
-            kept.push(Kept { facet: "license", place: "as `metadata.license`".to_owned() });
+            kept.push(Kept { facet: "license", place: "in `metadata`".to_owned() });
             skill.metadata.push(("license".to_owned(), Value::String(license.value)));
         }
         let cut = |text: &mut Option<String>, most: usize| {

@@ -114,27 +114,53 @@ const DEFAULTS: &[(&str, fn(&Value) -> bool)] = &[
     }),
     ("timeout_secs", |value| value == 30),
     ("license", |value| value == "UNLICENSED"),
+    ("version", |value| value == "0.0.0"),
+    ("security_tier", |value| value == "experimental"),
 ];
 
 fn is_false(value: &Value) -> bool {
     value == &Value::Bool(false)
 }
 
-/// Everything that `before` declares and `after` lacks or says differently.
-pub(super) fn losses(before: &Skill, after: &Skill, to: &Dialect, kept: &[Kept]) -> Vec<Loss> {
+/// Everything that `before` declares and `after` lacks or says differently. What is kept in the file for another reader
+/// is a note, but for tools: a tool that nobody calls is a loss.
+pub(super) fn losses(
+    before: &Skill,
+    after: &Skill,
+    to: &Dialect,
+    kept: &[Kept],
+    notes: &mut Vec<String>,
+) -> Vec<Loss> {
     let written: Vec<(&str, Value)> = facets(after);
     let mut losses = Vec::new();
+    let mut elsewhere: Vec<(&str, Vec<&str>)> = Vec::new();
     for (facet, value) in facets(before) {
         let now =
             written.iter().find(|(name, _)| *name == facet).map_or(&Value::Null, |(_, now)| now);
-        let first = losses.len();
-        compare(facet, &value, now, to, &mut losses);
-        for place in kept.iter().filter(|kept| kept.facet == facet) {
-            for loss in &mut losses[first..] {
-                loss.detail = format!("{}; kept {}", loss.detail, place.place);
+        let mut found = Vec::new();
+        compare(facet, &value, now, to, &mut found);
+        let place = kept.iter().find(|kept| kept.facet == facet).map(|kept| kept.place.as_str());
+        match place {
+            Some(place) if !found.is_empty() && facet != "tools" => {
+                let (one, many) = words(facet);
+                let word = if value.is_array() { many } else { one };
+                match elsewhere.iter_mut().find(|(known, _)| *known == place) {
+                    Some((_, facets)) => facets.push(word),
+                    None => elsewhere.push((place, vec![word])),
+                }
             }
+            Some(place) => {
+                losses.extend(found.into_iter().map(|loss| Loss {
+                    detail: format!("{}; declared {place}", loss.detail),
+                    ..loss
+                }))
+            }
+            None => losses.extend(found),
         }
     }
+    notes.extend(
+        elsewhere.into_iter().map(|(place, facets)| format!("kept {place}: {}", facets.join(", "))),
+    );
     losses
 }
 
@@ -151,10 +177,12 @@ fn compare(facet: &'static str, before: &Value, now: &Value, to: &Dialect, losse
         _ if is_nothing(now) => {
             let default = DEFAULTS.iter().any(|(name, is)| *name == facet && is(before));
             if !default {
-                losses.push(gone(facet, count(before), to));
+                losses.push(gone(facet, before, to));
             }
         }
         _ => match (before, now) {
+            // A list here, one line there (R42 to R44).
+            (Value::Array(items), Value::Array(left)) if joined(items) == joined(left) => {}
             (Value::Array(items), Value::Array(left)) => {
                 let missing: Vec<&Value> =
                     items.iter().filter(|item| !left.contains(item)).collect();
@@ -174,6 +202,10 @@ fn compare(facet: &'static str, before: &Value, now: &Value, to: &Dialect, losse
     }
 }
 
+fn joined(items: &[Value]) -> String {
+    items.iter().map(as_text).collect::<Vec<_>>().join(", ")
+}
+
 /// Whether two values mean the same: numbers by value, everything else as it is.
 fn same(before: &Value, now: &Value) -> bool {
     match (before.as_f64(), now.as_f64()) {
@@ -182,20 +214,19 @@ fn same(before: &Value, now: &Value) -> bool {
     }
 }
 
-fn count(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => items.len(),
-        _ => 1,
-    }
-}
-
 /// "2 tools can't be carried: agent-flow has no tools".
-fn gone(facet: &'static str, count: usize, to: &Dialect) -> Loss {
+fn gone(facet: &'static str, value: &Value, to: &Dialect) -> Loss {
     let (one, many) = words(facet);
-    let detail = if count == 1 {
-        format!("the {one} can't be carried: {} has no {many}", to.id)
-    } else {
-        format!("{count} {many} can't be carried: {} has no {many}", to.id)
+    let reason = match (facet, to.id) {
+        ("tools", "gaia") => "tools of gaia are Python functions".to_owned(),
+        ("tools", "openclaw") => "tools of openclaw are handler files".to_owned(),
+        ("tools", "gibberish" | "tool-pack") => format!("tools of {} are commands", to.id),
+        _ if value.is_array() => format!("{} has no {many}", to.id),
+        _ => format!("{} has no {one}", to.id),
+    };
+    let detail = match value.as_array().map_or(1, Vec::len) {
+        1 => format!("the {one} can't be carried: {reason}"),
+        count => format!("{count} {many} can't be carried: {reason}"),
     };
     Loss { field: facet.to_owned(), detail }
 }
@@ -237,7 +268,7 @@ fn permissions(before: &Value, now: &Value, to: &Dialect, losses: &mut Vec<Loss>
         return;
     }
     losses.push(if now.is_empty() && !to.fields.iter().any(|field| field.name == "permissions") {
-        gone("permissions", missing.len(), to)
+        gone("permissions", &Value::Array(missing.into_iter().cloned().collect()), to)
     } else {
         Loss {
             field: "permissions".to_owned(),
@@ -274,7 +305,7 @@ fn named(facet: &'static str, before: &Value, now: &Value, to: &Dialect, losses:
         parts(&path, &format!("the {one} `{}`", name(thing)), thing, &now[at], losses);
     }
     if !missing.is_empty() && now.is_empty() {
-        losses.push(gone(facet, missing.len(), to));
+        losses.push(gone(facet, &Value::Array(missing.into_iter().cloned().collect()), to));
     } else if !missing.is_empty() {
         let detail = format!("{} can't be carried", shown_list(&missing));
         losses.push(Loss { field: facet.to_owned(), detail });

@@ -120,6 +120,7 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
         max_tokens: common::integer(model, "max_tokens").map(|tokens| tokens.value),
         extra: common::rest(model, &["temperature", "max_tokens"]),
     }));
+    common::fill(&mut skill.model_alias, root.get("model").and_then(common::spanned));
     skill.kind = Kind::Prompt;
 }
 
@@ -145,12 +146,11 @@ fn write(skill: &Skill) -> Written {
         }
         map.extend(sampling.extra.iter().cloned());
         yaml.value("model", &Value::Object(map));
+    } else {
+        // Ignored by this dialect, but the author's (R14).
+        yaml.text("model", skill.model_alias.as_ref().map(|alias| alias.as_str()));
     }
     yaml.text("user_id", skill.owner.as_ref().map(|owner| owner.as_str()));
     super::skillli::write_metadata(skill, &mut yaml);
-    let mut skill = skill.clone();
-    if skill.inputs.iter().any(|input| !TYPES.contains(&input.kind.as_str())) {
-        skill.body = crate::template::tighten(&skill.body);
-    }
-    common::finish(&skill, yaml)
+    common::finish(skill, yaml)
 }

@@ -7,7 +7,8 @@ use crate::document::{Document, FrontMatter};
 pub const SECOND_LAYER: u32 = 20;
 /// Within the family of the open standard a single field is evidence.
 const FAMILY_LAYER: u32 = 1;
-const FAMILY: &[&str] = &["agent-skills", "claude-code", "skillli"];
+/// The open standard and the dialects that extend it: they read each other's fields layer by layer.
+pub const FAMILY: &[&str] = &["agent-skills", "claude-code", "skillli"];
 
 /// The layers of a document, the main dialect first.
 pub fn detect(document: &Document<'_>) -> Vec<&'static Dialect> {

@@ -284,7 +284,8 @@ pub(crate) fn nested_block(skill: &Skill) -> Map<String, Value> {
     let mut put = |key: &str, value: Value| {
         block.insert(key.to_owned(), value);
     };
-    if let Some(tier) = &skill.security_tier {
+    // Without a word every skill is experimental (R20).
+    if let Some(tier) = skill.security_tier.as_ref().filter(|tier| tier.as_str() != "experimental") {
         put("security_tier", Value::String(tier.value.clone()));
     }
     if !skill.permissions.is_empty() {

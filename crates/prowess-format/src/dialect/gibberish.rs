@@ -236,8 +236,10 @@ fn default_value(text: &str, kind: &str) -> Value {
 fn extend(tool: &mut Tool, extension: Option<&Value>) {
     let Some(Value::Object(extension)) = extension else { return };
     for (key, value) in extension {
-        if key != "parameters" {
-            tool.extra.push((key.clone(), value.clone()));
+        match (key.as_str(), value) {
+            ("parameters", _) => {}
+            ("description", Value::String(text)) => tool.description.clone_from(text),
+            _ => tool.extra.push((key.clone(), value.clone())),
         }
     }
     let Some(Value::Object(parameters)) = extension.get("parameters") else { return };
@@ -246,6 +248,10 @@ fn extend(tool: &mut Tool, extension: Option<&Value>) {
         for (key, value) in more {
             match (key.as_str(), value) {
                 ("source", Value::String(source)) => parameter.source = Some(source.clone()),
+                ("label", Value::String(label)) => parameter.label = Some(label.clone()),
+                ("description", Value::String(text)) => parameter.description = Some(text.clone()),
+                ("description", Value::Null) => parameter.description = None,
+                ("default", Value::Null) => parameter.default = None,
                 ("default", default) => parameter.default = Some(default.clone()),
                 _ => parameter.extra.push((key.clone(), value.clone())),
             }
@@ -263,17 +269,42 @@ fn write(skill: &Skill) -> Written {
         yaml.value("timeout", &Value::from(timeout.value));
     }
     yaml.boolean("network", skill.network.as_ref().map(|value| value.value));
-    let extension: Map<String, Value> = skill.tools.iter().filter_map(|tool| Some((tool.name.value.clone(), extension_of(tool)?))).collect();
-    if !extension.is_empty() {
-        yaml.value("x-tool-pack", &Value::Object(extension));
-    }
     // A body that already defines the tools is the author's own text and stays.
     let already = skill.tools.iter().all(|tool| defines(&skill.body, &tool.name));
     let body = if already { skill.body.clone() } else { write_tools(skill) };
+    let blocks = crate::document::markdown::blocks(&body, 0);
+    let said: Vec<Tool> = sections(&blocks).iter().map(tool).collect();
+    let extension: Map<String, Value> = skill
+        .tools
+        .iter()
+        .filter_map(|tool| {
+            let said = said.iter().find(|said| said.name == tool.name);
+            Some((tool.name.value.clone(), extension_of(tool, said)?))
+        })
+        .collect();
+    if !extension.is_empty() {
+        yaml.value("x-tool-pack", &Value::Object(extension));
+    }
     for (key, value) in &skill.extra {
         yaml.value(key, value);
     }
     Written::markdown(&yaml, &body)
+}
+
+/// The names of the tools that a body defines with a command, whatever dialect it belongs to.
+pub(crate) fn body_tools(body: &str) -> Vec<String> {
+    let blocks = crate::document::markdown::blocks(body, 0);
+    let sections = sections(&blocks);
+    let tools = sections.iter().map(tool).filter(|tool| tool.command.is_some() && formats::check_tool_name(&tool.name).is_ok());
+    tools.map(|tool| tool.name.value).collect()
+}
+
+/// The headings that would be read as tools, but define none: no command, or no name for a tool.
+pub(crate) fn misread_headings(body: &str) -> Vec<Span> {
+    let blocks = crate::document::markdown::blocks(body, 0);
+    let sections = sections(&blocks);
+    let misread = sections.iter().filter(|section| is_tool(section) && (tool(section).command.is_none() || formats::check_tool_name(section.name).is_err()));
+    misread.map(|section| section.span).collect()
 }
 
 fn defines(body: &str, name: &str) -> bool {
@@ -281,19 +312,29 @@ fn defines(body: &str, name: &str) -> bool {
     sections(&blocks).iter().any(|section| section.name == name && section.blocks.iter().any(|block| matches!(block, Block::Heading { level: 4, text, .. } if is_heading(text, "Command"))))
 }
 
-fn extension_of(tool: &Tool) -> Option<Value> {
+/// What a tool says beyond the sections of the body: keys of a tool pack, and texts that Markdown would change.
+fn extension_of(tool: &Tool, said: Option<&Tool>) -> Option<Value> {
     let mut map: Map<String, Value> = tool.extra.iter().cloned().collect();
+    if said.is_some_and(|said| said.description != tool.description) {
+        map.insert("description".to_owned(), Value::String(tool.description.clone()));
+    }
     let mut parameters = Map::new();
     for parameter in &tool.parameters {
         let mut more: Map<String, Value> = parameter.extra.iter().filter(|(key, _)| key != "required").cloned().collect();
         if let Some(source) = &parameter.source {
             more.insert("source".to_owned(), Value::String(source.clone()));
         }
-        // A default that the table can't spell out goes here.
-        if let Some(default) = &parameter.default
-            && default_value(&shown(default), &parameter.kind) != *default
-        {
-            more.insert("default".to_owned(), default.clone());
+        if let Some(label) = &parameter.label {
+            more.insert("label".to_owned(), Value::String(label.clone()));
+        }
+        let said = said.and_then(|said| said.parameters.iter().find(|said| said.name == parameter.name));
+        if let Some(said) = said {
+            if said.default != parameter.default {
+                more.insert("default".to_owned(), parameter.default.clone().unwrap_or_default());
+            }
+            if said.description != parameter.description {
+                more.insert("description".to_owned(), Value::from(parameter.description.clone()));
+            }
         }
         if !more.is_empty() {
             parameters.insert(parameter.name.value.clone(), Value::Object(more));

@@ -11,7 +11,7 @@ use crate::emit::Written;
 use crate::shape::{Field, Unknown};
 use crate::skill::Skill;
 
-pub use detect::{SECOND_LAYER, detect, layers_of};
+pub use detect::{FAMILY, SECOND_LAYER, detect, layers_of};
 
 macro_rules! dialects {
     ($($module:ident)+) => {
@@ -153,8 +153,10 @@ pub(crate) use gaia::{
     TOOL as GAIA_TOOL, TYPES as GAIA_TYPES, nested_block as gaia_block, skill_dependencies,
     tool as gaia_tool,
 };
-pub(crate) use gibberish::{MODES, TYPES as PARAMETER_TYPES};
+pub(crate) use gibberish::{MODES, TYPES as PARAMETER_TYPES, body_tools, misread_headings};
 pub(crate) use openclaw::{
-    INSTALL_KINDS, claims as openclaw_claims, expanded_permissions, write_block as openclaw_block,
+    INSTALL_KINDS, NAMESPACES, claims as openclaw_claims, expanded_permissions,
+    write_block as openclaw_block,
 };
+pub(crate) use skillli::{CATEGORIES, TRUST_LEVELS};
 pub(crate) use skillrt::RUNTIMES;

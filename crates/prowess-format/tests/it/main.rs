@@ -3,12 +3,15 @@
 mod agent_flow;
 mod claude_code;
 mod client;
+mod convert;
 mod corpus;
 mod document;
 mod expectations;
 mod fixes;
 mod gaia;
 mod gibberish;
+mod manifest;
+mod migrate;
 mod negative;
 mod openclaw;
 mod render;
