@@ -23,7 +23,7 @@ use crate::printer::Printer;
 ///
 /// Puts values into a skill and prints what comes out, without running anything.
 /// For prompts and instructions that is the text for the model: `{{name}}`
-/// becomes an input, `$ARGUMENTS` and `$1` become `--arguments`, and a command
+/// becomes an input, `$ARGUMENTS` and `$0` become `--arguments`, and a command
 /// whose output belongs into the text stays a marked place. For a command tool,
 /// named behind a slash, it is the program with its arguments, quoted for a
 /// shell.
