@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
-use prowess_format::diagnostic::{Diagnostic, Fix, Rule, Severity};
+use prowess_format::client::{self, Client, Verdict};
+use prowess_format::diagnostic::{Diagnostic, Findings, Fix, Rule, Severity};
 use prowess_format::dialect::Dialect;
-use prowess_format::document::Form;
+use prowess_format::document::{Form, decode};
+use prowess_format::manifest;
 use prowess_format::rules::{self, Place, SkillFiles};
-use prowess_format::skill::Kind;
+use prowess_format::skill::{Kind, Text};
 use prowess_format::span::{LineIndex, Position, Span};
 use prowess_format::{Checked, ReadOptions, check_bytes};
 
@@ -19,7 +21,7 @@ use crate::printer::Printer;
 
 /// What a check looks for, and what its reader wants to see.
 #[derive(Clone, Copy)]
-pub(crate) struct CheckOptions {
+pub(crate) struct CheckOptions<'o> {
     /// The dialect, where the user named one.
     pub(crate) dialect: Option<&'static Dialect>,
     /// Whether the strict severities count.
@@ -30,6 +32,8 @@ pub(crate) struct CheckOptions {
     pub(crate) clean_files: bool,
     /// Whether findings come with their source line.
     pub(crate) excerpts: bool,
+    /// The clients whose verdict is wanted.
+    pub(crate) clients: &'o [&'static Client],
 }
 
 /// A file to check.
@@ -70,14 +74,18 @@ pub(crate) struct FileReport {
     pub(crate) dialect: &'static str,
     /// All layers.
     pub(crate) layers: Vec<&'static str>,
-    /// What the skill is.
-    pub(crate) kind: Kind,
+    /// What it is: the word of its kind, or `agent`.
+    pub(crate) kind: &'static str,
+    /// Whether it has front matter; prose has none.
+    pub(crate) structured: bool,
     /// Its name; the directory's where it declares none (R3).
     pub(crate) name: Option<String>,
     /// Its declared version.
     pub(crate) version: Option<String>,
     /// What is wrong, in the order of places.
     pub(crate) findings: Vec<Finding>,
+    /// What clients make of it, in the order in which the user named them.
+    pub(crate) verdicts: Vec<Verdict>,
 }
 
 /// One finding with its place.
@@ -121,7 +129,7 @@ pub(crate) struct Examined {
 /// Checks one file. `rival` is the path of another skill in the same folder that has its name.
 pub(crate) fn examine(
     source: &Source<'_>,
-    options: &CheckOptions,
+    options: &CheckOptions<'_>,
     rival: Option<&str>,
 ) -> Examined {
     let files = source.directory.map(DirectoryFiles::new);
@@ -130,32 +138,86 @@ pub(crate) fn examine(
         files: files.as_ref().map(|files| files as &dyn SkillFiles),
     };
     let read = ReadOptions { form: source.form, dialect: options.dialect, place };
+    if is_manifest(source) {
+        return examine_manifest(source, options);
+    }
     let mut text = Cow::Borrowed("");
     let mut checked = check_bytes(source.bytes, &mut text, read);
     if let Some(rival) = rival {
         checked.diagnostics.push(not_unique(&checked, rival));
         checked.diagnostics.sort_by_key(|found| (found.file.is_some(), found.span));
     }
-    let mut examined = Examined { name_key: name_key(source, &checked), ..Examined::default() };
-    for diagnostic in &checked.diagnostics {
+    let mut examined = count(&checked.diagnostics, options);
+    examined.name_key = name_key(source, &checked);
+    if is_reported(&checked.diagnostics, options) {
+        examined.report = Some(report(source, checked, files.as_ref(), options));
+    }
+    examined
+}
+
+fn count(diagnostics: &[Diagnostic], options: &CheckOptions<'_>) -> Examined {
+    let mut examined = Examined::default();
+    for diagnostic in diagnostics {
         match diagnostic.effective(options.strict) {
             Severity::Error => examined.errors += 1,
             Severity::Warning => examined.warnings += 1,
             Severity::Info => {}
         }
     }
-    let shown = |diagnostic: &Diagnostic| diagnostic.effective(options.strict) >= options.least;
-    if options.clean_files || checked.diagnostics.iter().any(shown) {
-        examined.report = Some(report(source, checked, files.as_ref(), options));
+    examined
+}
+
+fn is_reported(diagnostics: &[Diagnostic], options: &CheckOptions<'_>) -> bool {
+    options.clean_files
+        || !options.clients.is_empty()
+        || diagnostics.iter().any(|found| found.effective(options.strict) >= options.least)
+}
+
+fn is_manifest(source: &Source<'_>) -> bool {
+    source.form == Form::Yaml
+}
+
+/// Checks an agent manifest (GAIA §9), which is no skill and has no dialect of its own.
+fn examine_manifest(source: &Source<'_>, options: &CheckOptions<'_>) -> Examined {
+    let mut decoding = Findings::default();
+    let text = decode(source.bytes, &mut decoding);
+    let mut checked = manifest::check(&text);
+    checked.diagnostics.splice(..0, decoding.into_sorted());
+    let mut examined = count(&checked.diagnostics, options);
+    if is_reported(&checked.diagnostics, options) {
+        let value = |text: &Text| text.as_ref().map(|text| text.value.clone());
+        examined.report = Some(FileReport {
+            path: shown_path(source),
+            bytes: source.bytes.len(),
+            dialect: MANIFEST,
+            layers: vec![MANIFEST],
+            kind: "agent",
+            structured: true,
+            name: value(&checked.manifest.name),
+            version: value(&checked.manifest.version),
+            findings: findings(&text, checked.diagnostics, None, options),
+            verdicts: Vec::new(),
+        });
     }
     examined
+}
+
+/// What an agent manifest is called where a skill has its dialect.
+pub(crate) const MANIFEST: &str = "agent-manifest";
+
+fn shown_path(source: &Source<'_>) -> String {
+    if source.path == Path::new("-") {
+        loading::STDIN.to_owned()
+    } else {
+        loading::shown(source.path)
+    }
 }
 
 fn report(
     source: &Source<'_>,
     checked: Checked<'_>,
     files: Option<&DirectoryFiles<'_>>,
-    options: &CheckOptions,
+    options: &CheckOptions<'_>,
 ) -> FileReport {
     let skill = &checked.skill;
     let declared = skill.name_text().map(str::to_owned);
@@ -163,19 +225,22 @@ fn report(
         let directory = source.directory.filter(|_| skill.kind != Kind::Prose)?;
         loading::directory_name(directory).map(Cow::into_owned)
     });
-    let path = if source.path == Path::new("-") {
-        loading::STDIN.to_owned()
-    } else {
-        loading::shown(source.path)
+    let file_name = source.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let file_name = if file_name == "-" { "SKILL.md" } else { file_name };
+    let verdict = |client: &&'static Client| {
+        client::verdict(&checked, file_name, source.directory_name, client)
     };
+    let verdicts = options.clients.iter().map(verdict).collect();
     FileReport {
-        path,
+        path: shown_path(source),
         bytes: source.bytes.len(),
         dialect: skill.dialect.id,
         layers: skill.layers.iter().map(|layer| layer.id).collect(),
-        kind: skill.kind,
+        kind: skill.kind.as_str(),
+        structured: skill.kind != Kind::Prose,
         name,
         version: skill.version.as_ref().map(|version| version.value.clone()),
+        verdicts,
         findings: findings(checked.document.text, checked.diagnostics, files, options),
     }
 }
@@ -184,7 +249,7 @@ fn findings(
     text: &str,
     diagnostics: Vec<Diagnostic>,
     files: Option<&DirectoryFiles<'_>>,
-    options: &CheckOptions,
+    options: &CheckOptions<'_>,
 ) -> Vec<Finding> {
     let mut diagnostics = diagnostics;
     diagnostics.retain(|diagnostic| diagnostic.effective(options.strict) >= options.least);
@@ -215,7 +280,7 @@ fn finding(
     diagnostic: Diagnostic,
     text: &str,
     lines: &LineIndex,
-    options: &CheckOptions,
+    options: &CheckOptions<'_>,
 ) -> Finding {
     let ends = |span: Span| {
         let range = span.range();
@@ -273,6 +338,7 @@ pub(crate) fn print_problems(
         least: Severity::Warning,
         clean_files: false,
         excerpts: true,
+        clients: &[],
     };
     let examined = examine(&loaded.source(), &options, None);
     let reports: Vec<FileReport> = examined.report.into_iter().collect();

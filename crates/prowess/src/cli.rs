@@ -4,7 +4,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use prowess_format::dialect::{self, Dialect};
 
-use crate::commands::{check, completions, explain, generate_docs, man, render, schema, show};
+use crate::commands::{
+    check, completions, convert, explain, generate_docs, man, migrate, new, render, schema, show,
+};
 
 /// Read, check and convert SKILL.md files of every dialect
 ///
@@ -51,6 +53,9 @@ pub(crate) struct Talk {
 pub(crate) enum Verb {
     Check(check::Arguments),
     Show(show::Arguments),
+    Convert(convert::Arguments),
+    Migrate(migrate::Arguments),
+    New(new::Arguments),
     Render(render::Arguments),
     Explain(explain::Arguments),
     Schema(schema::Arguments),

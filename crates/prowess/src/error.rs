@@ -57,8 +57,10 @@ impl Error {
     pub(crate) fn io(doing: &str, path: &Path, source: &io::Error) -> Self {
         let shown = path.display();
         match source.kind() {
-            io::ErrorKind::NotFound => Self::not_found(format!("`{shown}` does not exist"))
-                .hint("check the spelling; a path is relative to the current folder"),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                Self::not_found(format!("`{shown}` does not exist"))
+                    .hint("check the spelling; a path is relative to the current folder")
+            }
             io::ErrorKind::PermissionDenied => {
                 Self::failed(format!("cannot {doing} `{shown}`: permission denied"))
                     .hint(format!("look at its permissions with `ls -ld {shown}`"))

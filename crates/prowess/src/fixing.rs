@@ -6,6 +6,8 @@ use std::path::Path;
 
 use prowess_format::diagnostic::{Diagnostic, Edit, Safety, Severity, apply_edits};
 use prowess_format::dialect::Dialect;
+use prowess_format::document::Form;
+use prowess_format::manifest;
 use prowess_format::rules::{Place, SkillFiles};
 use prowess_format::{ReadOptions, check};
 
@@ -36,8 +38,10 @@ pub(crate) fn fix(
         directory: source.directory_name,
         files: files.as_ref().map(|files| files as &dyn SkillFiles),
     };
-    let look =
-        |text: &str| check(text, ReadOptions { form: source.form, dialect, place }).diagnostics;
+    let look = |text: &str| match source.form {
+        Form::Yaml => manifest::check(text).diagnostics,
+        form => check(text, ReadOptions { form, dialect, place }).diagnostics,
+    };
     let mut text = original.to_owned();
     let mut problems = 0;
     let mut found = look(&text);

@@ -97,6 +97,16 @@ fn load_file(path: &Path, directory_name: Option<String>) -> Result<Loaded, Erro
     })
 }
 
+/// Loads a skill for a verb that makes something of it; an agent manifest is none.
+pub(crate) fn load_skill(reference: &Path) -> Result<Loaded, Error> {
+    let loaded = load(reference)?;
+    if loaded.form == Form::Yaml {
+        return Err(Error::failed(format!("`{}` is an agent manifest, not a skill", loaded.shown))
+            .hint("`prowess check` and `prowess show` read manifests too"));
+    }
+    Ok(loaded)
+}
+
 /// The main file of a skill's directory: SKILL.md before its other spellings, then tool packs, then manifests.
 pub(crate) fn main_file(directory: &Path) -> Result<Option<PathBuf>, Error> {
     let entries =

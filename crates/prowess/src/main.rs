@@ -13,6 +13,7 @@ mod printer;
 mod progress;
 mod walk;
 mod wire;
+mod writing;
 
 use std::process::ExitCode;
 

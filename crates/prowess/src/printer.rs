@@ -98,6 +98,13 @@ impl Printer {
         }
     }
 
+    /// Something that a conversion leaves behind, unless `--quiet`.
+    pub(crate) fn loss(&mut self, field: &str, detail: &str) {
+        if !self.quiet {
+            self.talk(&format!("loss[{}]", inline(field)), AnsiColor::Yellow, detail);
+        }
+    }
+
     /// A plain line of talk, unless `--quiet`.
     pub(crate) fn say(&mut self, message: &str) {
         if !self.quiet {

@@ -54,7 +54,7 @@ struct Seen {
 }
 
 /// Checks every root and what is below it.
-pub(crate) fn walk(options: &WalkOptions, check: &CheckOptions, progress: &Progress) -> Walked {
+pub(crate) fn walk(options: &WalkOptions, check: &CheckOptions<'_>, progress: &Progress) -> Walked {
     let job = Job {
         options,
         check,
@@ -70,7 +70,7 @@ pub(crate) fn walk(options: &WalkOptions, check: &CheckOptions, progress: &Progr
     let mut walked = job.total.into_inner().expect("no worker panics while it hands in its share");
     find_rivals(&mut walked, check);
     if walked.files > 1 && !check.clean_files {
-        walked.reports.retain(|report| !report.findings.is_empty());
+        walked.reports.retain(|report| !report.findings.is_empty() || !report.verdicts.is_empty());
     }
     walked.reports.sort_by(|a, b| a.path.cmp(&b.path));
     walked.failures.sort_by(|a, b| a.message.cmp(&b.message));
@@ -80,7 +80,7 @@ pub(crate) fn walk(options: &WalkOptions, check: &CheckOptions, progress: &Progr
 /// What all workers share.
 struct Job<'w> {
     options: &'w WalkOptions,
-    check: &'w CheckOptions,
+    check: &'w CheckOptions<'w>,
     progress: &'w Progress,
     /// The files that were checked, where two roots may lead to the same one.
     visited: Option<Mutex<HashSet<String>>>,
@@ -269,6 +269,7 @@ impl Walked {
 fn is_wanted(name: &str) -> bool {
     name == loading::SPELLINGS[0]
         || name == loading::TOOL_PACK
+        || loading::MANIFESTS.contains(&name)
         || name.ends_with(loading::TOOL_PACK_ENDING)
 }
 
@@ -276,7 +277,7 @@ fn examine(
     path: &Path,
     bytes: &[u8],
     directory_counts: bool,
-    check: &CheckOptions,
+    check: &CheckOptions<'_>,
     rival: Option<&str>,
 ) -> Examined {
     let name = if directory_counts { directory_name(path) } else { None };
@@ -300,7 +301,7 @@ fn source<'s>(path: &'s Path, bytes: &'s [u8], directory_name: Option<&'s str>) 
 }
 
 /// Checks again the skills whose names are taken (AFL §4, rule 6). The first by path keeps the name.
-fn find_rivals(walked: &mut Walked, check: &CheckOptions) {
+fn find_rivals(walked: &mut Walked, check: &CheckOptions<'_>) {
     let mut seen = std::mem::take(&mut walked.seen);
     seen.sort_unstable_by_key(|seen| seen.name_key);
     let mut rivals: Vec<(Seen, String)> = Vec::new();

@@ -1,11 +1,14 @@
 //! The JSON shape of a skill. Its keys are a promise; the model behind them is free to change.
 
+use prowess_format::manifest::AgentManifest;
 use prowess_format::skill::{
     Branch, Hook, HookHandler, Invocation, OpenClaw, Parameter, Question, Quiz, Requirements,
-    Sampling, Skill, Text, Tool, ToolKind,
+    Sampling, Skill, SkillDependency, Text, Tool, ToolKind,
 };
 use prowess_format::span::{LineIndex, Spanned};
 use serde_json::{Map, Value, json};
+
+use crate::checking::MANIFEST;
 
 /// Where a skill was read from, for the parts of its shape that the model does not hold.
 pub(crate) struct Origin<'o> {
@@ -158,13 +161,6 @@ fn tool(tool: &Tool, origin: &Origin<'_>, lines: &LineIndex) -> Value {
 }
 
 fn requirements(requirements: &Requirements) -> Value {
-    let skills: Vec<Value> = requirements
-        .skills
-        .iter()
-        .map(|skill| {
-            json!({ "name": skill.name.value, "range": skill.range, "required": skill.required })
-        })
-        .collect();
     json!({
         "model": text(&requirements.model),
         "context": text(&requirements.context),
@@ -178,7 +174,41 @@ fn requirements(requirements: &Requirements) -> Value {
         "config": texts(&requirements.config),
         "os": texts(&requirements.os),
         "mcp_servers": texts(&requirements.mcp_servers),
-        "skills": skills,
+        "skills": dependencies(&requirements.skills),
+    })
+}
+
+fn dependencies(skills: &[SkillDependency]) -> Vec<Value> {
+    let dependency = |skill: &SkillDependency| json!({ "name": skill.name.value, "range": skill.range, "required": skill.required });
+    skills.iter().map(dependency).collect()
+}
+
+/// An agent manifest (GAIA §9).
+pub(crate) fn manifest(manifest: &AgentManifest, origin: &Origin<'_>) -> Value {
+    let lines = LineIndex::new(origin.text);
+    let tools: Vec<Value> = manifest.tools.iter().map(|one| tool(one, origin, &lines)).collect();
+    let sets: Map<String, Value> = manifest
+        .skill_sets
+        .iter()
+        .map(|set| (set.name.value.clone(), json!(dependencies(&set.skills))))
+        .collect();
+    json!({
+        "path": origin.path,
+        "name": text(&manifest.name),
+        "version": text(&manifest.version),
+        "description": text(&manifest.description),
+        "dialect": MANIFEST,
+        "kind": "agent",
+        "skills": dependencies(&manifest.skills),
+        "model": {
+            "default": text(&manifest.model.default),
+            "minimum": text(&manifest.model.minimum),
+            "context": text(&manifest.model.context),
+        },
+        "tools": tools,
+        "skill_sets": sets,
+        "default_set": text(&manifest.default_set),
+        "extra": object(&manifest.extra),
     })
 }
 

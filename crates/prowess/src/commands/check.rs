@@ -2,16 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
+use prowess_format::client::{self, Client};
 use prowess_format::diagnostic::Severity;
-use prowess_format::skill::Kind;
 
 use super::Outcome;
 use crate::checking::{self, CheckOptions, FileReport};
 use crate::cli::DialectOption;
 use crate::error::Error;
 use crate::loading;
-use crate::output::{concise, full, github, json, sarif};
+use crate::output::{concise, full, github, json, sarif, verdicts};
 use crate::printer::{Printer, inline};
 use crate::progress::Progress;
 use crate::walk::{self, WalkOptions, Walked};
@@ -29,6 +30,9 @@ use crate::walk::{self, WalkOptions, Walked};
 /// exact wording. Notes of the lowest level appear with `--verbose`, and always
 /// in `json` and `sarif`.
 ///
+/// `--for` adds a verdict per client: whether that program loads the skill, loads
+/// it without its description, or drops it, and why.
+///
 /// `prowess explain CODE` tells what a finding means.
 #[derive(Args)]
 #[command(after_long_help = "\
@@ -36,6 +40,7 @@ Examples:
   prowess check skills/
   prowess check --dialect agent-skills --strict skills/pdf
   prowess check --fix SKILL.md
+  prowess check --for claude-code,codex skills/pdf
   prowess check --format github .")]
 pub(crate) struct Arguments {
     /// Files and folders to check; `-` is standard input
@@ -52,6 +57,9 @@ pub(crate) struct Arguments {
     /// How findings are written
     #[arg(long, value_enum, default_value_t = Format::Full)]
     format: Format,
+    /// Say what these clients make of each skill
+    #[arg(long = "for", value_name = "CLIENT", value_delimiter = ',', value_parser = client_parser())]
+    clients: Vec<&'static Client>,
     /// Check skill.md, Skill.md, skills.md and SKILLS.md below folders too
     #[arg(long)]
     all_spellings: bool,
@@ -81,6 +89,11 @@ impl Format {
     }
 }
 
+fn client_parser() -> impl clap::builder::TypedValueParser<Value = &'static Client> {
+    PossibleValuesParser::new(client::ids())
+        .map(|id| client::by_id(&id).expect("the possible values are the ids of clients"))
+}
+
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let quiet_notes = arguments.format.is_for_people() && !printer.is_verbose();
     let from_stdin = arguments.paths == [Path::new("-")];
@@ -90,6 +103,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         least: if quiet_notes { Severity::Warning } else { Severity::Info },
         clean_files: from_stdin || arguments.format == Format::Json,
         excerpts: arguments.format == Format::Full,
+        clients: &arguments.clients,
     };
     let (walked, is_walk) = if from_stdin {
         (check_stdin(arguments, &check)?, false)
@@ -101,7 +115,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     Ok(if failed { Outcome::Findings } else { Outcome::Fine })
 }
 
-fn check_stdin(arguments: &Arguments, check: &CheckOptions) -> Result<Walked, Error> {
+fn check_stdin(arguments: &Arguments, check: &CheckOptions<'_>) -> Result<Walked, Error> {
     if arguments.fix {
         return Err(Error::usage("`--fix` can't change standard input")
             .hint("name the file, as in `prowess check --fix SKILL.md`"));
@@ -113,7 +127,7 @@ fn check_stdin(arguments: &Arguments, check: &CheckOptions) -> Result<Walked, Er
 
 fn check_paths(
     arguments: &Arguments,
-    check: &CheckOptions,
+    check: &CheckOptions<'_>,
     printer: &mut Printer,
 ) -> Result<(Walked, bool), Error> {
     let mut roots: Vec<PathBuf> = Vec::with_capacity(arguments.paths.len());
@@ -161,8 +175,14 @@ fn nothing_found(roots: &[PathBuf], other_spellings: usize) -> Error {
 fn print(arguments: &Arguments, walked: &Walked, is_walk: bool, printer: &mut Printer) {
     let colour = printer.colour();
     match arguments.format {
-        Format::Full => printer.report(&full::render(&walked.reports, colour)),
-        Format::Concise => printer.report(&concise::render(&walked.reports, colour)),
+        Format::Full => {
+            printer.report(&full::render(&walked.reports, colour));
+            printer.report(&verdicts::render(&walked.reports, colour));
+        }
+        Format::Concise => {
+            printer.report(&concise::render(&walked.reports, colour));
+            printer.report(&verdicts::render(&walked.reports, colour));
+        }
         Format::Json => printer.json(&json::render(walked, arguments.fix)),
         Format::Sarif => printer.json(&sarif::render(&walked.reports)),
         Format::Github => printer.report(&github::render(&walked.reports)),
@@ -202,7 +222,7 @@ fn print(arguments: &Arguments, walked: &Walked, is_walk: bool, printer: &mut Pr
 /// What a clean file gets (SRT, appendix A).
 fn ok_line(report: &FileReport) -> String {
     let path = inline(&report.path);
-    if report.kind == Kind::Prose {
+    if !report.structured {
         return format!("{path}: ok (prose, {} bytes)", report.bytes);
     }
     let name = report.name.as_deref().unwrap_or("unnamed");

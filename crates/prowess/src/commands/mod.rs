@@ -2,9 +2,12 @@
 
 pub(crate) mod check;
 pub(crate) mod completions;
+pub(crate) mod convert;
 pub(crate) mod explain;
 pub(crate) mod generate_docs;
 pub(crate) mod man;
+pub(crate) mod migrate;
+pub(crate) mod new;
 pub(crate) mod render;
 pub(crate) mod schema;
 pub(crate) mod show;
@@ -30,6 +33,9 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     let result = match cli.verb {
         Verb::Check(arguments) => check::run(&arguments, &mut printer),
         Verb::Show(arguments) => show::run(&arguments, &mut printer),
+        Verb::Convert(arguments) => convert::run(&arguments, &mut printer),
+        Verb::Migrate(arguments) => migrate::run(&arguments, &mut printer),
+        Verb::New(arguments) => new::run(&arguments, &mut printer),
         Verb::Render(arguments) => render::run(&arguments, &mut printer),
         Verb::Explain(arguments) => explain::run(&arguments, &mut printer),
         Verb::Schema(arguments) => schema::run(&arguments, &mut printer),

@@ -23,7 +23,7 @@ use crate::printer::Printer;
 ///
 /// Puts values into a skill and prints what comes out, without running anything.
 /// For prompts and instructions that is the text for the model: `{{name}}`
-/// becomes an input, `$ARGUMENTS` and `$1` become `--arguments`, and a command
+/// becomes an input, `$ARGUMENTS` and `$0` become `--arguments`, and a command
 /// whose output belongs into the text stays a marked place. For a command tool,
 /// named behind a slash, it is the program with its arguments, quoted for a
 /// shell.
@@ -83,14 +83,14 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 
 /// Loads a skill; what does not exist may be a tool's name behind a skill.
 fn load_with_tool(path: &Path) -> Result<(Loaded, Option<String>), Error> {
-    let error = match loading::load(path) {
+    let error = match loading::load_skill(path) {
         Ok(loaded) => return Ok((loaded, None)),
         Err(error) => error,
     };
     let skill = loading::parent(path);
     match (error.kind, path.file_name()) {
         (ErrorKind::NotFound, Some(tool)) if !path.exists() && skill.exists() => {
-            match loading::load(skill) {
+            match loading::load_skill(skill) {
                 Ok(loaded) => Ok((loaded, Some(tool.to_string_lossy().into_owned()))),
                 Err(_) => Err(error),
             }

@@ -5,11 +5,13 @@ use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use prowess_format::diagnostic::Severity;
+use prowess_format::diagnostic::{Diagnostic, Severity};
+use prowess_format::document::Form;
+use prowess_format::manifest::{self, AgentManifest};
 use prowess_format::rules::{Place, SkillFiles};
-use prowess_format::skill::{Parameter, Skill, Text};
+use prowess_format::skill::{Parameter, Skill, SkillDependency, Text, Tool};
 use prowess_format::span::Spanned;
-use prowess_format::{Checked, ReadOptions, check_bytes};
+use prowess_format::{ReadOptions, check_bytes};
 use serde_json::Value;
 
 use super::Outcome;
@@ -52,6 +54,9 @@ enum Format {
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let loaded = loading::load(&arguments.path)?;
+    if loaded.form == Form::Yaml {
+        return show_manifest(&loaded, arguments, printer);
+    }
     let files = loaded.directory.as_deref().map(DirectoryFiles::new);
     let place = Place {
         directory: loaded.directory_name.as_deref(),
@@ -80,16 +85,40 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             printer.report(&page);
         }
     }
-    mention_findings(&checked, &loaded, printer);
+    mention_findings(&checked.diagnostics, &loaded, printer);
     Ok(Outcome::Fine)
 }
 
-fn mention_findings(checked: &Checked<'_>, loaded: &Loaded, printer: &mut Printer) {
-    let errors = checked
-        .diagnostics
-        .iter()
-        .filter(|diagnostic| diagnostic.severity == Severity::Error)
-        .count();
+/// Shows an agent manifest (GAIA §9).
+fn show_manifest(
+    loaded: &Loaded,
+    arguments: &Arguments,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    let text = String::from_utf8_lossy(&loaded.bytes);
+    let checked = manifest::check(&text);
+    if checked.manifest == AgentManifest::default() && !checked.diagnostics.is_empty() {
+        checking::print_problems(loaded, None, printer);
+        return Ok(Outcome::Findings);
+    }
+    let origin = Origin {
+        path: &loaded.shown,
+        file_name: &loaded.file_name,
+        text: &text,
+        directory_name: None,
+        resources: &[],
+    };
+    match arguments.format {
+        Format::Json => printer.json(&wire::manifest(&checked.manifest, &origin)),
+        Format::Text => printer.report(&describe_manifest(&checked.manifest, &origin)),
+    }
+    mention_findings(&checked.diagnostics, loaded, printer);
+    Ok(Outcome::Fine)
+}
+
+fn mention_findings(diagnostics: &[Diagnostic], loaded: &Loaded, printer: &mut Printer) {
+    let errors =
+        diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
     if errors > 0 {
         let noun = if errors == 1 { "error" } else { "errors" };
         printer.note(&format!("it has {errors} {noun}: see `prowess check {}`", loaded.shown));
@@ -129,17 +158,7 @@ fn describe(skill: &Skill, origin: &Origin<'_>, in_full: bool) -> String {
         page.text("output", &outputs.kind);
         page.json("output schema", outputs.schema.as_ref());
     }
-    for tool in &skill.tools {
-        page.heading(&format!("tool {} ({})", tool.name.value, tool.kind.as_str()));
-        page.item(&tool.description);
-        tool.parameters.iter().for_each(|one| page.item(&parameter(one)));
-        if let Some(command) = &tool.command {
-            page.item(&format!("command: {}", command.value));
-        }
-        if let Some(handler) = &tool.handler {
-            page.item(&format!("handler: {}", handler.value));
-        }
-    }
+    describe_tools(&skill.tools, &mut page);
     page.section("quiz", skill.quiz.iter().map(quiz));
     page.section(
         "hooks",
@@ -162,6 +181,29 @@ fn describe(skill: &Skill, origin: &Origin<'_>, in_full: bool) -> String {
     page.section("unknown fields", skill.extra.iter().map(entry));
     page.section("files", origin.resources.iter().cloned());
     page.body(&skill.body, in_full);
+    page.text
+}
+
+fn describe_manifest(manifest: &AgentManifest, origin: &Origin<'_>) -> String {
+    let mut page = Page::default();
+    let value = |text: &Text, fallback: &str| {
+        text.as_ref().map_or_else(|| fallback.to_owned(), |text| text.value.clone())
+    };
+    let version = value(&manifest.version, "0.0.0");
+    page.title(&value(&manifest.name, "unnamed"), &version, manifest.version.is_none());
+    page.field("path", origin.path);
+    page.field("kind", "agent");
+    page.text("description", &manifest.description);
+    page.text("model", &manifest.model.default);
+    page.text("smallest model", &manifest.model.minimum);
+    page.text("context", &manifest.model.context);
+    page.section("skills", manifest.skills.iter().map(dependency));
+    for set in &manifest.skill_sets {
+        page.section(&format!("skill set {}", set.name.value), set.skills.iter().map(dependency));
+    }
+    page.text("default set", &manifest.default_set);
+    describe_tools(&manifest.tools, &mut page);
+    page.section("unknown fields", manifest.extra.iter().map(entry));
     page.text
 }
 
@@ -199,6 +241,20 @@ fn describe_running(skill: &Skill, page: &mut Page) {
     page.effective("read only", flag(&skill.read_only), skill.read_only.is_some());
     page.effective("always ask", flag(&skill.always_ask), skill.always_ask.is_some());
     page.effective("network", flag(&skill.network), skill.network.is_some());
+}
+
+fn describe_tools(tools: &[Tool], page: &mut Page) {
+    for tool in tools {
+        page.heading(&format!("tool {} ({})", tool.name.value, tool.kind.as_str()));
+        page.item(&tool.description);
+        tool.parameters.iter().for_each(|one| page.item(&parameter(one)));
+        if let Some(command) = &tool.command {
+            page.item(&format!("command: {}", command.value));
+        }
+        if let Some(handler) = &tool.handler {
+            page.item(&format!("handler: {}", handler.value));
+        }
+    }
 }
 
 fn describe_invocation(skill: &Skill, page: &mut Page) {
@@ -253,12 +309,14 @@ fn requirements(skill: &Skill) -> Vec<String> {
         }
     }
     lines.extend(needs.hardware.as_ref().map(|hardware| format!("hardware: {hardware}")));
-    for dependency in &needs.skills {
-        let optional = if dependency.required { "" } else { " (optional)" };
-        let range = if dependency.range.is_empty() { "any version" } else { &dependency.range };
-        lines.push(format!("skill {} {range}{optional}", dependency.name.value));
-    }
+    lines.extend(needs.skills.iter().map(|skill| format!("skill {}", dependency(skill))));
     lines
+}
+
+fn dependency(dependency: &SkillDependency) -> String {
+    let optional = if dependency.required { "" } else { " (optional)" };
+    let range = if dependency.range.is_empty() { "any version" } else { &dependency.range };
+    format!("{} {range}{optional}", dependency.name.value)
 }
 
 fn quiz(quiz: &prowess_format::skill::Quiz) -> String {

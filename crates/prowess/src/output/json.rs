@@ -1,5 +1,6 @@
 //! The JSON that other programs read. Its keys are a promise.
 
+use prowess_format::client::Verdict;
 use prowess_format::diagnostic::{Fix, Safety};
 use serde_json::{Map, Value, json};
 
@@ -21,19 +22,31 @@ pub(crate) fn render(walked: &Walked, fix: bool) -> Value {
 }
 
 fn file(report: &FileReport) -> Value {
-    json!({
+    let mut file = json!({
         "path": report.path,
         "dialect": report.dialect,
         "layers": report.layers,
-        "kind": report.kind.as_str(),
+        "kind": report.kind,
         "name": report.name,
         "version": report.version,
         "diagnostics": report.findings.iter().map(diagnostic).collect::<Vec<_>>(),
+    });
+    if !report.verdicts.is_empty() {
+        file["clients"] = report.verdicts.iter().map(verdict).collect();
+    }
+    file
+}
+
+fn verdict(verdict: &Verdict) -> Value {
+    json!({
+        "client": verdict.client.id,
+        "outcome": verdict.outcome.as_str(),
+        "reasons": verdict.reasons,
     })
 }
 
 /// One finding.
-pub(crate) fn diagnostic(finding: &Finding) -> Value {
+fn diagnostic(finding: &Finding) -> Value {
     let mut map = Map::new();
     let mut put = |key: &str, value: Value| map.insert(key.to_owned(), value);
     put("code", json!(finding.rule.name));

@@ -5,6 +5,7 @@ pub(crate) mod full;
 pub(crate) mod github;
 pub(crate) mod json;
 pub(crate) mod sarif;
+pub(crate) mod verdicts;
 
 use crate::checking::{FileReport, Finding};
 

@@ -208,3 +208,37 @@ fn links_out_of_the_skill_are_not_its_files() {
     let output = scene.run("check hello --format concise");
     assert!(output.contains("quiz-missing-reference"), "{output}");
 }
+
+#[test]
+fn clients_say_what_they_make_of_a_skill() {
+    let scene = scene().file("hello/SKILL.md", "---\nname: hello\n---\n\nText\n");
+    assert_snapshot!(
+        scene.run(
+            "check hello --for claude-code,codex,gemini,openclaw,agent-skills --format concise"
+        )
+    );
+    assert_snapshot!(scene.run("check hello --for codex --format json"));
+    assert_snapshot!(scene.run("check hello --for codx"));
+}
+
+#[test]
+fn agent_manifests_are_checked() {
+    // GAIA-9.1-1
+    let scene = scene()
+        .copy("fixtures/agent-manifest/9.1/gaia-agent", "good")
+        .copy("fixtures/agent-manifest/invalid/GAIA-9.1-1/range-unreadable", "bad");
+    assert_snapshot!(scene.run("check good/AGENT.yaml"), @"
+    exit 0
+    --- stdout
+    good/AGENT.yaml: ok (structured) gaia-agent@0.24.0
+    ");
+    assert_snapshot!(scene.run("check . --format concise"));
+}
+
+#[test]
+fn python_tools_are_compared_with_their_functions() {
+    let scene = scene()
+        .copy("fixtures/gaia/2.1/web-search/SKILL.md", "web-search/SKILL.md")
+        .file("web-search/tools.py", "def other():\n    pass\n");
+    assert_snapshot!(scene.run("check web-search"));
+}

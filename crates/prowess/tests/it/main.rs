@@ -1,10 +1,15 @@
 //! Drives the real binary and looks at everything it says and leaves behind.
 
 mod check;
+mod convert;
 mod docs;
+mod expectations;
 mod explain;
 mod fix;
 mod formats;
+mod migrate;
+mod new;
+mod render;
 mod schema;
 mod show;
 mod usage;

@@ -75,3 +75,11 @@ fn every_spelling_is_found_in_a_folder() {
         assert!(scene.run("show hello").starts_with("exit 0"), "{name}");
     }
 }
+
+#[test]
+fn agent_manifests_are_shown() {
+    // GAIA-9.1-2
+    let scene = scene().copy("fixtures/agent-manifest/9.3/notes-agent", "agent");
+    assert_snapshot!(scene.run("show agent"));
+    assert_snapshot!(scene.run("show agent/gaia-agent.yaml --format json"));
+}

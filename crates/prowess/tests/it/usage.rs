@@ -69,7 +69,19 @@ fn no_arguments_print_the_help() {
 
 #[test]
 fn help_fits_a_terminal() {
-    let verbs = ["", "check", "show", "explain", "schema", "completions", "man"];
+    let verbs = [
+        "",
+        "check",
+        "show",
+        "convert",
+        "migrate",
+        "new",
+        "schema",
+        "render",
+        "explain",
+        "completions",
+        "man",
+    ];
     for verb in verbs {
         let help = scene().stdout(&format!("{verb} --help"));
         assert!(help.contains("Examples:"), "{verb} has no example");

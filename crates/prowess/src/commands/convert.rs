@@ -1,0 +1,139 @@
+//! `prowess convert`: a skill in another dialect.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use clap::Args;
+use prowess_format::convert::{Conversion, convert_in};
+use prowess_format::diagnostic::Severity;
+use prowess_format::dialect::Dialect;
+use prowess_format::rules::{Place, SkillFiles};
+use prowess_format::{ReadOptions, check_bytes};
+
+use super::Outcome;
+use crate::checking;
+use crate::cli::{DialectOption, dialect_parser};
+use crate::error::Error;
+use crate::loading::{self, DirectoryFiles, Loaded};
+use crate::printer::Printer;
+use crate::writing::{self, Content, NewFile, Overwrite};
+
+/// Convert a skill to another dialect
+///
+/// Writes the same skill the way another dialect wants it, and lists what that
+/// dialect can't say. Fields that no dialect knows come along, comments included.
+/// Without `--output` the main file goes to standard output. With it, all files
+/// go into a folder: those that the dialect needs, and those that lie beside the
+/// skill. A skill with errors is not converted, and then nothing is written.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess convert skills/git --to agent-skills
+  prowess convert skills/git --to tool-pack --output packs/git
+  prowess convert skills/git --to gaia --dry-run")]
+pub(crate) struct Arguments {
+    /// A skill's folder or file; `-` is standard input
+    path: PathBuf,
+    /// The dialect to write
+    #[arg(long, value_name = "DIALECT", value_parser = dialect_parser())]
+    to: &'static Dialect,
+    #[command(flatten)]
+    dialect: DialectOption,
+    /// Write all files into this folder
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Replace files that are there
+    #[arg(long, requires = "output")]
+    force: bool,
+    /// Say what would be written and lost, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let loaded = loading::load_skill(&arguments.path)?;
+    let files = loaded.directory.as_deref().map(DirectoryFiles::new);
+    let place = Place {
+        directory: loaded.directory_name.as_deref(),
+        files: files.as_ref().map(|files| files as &dyn SkillFiles),
+    };
+    let read = ReadOptions { form: loaded.form, dialect: arguments.dialect.dialect, place };
+    let mut text = Cow::Borrowed("");
+    let checked = check_bytes(&loaded.bytes, &mut text, read);
+    if checked.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+        checking::print_problems(&loaded, arguments.dialect.dialect, printer);
+        return Err(Error::failed(format!("`{}` has errors and was not converted", loaded.shown))
+            .hint("correct them first, or try `prowess check --fix`"));
+    }
+    let directory = loaded.directory.as_deref().and_then(loading::directory_name);
+    let conversion = convert_in(&checked, arguments.to, directory.as_deref());
+    if conversion.files.is_empty() {
+        let error =
+            Error::failed(format!("`{}` can't be written as {}", loaded.shown, arguments.to.id));
+        return Err(conversion.notes.iter().fold(error, |error, note| error.hint(note)));
+    }
+    deliver(conversion, &loaded, arguments, printer)
+}
+
+fn deliver(
+    conversion: Conversion,
+    loaded: &Loaded,
+    arguments: &Arguments,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    for note in &conversion.notes {
+        printer.note(note);
+    }
+    for loss in &conversion.losses {
+        printer.loss(&loss.field, &loss.detail);
+    }
+    let along = companions(loaded, &conversion.files);
+    match &arguments.output {
+        None if arguments.dry_run => {
+            let names = conversion.files.iter().map(|(path, _)| path).chain(&along);
+            names.for_each(|path| printer.data(&format!("{path}\n")));
+        }
+        None => {
+            let more = conversion.files.len() - 1 + along.len();
+            printer.data(&conversion.files[0].1);
+            if more > 0 {
+                let noun = if more == 1 { "file belongs" } else { "files belong" };
+                printer
+                    .note(&format!("{more} more {noun} to the skill: `--output DIR` writes all"));
+            }
+        }
+        Some(output) => {
+            let overwrite = if arguments.force { Overwrite::Allowed } else { Overwrite::Refused };
+            let mut files = NewFile::texts(conversion.files);
+            files.extend(copies(loaded, along));
+            if arguments.dry_run {
+                writing::refuse_collisions(output, &files, overwrite)?;
+                for file in &files {
+                    printer.data(&format!("{}\n", loading::shown(&output.join(&file.path))));
+                }
+            } else {
+                for path in writing::stage(output, &files, overwrite)?.commit()? {
+                    printer.data(&format!("{}\n", loading::shown(&path)));
+                }
+            }
+        }
+    }
+    Ok(Outcome::Fine)
+}
+
+/// The files beside the skill that come along, less those that are written anew.
+fn companions(loaded: &Loaded, written: &[(String, String)]) -> Vec<String> {
+    let Some(directory) = &loaded.directory else { return Vec::new() };
+    writing::listing(directory)
+        .into_iter()
+        .filter(|path| *path != loaded.file_name && written.iter().all(|(file, _)| file != path))
+        .collect()
+}
+
+fn copies(loaded: &Loaded, paths: Vec<String>) -> Vec<NewFile> {
+    let directory = loaded.directory.clone().unwrap_or_default();
+    paths
+        .into_iter()
+        .map(|path| NewFile { content: Content::Copy(directory.join(&path)), path })
+        .collect()
+}

@@ -1,0 +1,270 @@
+//! `prowess migrate`: OpenClaw skills to GAIA (GAIA §8.2).
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use prowess_format::diagnostic::Severity;
+use prowess_format::dialect::{self, Dialect};
+use prowess_format::migrate::{Migration, migrate};
+use prowess_format::{ReadOptions, check_bytes};
+
+use super::Outcome;
+use crate::checking::{self, CheckOptions, Source};
+use crate::cli::DialectOption;
+use crate::error::{Error, ErrorKind};
+use crate::loading::{self, Loaded};
+use crate::output::full;
+use crate::printer::{Printer, inline};
+use crate::writing::{self, Content, NewFile, Overwrite, Staged};
+
+/// Migrate OpenClaw skills to GAIA
+///
+/// Maps fields and actions, expands coarse permissions, resets the security tier
+/// to experimental, and writes a tools.py that calls the original handlers. What
+/// needs a person's decision is left out and listed in a report.
+///
+/// Without `--output` the new SKILL.md goes to standard output and the report to
+/// standard error. With `--batch` every skill below PATH is migrated into a
+/// folder of its own below DIR; one that fails does not stop the rest.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess migrate openclaw/weather
+  prowess migrate openclaw/weather --validate --output gaia/weather
+  prowess migrate openclaw --batch --output gaia")]
+pub(crate) struct Arguments {
+    /// A skill's folder or file; with `--batch`, a folder of skills
+    path: PathBuf,
+    #[command(flatten)]
+    dialect: DialectOption,
+    /// Check the result as a GAIA skill; one with errors is not written
+    #[arg(long)]
+    validate: bool,
+    /// Migrate every skill below PATH
+    #[arg(long, requires = "output")]
+    batch: bool,
+    /// Write all files into this folder
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Replace files that are there
+    #[arg(long, requires = "output")]
+    force: bool,
+    /// Print the report and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    match &arguments.output {
+        Some(output) if arguments.batch => run_batch(arguments, output, printer),
+        Some(output) => {
+            let migrated = prepare(&arguments.path, arguments, printer)?;
+            let files = migrated.finish(output, arguments, printer)?;
+            printer.data(&report(&migrated, &files));
+            Ok(Outcome::Fine)
+        }
+        None => {
+            let migrated = prepare(&arguments.path, arguments, printer)?;
+            if arguments.validate {
+                // The checks look at files beside the SKILL.md, so they are laid out for them.
+                let place = std::env::temp_dir().join(".prowess-migrated");
+                let staged = writing::stage(&place, &migrated.files(), Overwrite::Allowed)?;
+                migrated.validate(&staged, Path::new(&migrated.migration.name), printer)?;
+            }
+            if !arguments.dry_run {
+                printer.data(&migrated.migration.files[0].1);
+            }
+            let report = report(&migrated, &[]);
+            printer.talk_report(|_| report);
+            Ok(Outcome::Fine)
+        }
+    }
+}
+
+fn run_batch(
+    arguments: &Arguments,
+    output: &Path,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    let skills = skills_below(&arguments.path)?;
+    if skills.is_empty() {
+        return Err(Error::not_found(format!(
+            "no skill below `{}`",
+            loading::shown(&arguments.path)
+        ))
+        .hint("name a folder whose folders hold a SKILL.md"));
+    }
+    let (mut done, mut review) = (0, 0);
+    for skill in &skills {
+        let result = prepare(skill, arguments, printer).and_then(|migrated| {
+            let target = output.join(&migrated.migration.name);
+            let files = migrated.finish(&target, arguments, printer)?;
+            Ok((migrated, files))
+        });
+        match result {
+            Ok((migrated, files)) => {
+                done += 1;
+                review += migrated.migration.review.len();
+                printer.data(&report(&migrated, &files));
+            }
+            Err(error) => printer.error(&error),
+        }
+    }
+    printer.say(&format!("migrated {done} of {} skills, {review} items to review", skills.len()));
+    Ok(if done == skills.len() { Outcome::Fine } else { Outcome::Findings })
+}
+
+/// A migration that is ready to be written.
+struct Migrated {
+    loaded: Loaded,
+    migration: Migration,
+}
+
+fn prepare(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<Migrated, Error> {
+    let loaded = loading::load_skill(path)?;
+    let dialect = reading_dialect(&loaded, arguments.dialect.dialect)?;
+    let read = ReadOptions { form: loaded.form, dialect, ..ReadOptions::DETECT };
+    let mut text = Cow::Borrowed("");
+    let checked = check_bytes(&loaded.bytes, &mut text, read);
+    if checked.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+        checking::print_problems(&loaded, dialect, printer);
+        return Err(Error::failed(format!("`{}` has errors and was not migrated", loaded.shown))
+            .hint("correct them first, or try `prowess check --fix`"));
+    }
+    let listing = loaded.directory.as_deref().map(writing::listing).unwrap_or_default();
+    let directory = loaded.directory.as_deref().and_then(loading::directory_name);
+    let migration = migrate(&checked, &listing, directory.as_deref());
+    drop(checked);
+    Ok(Migrated { migration, loaded })
+}
+
+/// A published OpenClaw skill may have nothing but a name and a description, so detection alone can't tell.
+fn reading_dialect(
+    loaded: &Loaded,
+    named: Option<&'static Dialect>,
+) -> Result<Option<&'static Dialect>, Error> {
+    if named.is_some() {
+        return Ok(named);
+    }
+    let read = ReadOptions { form: loaded.form, ..ReadOptions::DETECT };
+    let mut text = Cow::Borrowed("");
+    let checked = check_bytes(&loaded.bytes, &mut text, read);
+    if checked.skill.has_layer("openclaw") {
+        return Ok(None);
+    }
+    if checked.skill.dialect.id == "gaia" {
+        return Err(Error::failed(format!("`{}` is a GAIA skill already", loaded.shown))
+            .hint("`--dialect openclaw` reads it as an OpenClaw skill all the same"));
+    }
+    Ok(dialect::by_id("openclaw"))
+}
+
+impl Migrated {
+    fn files(&self) -> Vec<NewFile> {
+        let mut files = NewFile::texts(self.migration.files.clone());
+        let directory = self.loaded.directory.clone().unwrap_or_default();
+        let copied = self.migration.copied.iter().map(|path| (path, path));
+        let renamed = self.migration.renamed.iter().map(|(from, to)| (from, to));
+        for (from, to) in copied.chain(renamed) {
+            let content = Content::Copy(directory.join(from));
+            files.push(NewFile { path: to.clone(), content });
+        }
+        files
+    }
+
+    /// Writes the skill, unless it is a dry run or the result has errors.
+    fn finish(
+        &self,
+        target: &Path,
+        arguments: &Arguments,
+        printer: &mut Printer,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let overwrite = if arguments.force { Overwrite::Allowed } else { Overwrite::Refused };
+        let staged = writing::stage(target, &self.files(), overwrite)?;
+        if arguments.validate {
+            self.validate(&staged, target, printer)?;
+        }
+        if arguments.dry_run {
+            return Ok(Vec::new());
+        }
+        staged.commit()
+    }
+
+    /// Checks the result where it lies, and speaks of it as if it were in its place.
+    fn validate(&self, staged: &Staged, target: &Path, printer: &mut Printer) -> Result<(), Error> {
+        let main = Path::new("SKILL.md");
+        let options = CheckOptions {
+            dialect: dialect::by_id("gaia"),
+            strict: false,
+            least: Severity::Warning,
+            clean_files: false,
+            excerpts: true,
+            clients: &[],
+        };
+        let source = Source {
+            path: &target.join(main),
+            form: prowess_format::document::Form::Markdown,
+            bytes: self.migration.files[0].1.as_bytes(),
+            directory: Some(staged.path()),
+            directory_name: Some(&self.migration.name),
+        };
+        let examined = checking::examine(&source, &options, None);
+        let reports: Vec<_> = examined.report.into_iter().collect();
+        printer.talk_report(|colour| full::render(&reports, colour));
+        if examined.errors > 0 {
+            return Err(Error::failed(format!(
+                "the migrated `{}` has errors and was not written",
+                self.migration.name
+            ))
+            .hint("run without `--validate` to see the result"));
+        }
+        printer.say(&format!("`{}` is a valid GAIA skill", self.migration.name));
+        Ok(())
+    }
+}
+
+/// What was done, and what a person should look at (GAIA §8.2, step 6).
+fn report(migrated: &Migrated, files: &[PathBuf]) -> String {
+    let Migration { review, name, .. } = &migrated.migration;
+    let mut text = format!("migrated {} as {}\n", inline(&migrated.loaded.shown), inline(name));
+    for file in files {
+        let _ = writeln!(text, "  wrote {}", inline(&loading::shown(file)));
+    }
+    for item in review {
+        let _ = writeln!(text, "  review {}: {}", inline(&item.what), inline(&item.why));
+    }
+    text
+}
+
+/// Every folder with a skill, below a folder and not the folder itself unless it holds one.
+fn skills_below(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    /// Agents look no deeper for skills.
+    const DEPTH: usize = 6;
+    let mut found = Vec::new();
+    let mut open = vec![(folder.to_owned(), 0)];
+    while let Some((folder, depth)) = open.pop() {
+        match loading::main_file(&folder) {
+            Ok(Some(_)) => {
+                found.push(folder);
+                continue;
+            }
+            Ok(None) => {}
+            Err(error) if depth == 0 || error.kind == ErrorKind::Failed => return Err(error),
+            Err(_) => continue,
+        }
+        let entries = std::fs::read_dir(&folder)
+            .map_err(|source| Error::io("list", &folder, &source))?
+            .flatten();
+        for entry in entries {
+            let name = entry.file_name();
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder && depth < DEPTH && name != ".git" && name != "node_modules" {
+                open.push((entry.path(), depth + 1));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}

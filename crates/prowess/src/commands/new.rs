@@ -1,0 +1,75 @@
+//! `prowess new`: a skill to start from.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use prowess_format::dialect::{self, Dialect};
+use prowess_format::formats::check_name;
+use prowess_format::scaffold::scaffold;
+use prowess_format::text::slug;
+use prowess_format::{ReadOptions, check, form_of};
+
+use super::Outcome;
+use crate::cli::dialect_parser;
+use crate::error::Error;
+use crate::loading;
+use crate::printer::Printer;
+use crate::writing::{self, NewFile, Overwrite};
+
+/// Make a new skill
+///
+/// Writes a folder called NAME with everything that a skill of the dialect needs.
+/// It passes `prowess check --strict` as it is; change it step by step and check
+/// again. A folder that exists is left alone.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess new release-notes
+  prowess new disk-usage --dialect gibberish --output skills")]
+pub(crate) struct Arguments {
+    /// The skill's name: lower-case letters, digits and single hyphens
+    name: String,
+    /// The dialect to write
+    #[arg(long, value_name = "DIALECT", default_value = "agent-skills", value_parser = dialect_parser())]
+    dialect: &'static Dialect,
+    /// Make the skill's folder in this one
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    output: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let name = &arguments.name;
+    if let Err(problem) = check_name(name) {
+        let error = Error::usage(format!("`{name}` is not a name for a skill: {problem}"));
+        return Err(error.hint(format!("try `prowess new {}`", slug(name))));
+    }
+    let files = scaffold(name, arguments.dialect);
+    if let Some(other) = other_name(name, arguments.dialect, &files) {
+        let title = arguments.dialect.title;
+        return Err(Error::usage(format!("`{name}` is not a name that {title} allows"))
+            .hint(format!("try `prowess new {other} --dialect {}`", arguments.dialect.id)));
+    }
+    let folder = arguments.output.join(name);
+    if folder.symlink_metadata().is_ok() {
+        return Err(Error::failed(format!("`{}` exists already", loading::shown(&folder)))
+            .hint("choose another name, or another folder with `--output`"));
+    }
+    let files = NewFile::texts(files);
+    for path in writing::stage(&folder, &files, Overwrite::Refused)?.commit()? {
+        printer.data(&format!("{}\n", loading::shown(&path)));
+    }
+    printer.say(&format!("change it, then run `prowess check {}`", loading::shown(&folder)));
+    Ok(Outcome::Fine)
+}
+
+/// The name that was written, where the dialect does not take the given one.
+fn other_name(name: &str, dialect: &'static Dialect, files: &[(String, String)]) -> Option<String> {
+    let (path, text) = files.first()?;
+    // A tool pack has a tool's name, and prose has none.
+    let named = dialect::by_id(dialect.id)
+        .filter(|dialect| dialect.fields.iter().any(|field| field.name == "name"))
+        .filter(|dialect| dialect.id != "tool-pack")?;
+    let read = ReadOptions { form: form_of(path), dialect: Some(named), ..ReadOptions::DETECT };
+    let written = check(text, read).skill.name_text().map(str::to_owned);
+    written.filter(|written| written != name)
+}

@@ -1,0 +1,62 @@
+//! `prowess migrate`: OpenClaw skills to GAIA.
+
+use insta::assert_snapshot;
+
+use crate::{scene, skill};
+
+#[test]
+fn the_new_skill_goes_to_standard_output_and_the_report_to_standard_error() {
+    // GAIA-8.2-5
+    let scene = scene().copy("fixtures/openclaw/batch/good-section-8", "good-section-8");
+    assert_snapshot!(scene.run("migrate good-section-8"));
+}
+
+#[test]
+fn a_folder_gets_the_wrapper_and_the_handlers() {
+    // GAIA-8.2-4
+    let scene = scene().copy("fixtures/openclaw/batch/good-section-8", "old");
+    assert_snapshot!(scene.run("migrate old/SKILL.md --validate --output good-section-8"));
+    assert_snapshot!(scene.files());
+    assert_snapshot!(scene.text("good-section-8/tools.py"));
+}
+
+#[test]
+fn one_bad_skill_does_not_stop_the_rest() {
+    // GAIA-8.2-6
+    let scene = scene().copy("fixtures/openclaw/batch", "old");
+    assert_snapshot!(scene.run("migrate old --batch --output new --validate"));
+    assert_snapshot!(scene.files());
+    assert!(scene.run("check new --dialect gaia").starts_with("exit 0"));
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let scene = scene().copy("fixtures/openclaw/batch", "old");
+    let before = scene.files();
+    assert!(scene.run("migrate old --batch --output new --dry-run").contains("migrated 2 of 4"));
+    assert_eq!(scene.files(), before);
+}
+
+#[test]
+fn batch_needs_a_place() {
+    let scene = scene().copy("fixtures/openclaw/batch", "old");
+    assert!(scene.run("migrate old --batch").starts_with("exit 2"));
+}
+
+#[test]
+fn a_gaia_skill_is_there_already() {
+    let scene = scene().copy("fixtures/gaia/2.1/web-search", "web-search");
+    assert_snapshot!(scene.run("migrate web-search"), @"
+    exit 1
+    --- stderr
+    error: `web-search/SKILL.md` is a GAIA skill already
+    hint: `--dialect openclaw` reads it as an OpenClaw skill all the same
+    ");
+}
+
+#[test]
+fn nothing_is_replaced_unasked() {
+    let scene = scene().file("old/a/SKILL.md", skill("a")).file("new/a/SKILL.md", "mine");
+    assert!(scene.run("migrate old --batch --output new").starts_with("exit 1"));
+    assert_eq!(scene.text("new/a/SKILL.md"), "mine");
+}
