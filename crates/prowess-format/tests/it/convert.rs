@@ -601,11 +601,10 @@ fn gaia_fields_are_kept_in_metadata_and_come_back() {
           type: object
         atomic: false
     security_tier: verified
+    registry: https://registry.amd-gaia.ai
     tags: [search, web, brave]
     homepage: https://github.com/amd/gaia-skills/tree/main/web-search
     repository: https://github.com/amd/gaia-skills
-    metadata:
-      registry: https://registry.amd-gaia.ai
     ---
 
     # Web Search Skill

@@ -31,7 +31,7 @@ fn every_fixture_says_what_is_wrong_with_it() {
         let invalid = path.contains("/invalid/");
         assert_eq!(found.contains(" error "), invalid, "{path}: {found}");
     }
-    insta::assert_snapshot!(table, @r"
+    insta::assert_snapshot!(table, @"
     agent-manifest/9.1/gaia-agent/AGENT.yaml
     fine
     agent-manifest/9.3/notes-agent/gaia-agent.yaml
@@ -47,7 +47,7 @@ fn every_fixture_says_what_is_wrong_with_it() {
     agent-manifest/invalid/GAIA-9.1-1/broken-yaml/AGENT.yaml
     1:19 error repaired-yaml a value with a special character in it needs quotes
     agent-manifest/invalid/GAIA-9.1-1/list-at-top/AGENT.yaml
-    1:1 error front-matter-not-a-map the front matter is a list, not a map
+    1:3 error front-matter-not-a-map the file is a list, not a map
     agent-manifest/invalid/GAIA-9.1-1/missing-agent-name/AGENT.yaml
     1:1 error missing-field `name` is missing
     agent-manifest/invalid/GAIA-9.1-1/range-unreadable/AGENT.yaml
