@@ -12,7 +12,7 @@ use crate::emit::Written;
 use crate::read::{Checked, form_of, read_layers};
 use crate::skill::Skill;
 
-pub(crate) use carry::{Carried, carry, json_type};
+pub(crate) use carry::{Carried, carry, json_type, known_type};
 pub(crate) use entries::insert as insert_lines;
 pub use facets::facets;
 

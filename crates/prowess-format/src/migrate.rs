@@ -7,9 +7,9 @@
 mod install;
 mod wrapper;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::convert::{self, Carried, json_type};
+use crate::convert::{self, Carried, json_type, known_type};
 use crate::dialect;
 use crate::document::yaml::Node;
 use crate::permission::{Domain, Level, Permission};
@@ -177,16 +177,15 @@ fn tools(
         for at in 0..tool.parameters.len() {
             let (before, rest) = tool.parameters.split_at_mut(at);
             let Some(parameter) = rest.first_mut() else { continue };
-            let kind = json_type(&parameter.kind);
-            if kind != parameter.kind.value {
+            if known_type(&parameter.kind).is_none() {
                 let why = format!(
-                    "the type `{}` of `{}` is not one of GAIA's: it is declared as {kind}",
+                    "nobody knows the type `{}` of `{}`: it is declared as text",
                     shorten(&parameter.kind, 40),
-                    parameter.name.value
+                    shorten(&parameter.name, 60)
                 );
                 item(review, &what, why);
-                parameter.kind.value = kind.to_owned();
             }
+            parameter.kind.value = json_type(&parameter.kind).to_owned();
             let mut name = identifier(&parameter.name, "value");
             while before.iter().any(|earlier| *earlier.name == name) {
                 name.push('_');
@@ -341,11 +340,8 @@ fn permissions(
         );
     }
     if !odd.is_empty() {
-        item(
-            review,
-            "running programs",
-            format!("{} is not the name of a program: nothing is granted", listed(&odd)),
-        );
+        let why = format!("nothing is granted for {}: no name of a program", listed(&odd));
+        item(review, "running programs", why);
     }
     permissions
 }
@@ -502,23 +498,35 @@ fn left_to_decide(source: &Skill, skill: &Skill, review: &mut Vec<ReviewItem>) {
     }
 }
 
-/// Fields of the invocation have no counterpart, and stay as they are.
+/// Fields of the invocation have no counterpart. Those that other hosts know stay where they are, OpenClaw's own go to
+/// its block.
 fn keep_invocation(source: &Skill, skill: &mut Skill) {
     let invocation = &source.invocation;
-    let flag = |value: &Option<Spanned<bool>>| value.as_ref().map(|value| Value::Bool(value.value));
-    let text = |value: &Option<Spanned<String>>| {
-        value.as_ref().map(|value| Value::String(value.value.clone()))
-    };
-    let fields = [
-        ("user-invocable", flag(&invocation.user_invocable)),
-        ("disable-model-invocation", flag(&invocation.disable_model_invocation)),
-        ("command-dispatch", text(&invocation.command_dispatch)),
-        ("command-tool", text(&invocation.command_tool)),
-        ("command-arg-mode", text(&invocation.command_arg_mode)),
+    for (key, flag) in [
+        ("user-invocable", &invocation.user_invocable),
+        ("disable-model-invocation", &invocation.disable_model_invocation),
+    ] {
+        skill.extra.extend(flag.as_ref().map(|flag| (key.to_owned(), Value::Bool(flag.value))));
+    }
+    let own = [
+        ("command-dispatch", &invocation.command_dispatch),
+        ("command-tool", &invocation.command_tool),
+        ("command-arg-mode", &invocation.command_arg_mode),
     ];
-    for (key, value) in fields {
-        if let Some(value) = value {
-            skill.extra.push((key.to_owned(), value));
-        }
+    let own: Map<String, Value> = own
+        .into_iter()
+        .filter_map(|(key, text)| {
+            Some((key.to_owned(), Value::String(text.as_ref()?.value.clone())))
+        })
+        .collect();
+    if own.is_empty() {
+        return;
+    }
+    let namespace = source.openclaw.as_ref().map(|block| block.namespace.as_str());
+    let namespace = namespace.filter(|namespace| !namespace.is_empty()).unwrap_or("openclaw");
+    match skill.metadata.iter_mut().find(|(key, _)| key == namespace) {
+        Some((_, Value::Object(block))) => block.extend(own),
+        Some(_) => {}
+        None => skill.metadata.insert(0, (namespace.to_owned(), Value::Object(own))),
     }
 }

@@ -412,19 +412,25 @@ fn tools(carried: &mut Carried, to: &'static Dialect) {
     }
 }
 
-/// The JSON type that a word for a type means; text where nobody knows.
-pub(crate) fn json_type(word: &str) -> &'static str {
+/// The JSON type that a word for a type means; `None` where nobody knows.
+pub(crate) fn known_type(word: &str) -> Option<&'static str> {
     if let Some(known) = dialect::GAIA_TYPES.iter().find(|known| **known == word) {
-        return known;
+        return Some(known);
     }
-    match word.to_lowercase().as_str() {
+    Some(match word.to_lowercase().as_str() {
+        "str" | "string" | "text" | "textarea" | "url" | "file" | "path" => "string",
         "int" | "integer" | "long" => "integer",
         "float" | "double" | "number" | "decimal" => "number",
         "bool" | "boolean" => "boolean",
         "list" | "array" | "tuple" | "set" => "array",
         "dict" | "map" | "object" | "json" => "object",
-        _ => "string",
-    }
+        _ => return None,
+    })
+}
+
+/// The same, with text for whatever nobody knows.
+pub(crate) fn json_type(word: &str) -> &'static str {
+    known_type(word).unwrap_or("string")
 }
 
 /// Placeholders mean something in prompts only, and each prompt dialect spells them in its own way.

@@ -30,16 +30,8 @@ pub(super) struct Wrapped {
     pub(super) call: Call,
 }
 
-const HEAD: &str = r#"
-import asyncio
-import importlib.util
-import inspect
-import sys
-from pathlib import Path
-from typing import Any, Optional
-
-from gaia.agents.base.tools import tool
-
+/// What the functions of a wrapper share.
+const HELPERS: &str = r#"
 _DIRECTORY = Path(__file__).resolve().parent
 _MODULES: dict = {}
 
@@ -48,13 +40,15 @@ def _handler(path: str, function: str) -> Any:
     """Load a handler file of this skill once, and give one of its functions."""
     if path not in _MODULES:
         file = _DIRECTORY / path
-        spec = importlib.util.spec_from_file_location(file.stem, file)
+        name = f"openclaw_{len(_MODULES)}_{file.stem}"
+        spec = importlib.util.spec_from_file_location(name, file)
         if spec is None or spec.loader is None:
             raise ImportError(f"{path} is not a Python file")
         # Handlers import their neighbours; appended, their folder hides no installed module.
         if str(file.parent) not in sys.path:
             sys.path.append(str(file.parent))
         module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
         spec.loader.exec_module(module)
         _MODULES[path] = module
     return getattr(_MODULES[path], function)
@@ -65,30 +59,45 @@ def _call(path: str, function: str, arguments: dict) -> Any:
     given = {name: value for name, value in arguments.items() if value is not None}
     result = _handler(path, function)(**given)
     return asyncio.run(result) if inspect.iscoroutine(result) else result
+"#;
 
+const AS_DICT: &str = r#"
 
 def _as_dict(result: Any) -> dict:
     """Give what a handler returned as a map."""
     return result if isinstance(result, dict) else {"result": result}
 "#;
 
-/// The head of a wrapper that has no handler to call.
-const SHORT_HEAD: &str = "
-from typing import Optional
-
-from gaia.agents.base.tools import tool
-";
+/// A line of Python is not longer than this, where it can be broken.
+const WIDTH: usize = 100;
 
 /// The text of `tools.py`.
 pub(super) fn tools_py(name: &str, tools: &[Wrapped]) -> String {
-    let delegates = tools.iter().any(|tool| matches!(tool.call, Call::Python { .. }));
-    let mut text = format!(
-        "\"\"\"Tools of the skill {name}, which call the handlers it was migrated with.\"\"\"\n"
-    );
-    text.push_str(if delegates { HEAD } else { SHORT_HEAD });
+    let mut functions = String::new();
     for tool in tools {
-        function(&mut text, tool);
+        function(&mut functions, tool);
     }
+    let mut text = format!(
+        "\"\"\"Tools of the skill {name}, which call the handlers it was migrated with.\"\"\"\n\n"
+    );
+    let delegates = tools.iter().any(|tool| matches!(tool.call, Call::Python { .. }));
+    if delegates {
+        text.push_str("import asyncio\nimport importlib.util\nimport inspect\nimport sys\nfrom pathlib import Path\n");
+    }
+    match (delegates, functions.contains("Optional[")) {
+        (true, true) => text.push_str("from typing import Any, Optional\n\n"),
+        (true, false) => text.push_str("from typing import Any\n\n"),
+        (false, true) => text.push_str("from typing import Optional\n\n"),
+        (false, false) => {}
+    }
+    text.push_str("from gaia.agents.base.tools import tool\n");
+    if delegates {
+        text.push_str(HELPERS);
+    }
+    if functions.contains("_as_dict(") {
+        text.push_str(AS_DICT);
+    }
+    text.push_str(&functions);
     text
 }
 
@@ -101,19 +110,16 @@ fn function(text: &mut String, wrapped: &Wrapped) {
     let returns = tool.returns.as_ref().and_then(|returns| returns["type"].as_str());
     let annotation = returns.map_or("dict", annotation);
     let docstring = docstring(&tool.description, &tool.name);
-    let _ = write!(
-        text,
-        "\n\n@tool\ndef {}({}) -> {annotation}:\n    {docstring}\n",
-        tool.name.value,
-        parameters.join(", ")
+    let head = bracketed(
+        &format!("def {}(", tool.name.value),
+        &parameters,
+        &format!(") -> {annotation}:"),
+        0,
     );
+    let _ = write!(text, "\n\n@tool\n{head}\n    {docstring}\n");
     match &wrapped.call {
         Call::Missing(why) => {
-            let _ = writeln!(
-                text,
-                "    raise NotImplementedError({})",
-                literal(&Value::from(why.as_str()))
-            );
+            let _ = writeln!(text, "    raise NotImplementedError({})", quoted(why));
         }
         Call::Python { path, function } => {
             let pairs: Vec<String> = tool
@@ -121,22 +127,36 @@ fn function(text: &mut String, wrapped: &Wrapped) {
                 .iter()
                 .zip(&wrapped.arguments)
                 .map(|(parameter, argument)| {
-                    format!(
-                        "{}: {}",
-                        literal(&Value::from(argument.as_str())),
-                        parameter.name.value
-                    )
+                    format!("{}: {}", quoted(argument), parameter.name.value)
                 })
                 .collect();
-            let (path, function) =
-                (literal(&Value::from(path.as_str())), literal(&Value::from(function.as_str())));
-            let call = format!("_call({path}, {function}, {{{}}})", pairs.join(", "));
-            let _ = match returns {
-                Some(_) => writeln!(text, "    return {call}"),
-                None => writeln!(text, "    return _as_dict({call})"),
+            let call = format!("_call({}, {}, {{", quoted(path), quoted(function));
+            let (open, close) = match returns {
+                Some(_) => (format!("    return {call}"), "})"),
+                None => (format!("    return _as_dict({call}"), "}))"),
             };
+            let _ = writeln!(text, "{}", bracketed(&open, &pairs, close, 4));
         }
     }
+}
+
+/// A list between brackets, on one line where it fits.
+fn bracketed(open: &str, items: &[String], close: &str, indent: usize) -> String {
+    let line = format!("{open}{}{close}", items.join(", "));
+    if items.is_empty() || line.chars().count() <= WIDTH {
+        return line;
+    }
+    let pad = " ".repeat(indent);
+    let lines: String = items.iter().fold(String::new(), |mut lines, item| {
+        let _ = writeln!(lines, "{pad}    {item},");
+        lines
+    });
+    format!("{open}\n{lines}{pad}{close}")
+}
+
+/// A text as a Python literal.
+fn quoted(text: &str) -> String {
+    literal(&Value::from(text))
 }
 
 /// `query: str`, `limit: int = 5` or `style: Optional[str] = None`.

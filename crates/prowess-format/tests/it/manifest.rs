@@ -121,7 +121,6 @@ fn inline_tools_stand_beside_skills() {
     assert_eq!(agent.skills.len(), 2);
 }
 
-// GAIX-18
 #[test]
 fn one_of_several_sets_of_skills_is_the_default() {
     let text = "name: desk\nskills: [notes]\nskill_sets:\n  office:\n    - mail@^1.0.0\n    - {name: calendar, version: \">=2.0.0\", required: false}\n  home: [music]\ndefault_set: office\nx-team: desk\n";

@@ -1,5 +1,7 @@
 //! Declared tools beside the functions of a real `tools.py` (GAIA §5.4).
 
+mod written;
+
 use insta::assert_snapshot;
 use prowess_format::diagnostic::Severity;
 use prowess_format::python::{PythonError, PythonModule};
