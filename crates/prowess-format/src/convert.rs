@@ -4,6 +4,7 @@ mod carry;
 mod entries;
 mod facets;
 mod losses;
+mod nouns;
 
 use crate::diagnostic::Findings;
 use crate::dialect::{self, Dialect};
@@ -84,11 +85,7 @@ pub fn convert_in(
     if !copied.is_empty() && to.id != "prose" {
         written.text = entries::insert(&written.text, &copied.concat());
     }
-    let text = checked.document.text;
-    if text.contains("\r\n") && text.matches('\n').count() == text.matches("\r\n").count() {
-        // The file's own line break, in the front matter too.
-        written.text = written.text.replace("\r\n", "\n").replace('\n', "\r\n");
-    }
+    written.text = own_line_breaks(&checked.document, written.text);
     let mut conversion = finish(source, written, to, &kept, notes);
     conversion.losses.extend(not_understood(checked, &conversion));
     let is_lifted = |field: &str| {
@@ -96,6 +93,17 @@ pub fn convert_in(
     };
     conversion.losses.retain(|loss| !is_lifted(&loss.field));
     conversion
+}
+
+/// A text with the line breaks of the source, in the front matter too.
+pub(crate) fn own_line_breaks(document: &Document<'_>, text: String) -> String {
+    let (all, windows) =
+        (document.text.matches('\n').count(), document.text.matches("\r\n").count());
+    if windows > 0 && all == windows {
+        text.replace("\r\n", "\n").replace('\n', "\r\n")
+    } else {
+        text
+    }
 }
 
 /// The path from OpenClaw to GAIA has rules of its own (GAIA §8.2).
@@ -129,11 +137,11 @@ fn finish(
 ) -> Conversion {
     let mut findings = Findings::default();
     let document = parse(&written.file_name, &written.text, &mut findings);
-    let mut after = read_layers(&document, reading_layers(to));
+    let mut after = read_layers(&document, &reading_layers(to));
     for (path, text) in &written.files {
         if to.id == "tool-pack" {
             let document = parse(path, text, &mut findings);
-            after.tools.extend(read_layers(&document, vec![to]).tools);
+            after.tools.extend(read_layers(&document, &[to]).tools);
         }
     }
     if to.id == "tool-pack" {

@@ -5,20 +5,18 @@
 //! on the list for review. Every migrated skill is experimental, because trust must be established anew.
 
 mod install;
+mod permissions;
+mod tools;
 mod wrapper;
 
 use serde_json::{Map, Value};
 
-use crate::convert::{self, Carried, json_type, known_type};
+use crate::convert::{self, Carried};
 use crate::dialect;
-use crate::document::yaml::Node;
-use crate::permission::{Domain, Level, Permission};
 use crate::read::Checked;
-use crate::rules::is_inside;
-use crate::skill::{Skill, Tool, ToolKind};
+use crate::skill::{Skill, ToolKind};
 use crate::span::{Span, Spanned};
 use crate::text::{shorten, slug};
-use wrapper::{Call, Wrapped, identifier};
 
 /// What a migration gives.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -44,44 +42,6 @@ pub struct ReviewItem {
     pub why: String,
 }
 
-/// Programs that run whatever they are given: a grant for one of them is a grant for everything.
-const INTERPRETERS: &[&str] = &[
-    "bash",
-    "sh",
-    "zsh",
-    "fish",
-    "dash",
-    "ksh",
-    "csh",
-    "pwsh",
-    "powershell",
-    "cmd",
-    "env",
-    "xargs",
-    "sudo",
-    "su",
-    "doas",
-    "python",
-    "python2",
-    "python3",
-    "node",
-    "nodejs",
-    "deno",
-    "bun",
-    "ruby",
-    "perl",
-    "php",
-    "lua",
-    "osascript",
-    "docker",
-    "podman",
-    "npx",
-    "uvx",
-    "uv",
-    "ssh",
-    "nix",
-];
-
 /// Migrates an OpenClaw skill. `listing` names the other files of the skill, `directory` is where it lies.
 pub fn migrate(checked: &Checked<'_>, listing: &[String], directory: Option<&str>) -> Migration {
     let Some(gaia) = dialect::by_id("gaia").filter(|_| checked.is_skill()) else {
@@ -92,9 +52,11 @@ pub fn migrate(checked: &Checked<'_>, listing: &[String], directory: Option<&str
     let mut review: Vec<ReviewItem> =
         notes.into_iter().map(|(what, why)| ReviewItem { what: what.to_owned(), why }).collect();
     let renamed = renamed(listing, source);
-    let tools = tools(source, listing, &renamed, &mut review);
-    skill.tools = tools.iter().map(|wrapped| wrapped.tool.clone()).collect();
-    skill.permissions = permissions(checked, std::mem::take(&mut skill.permissions), &mut review);
+    let tools = tools::tools(source, listing, &renamed, &mut review);
+    skill.tools.retain(|tool| tool.kind == ToolKind::Python);
+    skill.tools.extend(tools.iter().map(|wrapped| wrapped.tool.clone()));
+    skill.permissions =
+        permissions::permissions(checked, std::mem::take(&mut skill.permissions), &mut review);
     requirements(source, &mut skill, &mut review);
     reset_tier(source, &mut skill, &mut review);
     left_to_decide(source, &skill, &mut review);
@@ -107,6 +69,7 @@ pub fn migrate(checked: &Checked<'_>, listing: &[String], directory: Option<&str
     } else {
         convert::insert_lines(&written.text, &lines.concat())
     };
+    let text = convert::own_line_breaks(&checked.document, text);
     let mut files = vec![("SKILL.md".to_owned(), text)];
     if !tools.is_empty() {
         files.push(("tools.py".to_owned(), wrapper::tools_py(&name, &tools)));
@@ -146,211 +109,6 @@ fn renamed(listing: &[String], source: &Skill) -> Vec<(String, String)> {
 
 fn item(review: &mut Vec<ReviewItem>, what: impl Into<String>, why: impl Into<String>) {
     review.push(ReviewItem { what: what.into(), why: why.into() });
-}
-
-/// Actions as tools with functions of their own (§8.2, steps 2 and 5).
-fn tools(
-    source: &Skill,
-    listing: &[String],
-    renamed: &[(String, String)],
-    review: &mut Vec<ReviewItem>,
-) -> Vec<Wrapped> {
-    let mut wrapped: Vec<Wrapped> = Vec::new();
-    for action in source.tools.iter().filter(|tool| tool.kind == ToolKind::Handler) {
-        let what = format!("tool `{}`", shorten(&action.name, 60));
-        let mut tool = Tool { kind: ToolKind::Python, handler: None, ..action.clone() };
-        tool.parameters_declared = true;
-        let mut name = identifier(&action.name, "run");
-        while wrapped.iter().any(|earlier| *earlier.tool.name == name) {
-            name.push('_');
-        }
-        if name != action.name.value {
-            item(
-                review,
-                &what,
-                format!("Python takes no function of this name: it is called `{name}`"),
-            );
-        }
-        tool.name = Spanned::new(name, action.name.span);
-        let arguments: Vec<String> =
-            action.parameters.iter().map(|parameter| parameter.name.value.clone()).collect();
-        for at in 0..tool.parameters.len() {
-            let (before, rest) = tool.parameters.split_at_mut(at);
-            let Some(parameter) = rest.first_mut() else { continue };
-            if known_type(&parameter.kind).is_none() {
-                let why = format!(
-                    "nobody knows the type `{}` of `{}`: it is declared as text",
-                    shorten(&parameter.kind, 40),
-                    shorten(&parameter.name, 60)
-                );
-                item(review, &what, why);
-            }
-            parameter.kind.value = json_type(&parameter.kind).to_owned();
-            let mut name = identifier(&parameter.name, "value");
-            while before.iter().any(|earlier| *earlier.name == name) {
-                name.push('_');
-            }
-            if name != parameter.name.value {
-                item(
-                    review,
-                    &what,
-                    format!(
-                        "the parameter `{}` is called `{name}`, and handed on under its old name",
-                        shorten(&parameter.name, 60)
-                    ),
-                );
-                parameter.name.value = name;
-            }
-            parameter.extra.retain(|(key, _)| key != "required");
-        }
-        let call = call(action, listing, renamed, &what, review);
-        wrapped.push(Wrapped { tool, arguments, call });
-    }
-    wrapped
-}
-
-/// What a tool calls: `file.py:function`, or the function of the action's name.
-fn call(
-    action: &Tool,
-    listing: &[String],
-    renamed: &[(String, String)],
-    what: &str,
-    review: &mut Vec<ReviewItem>,
-) -> Call {
-    let missing = |why: &str| Call::Missing(format!("{}: {why}", action.name.value));
-    let Some(handler) = &action.handler else {
-        item(review, what, "the action names no handler: write the function in `tools.py`");
-        return missing("the action had no handler");
-    };
-    let (path, function) = match handler.rsplit_once(':') {
-        Some((path, function)) => {
-            (path.trim(), Some(function.trim()).filter(|function| !function.is_empty()))
-        }
-        None => (handler.as_str(), None),
-    };
-    let path = path.strip_prefix("./").unwrap_or(path);
-    if !is_inside(path) {
-        item(
-            review,
-            what,
-            format!(
-                "the handler `{}` lies outside the skill: copy it into the skill and correct the path",
-                shorten(handler, 80)
-            ),
-        );
-        return missing("the handler lay outside the skill");
-    }
-    if !path.to_lowercase().ends_with(".py") {
-        item(
-            review,
-            what,
-            format!(
-                "the handler `{}` is not Python: write the function in `tools.py`, or run the skill through the OpenClaw adapter (GAIA §8.3)",
-                shorten(handler, 80)
-            ),
-        );
-        return missing("the handler was not written in Python");
-    }
-    if !listing.iter().any(|file| file == path) {
-        item(
-            review,
-            what,
-            format!("the handler file `{}` does not exist: add it", shorten(path, 80)),
-        );
-    }
-    let function = match function {
-        Some(function) if function.split('.').all(is_identifier) && !function.contains('.') => {
-            function.to_owned()
-        }
-        Some(function) => {
-            item(
-                review,
-                what,
-                format!(
-                    "`{}` is not the name of a function: correct the handler",
-                    shorten(function, 60)
-                ),
-            );
-            return missing("the handler named no function");
-        }
-        None => {
-            let function = identifier(&action.name, "run");
-            item(review, what, format!("the handler names no function: `{function}` is assumed"));
-            function
-        }
-    };
-    let path = renamed.iter().find(|(from, _)| from == path).map_or(path, |(_, to)| to);
-    Call::Python { path: path.to_owned(), function }
-}
-
-fn is_identifier(word: &str) -> bool {
-    !word.is_empty()
-        && !word.starts_with(|first: char| first.is_ascii_digit())
-        && word.chars().all(|character| character.is_alphanumeric() || character == '_')
-}
-
-/// The coarse flag as the seed expands it (§8.2, step 3), and required programs as a scoped grant.
-fn permissions(
-    checked: &Checked<'_>,
-    mut permissions: Vec<Spanned<Permission>>,
-    review: &mut Vec<ReviewItem>,
-) -> Vec<Spanned<Permission>> {
-    let source = &checked.skill;
-    let mut add = |permission: Permission| {
-        if !permissions.iter().any(|known: &Spanned<Permission>| known.value == permission) {
-            permissions.push(Spanned::new(permission, Span::default()));
-        }
-    };
-    dialect::expanded_permissions(source).into_iter().for_each(&mut add);
-    if source.network.as_ref().is_some_and(|network| network.value) {
-        item(
-            review,
-            "network access",
-            "`network: true` names no hosts: narrow `network:read` and `network:write` to the hosts it needs",
-        );
-    } else if checked.document.root.get("network").is_some_and(|node| Node::boolean(node).is_none())
-    {
-        item(review, "network access", "`network` is neither true nor false: nothing is granted");
-    }
-    let programs: Vec<&str> =
-        source.requirements.programs.iter().map(|program| program.as_str()).collect();
-    let (plain, odd): (Vec<&str>, Vec<&str>) =
-        programs.into_iter().partition(|program| is_program(program));
-    let (general, scoped): (Vec<&str>, Vec<&str>) =
-        plain.into_iter().partition(|program| INTERPRETERS.contains(program));
-    if !scoped.is_empty() {
-        let scope = scoped.join(",");
-        item(
-            review,
-            "running programs",
-            format!(
-                "`shell:execute:{scope}` is granted because the skill requires these programs: remove those that it only checks for"
-            ),
-        );
-        add(Permission::new(Domain::Shell, Level::Execute, Some(&scope)));
-    }
-    if !general.is_empty() {
-        item(
-            review,
-            "running programs",
-            format!(
-                "{} can run anything, so no grant was written: add `shell:execute:…` if the skill really needs it",
-                listed(&general)
-            ),
-        );
-    }
-    if !odd.is_empty() {
-        let why = format!("nothing is granted for {}: no name of a program", listed(&odd));
-        item(review, "running programs", why);
-    }
-    permissions
-}
-
-fn is_program(word: &str) -> bool {
-    !word.is_empty()
-        && word
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'+'))
 }
 
 fn listed(words: &[&str]) -> String {

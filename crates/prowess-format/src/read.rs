@@ -108,13 +108,13 @@ pub fn read(document: &Document<'_>, dialect: Option<&'static Dialect>) -> Skill
         Some(dialect) => dialect::layers_of(dialect),
         None => dialect::detect(document),
     };
-    read_layers(document, layers)
+    read_layers(document, &layers)
 }
 
 /// Reads the model out of a document with the given layers, of which there is at least one.
-pub(crate) fn read_layers(document: &Document<'_>, layers: Vec<&'static Dialect>) -> Skill {
+pub(crate) fn read_layers(document: &Document<'_>, layers: &[&'static Dialect]) -> Skill {
     let mut skill = Skill::empty(layers[0]);
-    skill.layers.clone_from(&layers);
+    layers.clone_into(&mut skill.layers);
     if document.form == Form::Markdown {
         document.body_text().clone_into(&mut skill.body);
     }
@@ -129,7 +129,7 @@ pub(crate) fn read_layers(document: &Document<'_>, layers: Vec<&'static Dialect>
         })
         .unwrap_or_default();
     let mut kind = Kind::Instructions;
-    for layer in &layers {
+    for layer in layers {
         skill.kind = Kind::Instructions;
         (layer.read)(document, &mut skill);
         // The first layer that knows better than "instructions" decides.
@@ -145,7 +145,7 @@ pub(crate) fn read_layers(document: &Document<'_>, layers: Vec<&'static Dialect>
     };
     let unknown =
         document.root.entries.iter().filter(|entry| {
-            entry.key != "metadata" && !rules::is_known(&layers, document, &entry.key)
+            entry.key != "metadata" && !rules::is_known(layers, document, &entry.key)
         });
     skill.extra = unknown.map(|entry| (entry.key.to_string(), entry.value.to_json())).collect();
     skill

@@ -5,100 +5,17 @@ use serde_json::{Map, Value};
 use super::Loss;
 use super::carry::Kept;
 use super::facets::{facets, is_nothing};
+use super::nouns::words;
 use crate::dialect::Dialect;
 use crate::skill::Skill;
 use crate::template;
 use crate::text::shorten;
 
-/// How a facet is called in a sentence.
-struct Noun {
-    facet: &'static str,
-    one: &'static str,
-    many: &'static str,
-}
-
-const fn noun(facet: &'static str, one: &'static str, many: &'static str) -> Noun {
-    Noun { facet, one, many }
-}
-
-const NOUNS: &[Noun] = &[
-    noun("name", "name", "names"),
-    noun("version", "version", "versions"),
-    noun("description", "description", "descriptions"),
-    noun("authors", "author", "authors"),
-    noun("license", "licence", "licences"),
-    noun("compatibility", "compatibility note", "compatibility notes"),
-    noun("homepage", "home page", "home pages"),
-    noun("repository", "repository", "repositories"),
-    noun("registry", "registry", "registries"),
-    noun("tags", "tag", "tags"),
-    noun("category", "category", "categories"),
-    noun("trust_level", "trust level", "trust levels"),
-    noun("security_tier", "security tier", "security tiers"),
-    noun("checksum", "checksum", "checksums"),
-    noun("min_client_version", "oldest client", "oldest clients"),
-    noun("inputs", "input", "inputs"),
-    noun("outputs.type", "output type", "output types"),
-    noun("outputs.schema", "output schema", "output schemas"),
-    noun("tools", "tool", "tools"),
-    noun("permissions", "permission", "permissions"),
-    noun("requirements.model", "smallest model", "smallest models"),
-    noun("requirements.context", "smallest context window", "smallest context windows"),
-    noun("requirements.python", "Python version", "Python versions"),
-    noun("requirements.python_packages", "Python package", "Python packages"),
-    noun("requirements.node_packages", "Node package", "Node packages"),
-    noun("requirements.env_vars", "environment variable", "environment variables"),
-    noun("requirements.hardware", "hardware hint", "hardware hints"),
-    noun("requirements.programs", "required program", "required programs"),
-    noun("requirements.any_programs", "alternative program", "alternative programs"),
-    noun("requirements.config", "required setting", "required settings"),
-    noun("requirements.os", "operating system", "operating systems"),
-    noun("requirements.mcp_servers", "MCP server", "MCP servers"),
-    noun("requirements.skills", "required skill", "required skills"),
-    noun("sampling", "sampling setting", "sampling settings"),
-    noun("model_alias", "model name", "model names"),
-    noun("knowledge_base", "knowledge base", "knowledge bases"),
-    noun("owner", "owner", "owners"),
-    noun("runtime.type", "runtime", "runtimes"),
-    noun("runtime.min_version", "oldest runtime", "oldest runtimes"),
-    noun("invocation.disable_model_invocation", "invocation switch", "invocation switches"),
-    noun("invocation.user_invocable", "menu switch", "menu switches"),
-    noun("invocation.mode", "mode command", "mode commands"),
-    noun("invocation.argument_hint", "argument hint", "argument hints"),
-    noun("invocation.context", "subagent context", "subagent contexts"),
-    noun("invocation.agent", "subagent", "subagents"),
-    noun("invocation.when_to_use", "trigger text", "trigger texts"),
-    noun("invocation.arguments", "argument name", "argument names"),
-    noun("invocation.effort", "effort level", "effort levels"),
-    noun("invocation.background", "background switch", "background switches"),
-    noun("invocation.paths", "path pattern", "path patterns"),
-    noun("invocation.shell", "shell", "shells"),
-    noun("invocation.command_dispatch", "command dispatch", "command dispatches"),
-    noun("invocation.command_tool", "command tool", "command tools"),
-    noun("invocation.command_arg_mode", "argument mode", "argument modes"),
-    noun("hooks", "hook", "hooks"),
-    noun("quiz", "quiz", "quizzes"),
-    noun("modes", "mode", "modes"),
-    noun("read_only", "read-only flag", "read-only flags"),
-    noun("always_ask", "approval flag", "approval flags"),
-    noun("timeout_secs", "time limit", "time limits"),
-    noun("network", "network flag", "network flags"),
-    noun("allowed_tools", "pre-approved tool", "pre-approved tools"),
-    noun("disallowed_tools", "withheld tool", "withheld tools"),
-    noun("openclaw.emoji", "emoji", "emoji"),
-    noun("openclaw.always", "gate override", "gate overrides"),
-    noun("openclaw.skill_key", "settings key", "settings keys"),
-    noun("openclaw.primary_env", "main secret", "main secrets"),
-    noun("openclaw.env_vars", "described variable", "described variables"),
-    noun("openclaw.install", "install step", "install steps"),
-    noun("openclaw.extra", "vendor field", "vendor fields"),
-    noun("metadata", "metadata entry", "metadata entries"),
-    noun("extra", "unknown field", "unknown fields"),
-    noun("body", "body", "bodies"),
-];
+/// Whether a value is what counts when there is none.
+type IsDefault = fn(&Value) -> bool;
 
 /// What counts when a facet is absent: a declared default that the target can't say is no loss.
-const DEFAULTS: &[(&str, fn(&Value) -> bool)] = &[
+const DEFAULTS: &[(&str, IsDefault)] = &[
     ("read_only", is_false),
     ("always_ask", is_false),
     ("network", is_false),
@@ -153,7 +70,7 @@ pub(super) fn losses(
                 losses.extend(found.into_iter().map(|loss| Loss {
                     detail: format!("{}; declared {place}", loss.detail),
                     ..loss
-                }))
+                }));
             }
             None => losses.extend(found),
         }
@@ -172,7 +89,7 @@ fn compare(facet: &'static str, before: &Value, now: &Value, to: &Dialect, losse
             named(facet, before, now, to, losses);
         }
         "metadata" | "extra" | "openclaw.extra" | "sampling" => {
-            entries(facet, before, now, to, losses)
+            entries(facet, before, now, to, losses);
         }
         _ if is_nothing(now) => {
             let default = DEFAULTS.iter().any(|(name, is)| *name == facet && is(before));
@@ -229,13 +146,6 @@ fn gone(facet: &'static str, value: &Value, to: &Dialect) -> Loss {
         count => format!("{count} {many} can't be carried: {reason}"),
     };
     Loss { field: facet.to_owned(), detail }
-}
-
-fn words(facet: &'static str) -> (&'static str, &'static str) {
-    NOUNS
-        .iter()
-        .find(|noun| noun.facet == facet)
-        .map_or((facet, facet), |noun| (noun.one, noun.many))
 }
 
 /// A value in a sentence, shortened.

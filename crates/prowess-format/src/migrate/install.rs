@@ -100,9 +100,9 @@ pub(super) fn described_variables(entries: &[Value]) -> (Vec<String>, Vec<String
     for entry in entries {
         let Some(name) = entry.as_str().or_else(|| entry["name"].as_str()) else { continue };
         if entry["required"].as_bool().unwrap_or(true) {
-            needed.push(name.to_owned())
+            needed.push(name.to_owned());
         } else {
-            optional.push(name.to_owned())
+            optional.push(name.to_owned());
         }
     }
     (needed, optional)

@@ -236,7 +236,7 @@ pub(super) fn identifier(name: &str, prefix: &str) -> String {
         .map(|character| if character.is_ascii_alphanumeric() { character } else { '_' })
         .collect();
     if plain.trim_matches('_').is_empty() {
-        plain = prefix.to_owned();
+        prefix.clone_into(&mut plain);
     }
     let odd = plain.starts_with(|first: char| first.is_ascii_digit());
     if odd || KEYWORDS.contains(&plain.as_str()) || TAKEN.contains(&plain.as_str()) {

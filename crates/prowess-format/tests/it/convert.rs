@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use prowess_format::convert::{Conversion, convert, facets};
 use prowess_format::diagnostic::Severity;
 use prowess_format::dialect::{self, Dialect};
+use prowess_format::document::Form;
 use prowess_format::skill::Skill;
 use prowess_format::{Checked, ReadOptions, check, form_of};
 
@@ -46,7 +47,7 @@ fn losses(conversion: &Conversion) -> String {
 fn errors(conversion: &Conversion, to: &'static Dialect) -> Vec<String> {
     let mut errors = Vec::new();
     for (path, text) in &conversion.files {
-        if path.ends_with(".md") || path.ends_with(".json") {
+        if path != "tools.py" {
             let options =
                 ReadOptions { form: form_of(path), dialect: Some(to), ..ReadOptions::DETECT };
             let checked = check(text, options);
@@ -351,7 +352,7 @@ fn braces_in_instructions_stay_text_in_a_prompt() {
 // TP-5
 #[test]
 fn a_tool_pack_becomes_a_skill_and_the_same_pack_again() {
-    let packs = Fixture::all().into_iter().filter(|fixture| fixture.name.ends_with(".json"));
+    let packs = Fixture::all().into_iter().filter(|fixture| form_of(&fixture.name) == Form::Json);
     let mut seen = 0;
     for fixture in packs {
         fixture.check(None, |_, checked| {
@@ -383,10 +384,7 @@ fn a_tool_pack_becomes_a_skill_and_the_same_pack_again() {
 #[test]
 fn texts_that_markdown_would_change_survive_in_a_tool_pack() {
     let pack = r#"{"name": "odd", "description": "Uses *stars* and <b>tags</b>", "parameters": {"x": {"type": "string", "description": "one | two `three` (default: not this)", "default": "a, b", "enum": ["a, b", "c"], "source": "context.url"}, "list": {"type": "array", "default": ["a", "b,c"]}}, "command": {"program": "echo", "args": ["{{x}}", "two words", "{{list}}"], "env": {"LC_ALL": "C"}, "cwd": "/tmp"}}"#;
-    let checked = check(
-        pack,
-        ReadOptions { form: prowess_format::document::Form::Json, ..ReadOptions::DETECT },
-    );
+    let checked = check(pack, ReadOptions { form: Form::Json, ..ReadOptions::DETECT });
     let skill = convert(&checked, named("gibberish"));
     insta::assert_snapshot!(report(&skill), @r#"
     === SKILL.md

@@ -394,7 +394,7 @@ fn packages_become_requirements_and_other_steps_are_for_a_person() {
     let steps = |path: &str| {
         let migration = fixture(path);
         let steps = migration.review.iter().filter(|item| item.what.starts_with("install step"));
-        steps.map(|item| format!("{}: {}\n", item.what, item.why)).collect::<String>()
+        steps.map(|item| format!("{}: {}", item.what, item.why)).collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!(steps("openclaw/OC-5/install-known-kinds/SKILL.md"), @r"
     install step `Install (brew)`: GAIA does not install it; a person would run `brew install weather-cli`
