@@ -128,6 +128,17 @@ fn real_skills_stay_valid_in_every_other_dialect() {
 }
 
 #[test]
+fn whatever_is_wrong_can_still_be_converted() {
+    for fixture in Fixture::all() {
+        fixture.check(None, |_, checked| {
+            if has_errors(checked) {
+                dialect::ALL.iter().for_each(|to| drop(convert(checked, to)));
+            }
+        });
+    }
+}
+
+#[test]
 fn a_skill_in_its_own_dialect_is_returned_byte_for_byte() {
     for fixture in Fixture::all() {
         fixture.check(None, |text, checked| {
@@ -671,4 +682,61 @@ fn a_file_that_cannot_be_read_gives_nothing() {
     let conversion = converted("---\n- a list\n---\n", "gaia");
     assert!(conversion.files.is_empty());
     insta::assert_snapshot!(losses(&conversion), @"note the file can't be read, so there is nothing to convert");
+}
+
+/// Lines that front matter is made of, sensible ones and others.
+const LINES: &[&str] = &[
+    "name: a",
+    "name: \"Ä b/c\"",
+    "version: v1",
+    "description: |\n  two\n  lines",
+    "description: 7",
+    "# a comment",
+    "inputs:\n  - {name: x, type: text}\n  - {name: y, type: number, default: [1]}",
+    "tools:\n  - {name: t, parameters: {p: {type: object}}}",
+    "tools: [1, {name: null}]",
+    "permissions: [\"network:read\", \"shell:execute:a,b\"]",
+    "permissions: {network: [\"*\"]}",
+    "metadata: {gaia: {tools: [{name: q}]}, openclaw: {requires: {bins: [sh]}}, version: 2}",
+    "metadata: []",
+    "actions:\n  - {name: \"a b\", handler: \"../x.py:y\"}",
+    "network: true",
+    "x: &anchor [1, 2]",
+    "y: *anchor",
+    "quiz: {questions: [{question: q, options: [{label: l}]}]}",
+    "hooks: {PreToolUse: [{hooks: [{type: command}]}]}",
+    "model: {temperature: 1}",
+    "? complex",
+    "  - odd",
+    "\"quoted key\": v",
+    "<<: {a: 1}",
+];
+
+const BODIES: &[&str] = &[
+    "",
+    "\n# Title\n\nText {{x}} and {{ z }}.\n",
+    "\n### tool_name\n\n#### Command\n\n```bash\necho {{x}}\n```\n",
+    "\n### setup\n\n{baseDir}\n\n#### Parameters\n\nNone\n",
+    "\r\nText\r\n",
+];
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
+    /// Any text can be converted to any dialect and migrated; what comes out can be read.
+    #[test]
+    fn any_text_is_converted_without_panic(
+        lines in proptest::collection::vec(proptest::sample::select(LINES), 0..8),
+        body in proptest::sample::select(BODIES),
+        noise in "\\PC{0,12}",
+    ) {
+        let text = format!("---\n{}\n{noise}\n---\n{body}", lines.join("\n"));
+        let checked = check(&text, ReadOptions::DETECT);
+        for to in dialect::ALL {
+            let conversion = convert(&checked, to);
+            if let Some(skill) = read_back(&conversion) {
+                proptest::prop_assert!(!facets(&skill).is_empty() || skill.body.is_empty());
+            }
+        }
+        prowess_format::migrate::migrate(&checked, &["x.py".to_owned()], None);
+    }
 }
