@@ -1,5 +1,7 @@
 //! Prompt templates: `{{name}}` in a body, substituted once (AFL §5, SRT §5).
 
+use std::collections::HashSet;
+
 use crate::document::Document;
 use crate::skill::{Kind, Skill};
 use crate::span::Span;
@@ -91,9 +93,10 @@ pub(crate) fn undeclared<'d>(skill: &Skill, document: &'d Document<'_>) -> Vec<(
         return Vec::new();
     }
     let base = document.body.start as usize;
+    let declared: HashSet<&str> = skill.inputs.iter().map(|input| input.name.as_str()).collect();
     placeholders(document.body_text(), spelling_of(skill))
         .into_iter()
-        .filter(|placeholder| !skill.inputs.iter().any(|input| *input.name == placeholder.name))
+        .filter(|placeholder| !declared.contains(placeholder.name))
         .map(|placeholder| (placeholder.name, placeholder.span.shift(base)))
         .collect()
 }

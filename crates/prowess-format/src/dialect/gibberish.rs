@@ -269,9 +269,11 @@ fn write(skill: &Skill) -> Written {
         yaml.value("timeout", &Value::from(timeout.value));
     }
     yaml.boolean("network", skill.network.as_ref().map(|value| value.value));
-    // A body that already defines the tools is the author's own text and stays.
-    let already = skill.tools.iter().all(|tool| defines(&skill.body, &tool.name));
-    let body = if already { skill.body.clone() } else { write_tools(skill) };
+    // What the body already defines is the author's own text and stays.
+    let blocks = crate::document::markdown::blocks(&skill.body, 0);
+    let defined = sections(&blocks);
+    let missing: Vec<&Tool> = skill.tools.iter().filter(|tool| tool.command.is_some() && !defined.iter().any(|section| defines(section, tool))).collect();
+    let body = if missing.is_empty() { skill.body.clone() } else { write_tools(&skill.body, &missing) };
     let blocks = crate::document::markdown::blocks(&body, 0);
     let said: Vec<Tool> = sections(&blocks).iter().map(tool).collect();
     let extension: Map<String, Value> = skill
@@ -307,9 +309,8 @@ pub(crate) fn misread_headings(body: &str) -> Vec<Span> {
     misread.map(|section| section.span).collect()
 }
 
-fn defines(body: &str, name: &str) -> bool {
-    let blocks = crate::document::markdown::blocks(body, 0);
-    sections(&blocks).iter().any(|section| section.name == name && section.blocks.iter().any(|block| matches!(block, Block::Heading { level: 4, text, .. } if is_heading(text, "Command"))))
+fn defines(section: &Section<'_>, tool: &Tool) -> bool {
+    section.name == tool.name.value && section.blocks.iter().any(|block| matches!(block, Block::Heading { level: 4, text, .. } if is_heading(text, "Command")))
 }
 
 /// What a tool says beyond the sections of the body: keys of a tool pack, and texts that Markdown would change.
@@ -354,11 +355,11 @@ fn shown(value: &Value) -> String {
     }
 }
 
-fn write_tools(skill: &Skill) -> String {
+fn write_tools(body: &str, tools: &[&Tool]) -> String {
     use std::fmt::Write as _;
-    let mut body = skill.body.trim_end().to_owned();
+    let mut body = body.trim_end().to_owned();
     let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
-    for tool in skill.tools.iter().filter(|tool| tool.command.is_some()) {
+    for tool in tools {
         let _ = write!(body, "\n\n### {}\n\n{}\n\n#### Parameters\n\n", tool.name.value, tool.description.trim());
         if tool.parameters.is_empty() {
             body.push_str("None.\n");

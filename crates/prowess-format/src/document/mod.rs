@@ -195,12 +195,19 @@ impl<'a> Document<'a> {
         let value: serde_json::Value = match serde_json::from_str(&text[start..]) {
             Ok(value) => value,
             Err(error) => {
-                let offset = crate::span::LineIndex::new(text).start_of(error.line())
-                    + error.column().saturating_sub(1);
+                // The JSON reader counts lines by LF alone, columns in bytes, and both behind the BOM.
+                let line_start = match error.line() {
+                    0 | 1 => 0,
+                    line => memchr::memchr_iter(b'\n', &text.as_bytes()[start..])
+                        .nth(line - 2)
+                        .map_or(0, |at| at + 1),
+                };
+                let offset = start + line_start + error.column().saturating_sub(1);
+                let offset = text.floor_char_boundary(offset);
                 document.front_matter = FrontMatter::Broken;
                 findings.push(
                     rules::INVALID_JSON
-                        .at(Span::at(offset.min(text.len())), error.to_string())
+                        .at(Span::at(offset), error.to_string())
                         .help("correct the JSON at this place"),
                 );
                 return document;
@@ -209,6 +216,11 @@ impl<'a> Document<'a> {
         // JSON is YAML, so the YAML reader gives the places; it stumbles over surrogate pairs, and then places are given up.
         let node = match yaml::parse(&text[start..], start, findings) {
             Ok(Some(node)) => node,
+            Err(error) if error.limit => {
+                document.front_matter = FrontMatter::Broken;
+                findings.push(repair::invalid(&error));
+                return document;
+            }
             _ => from_json(&value, document.yaml),
         };
         document.take_root(node, findings);

@@ -4,6 +4,8 @@
 //! matter is taken apart into its top-level entries; each one that does not parse alone is rewritten in the smallest way
 //! that does. Every rewrite is reported with the exact edit.
 
+use std::collections::HashSet;
+
 use super::fence::{key_of, lines_from};
 use super::yaml::{self, Mapping};
 use crate::diagnostic::{Diagnostic, Edit, Findings, Fix};
@@ -25,6 +27,7 @@ pub(super) fn repair(
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     let mut repaired = false;
     let mut keys = 0;
+    let mut seen = HashSet::new();
     for chunk in chunks(text) {
         let source = chunk.slice(text);
         let chunk_base = base + chunk.start as usize;
@@ -43,7 +46,7 @@ pub(super) fn repair(
             diagnostics.push(change);
         }
         for entry in mapping.entries {
-            if root.entries.iter().any(|known| known.key == entry.key) {
+            if !seen.insert(entry.key.clone()) {
                 diagnostics.push(
                     rules::DUPLICATE_KEY
                         .at(entry.key_span, format!("`{}` is given twice", entry.key))
@@ -144,7 +147,8 @@ fn read_chunk(source: &str, base: usize) -> Option<(Mapping<'static>, Option<Dia
             } else if offset >= new_end {
                 offset - new_end + old_end
             } else {
-                offset.min(old_end)
+                // Somewhere inside the rewritten part; never inside a character.
+                source.floor_char_boundary(offset.min(old_end))
             }
         };
         let mut node = yaml::Node {

@@ -8,6 +8,7 @@ mod lane;
 mod tests;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, Tag};
 use serde_json::Value;
@@ -22,6 +23,10 @@ pub const MAX_YAML_BYTES: usize = 1 << 20;
 pub const MAX_DEPTH: usize = 64;
 /// Nodes that aliases may add to the tree, all together (NEG-13): an alias bomb adds billions.
 pub const MAX_ALIAS_NODES: usize = 10_000;
+
+/// Values in all (NEG-13). Front matter is for metadata: no file in public collections comes near, and what compares every
+/// value with every other stays quick.
+pub const MAX_NODES: usize = 20_000;
 
 /// One YAML value with its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -378,9 +383,23 @@ pub struct YamlError {
 }
 
 enum Open<'a> {
-    Sequence { span: Span, anchor: usize, items: Vec<Node<'a>>, flow: bool },
-    Mapping { span: Span, anchor: usize, mapping: Mapping<'a>, key: Option<(Cow<'a, str>, Span)> },
+    Sequence {
+        span: Span,
+        anchor: usize,
+        items: Vec<Node<'a>>,
+        flow: bool,
+    },
+    Mapping {
+        span: Span,
+        anchor: usize,
+        mapping: Mapping<'a>,
+        key: Option<(Cow<'a, str>, Span)>,
+        seen: HashSet<Cow<'a, str>>,
+    },
 }
+
+/// Up to this many keys are compared one by one.
+const FEW: usize = 32;
 
 /// Reads the first YAML document of `text`; spans are offset by `base`. `None` means that the text holds no value.
 ///
@@ -392,7 +411,7 @@ pub fn parse<'a>(
 ) -> Result<Option<Node<'a>>, YamlError> {
     if text.len() > MAX_YAML_BYTES {
         let message = format!("{} bytes of YAML, at most {MAX_YAML_BYTES} are read", text.len());
-        return Err(YamlError { message, offset: 0, limit: true });
+        return Err(YamlError { message, offset: base, limit: true });
     }
     match lane::read(text, base) {
         Some(node) => Ok(Some(node)),
@@ -413,6 +432,7 @@ fn parse_by_library<'a>(
     let mut stack: Vec<Open<'a>> = Vec::new();
     let mut anchors: Vec<(usize, Node<'a>)> = Vec::new();
     let mut alias_nodes = 0;
+    let mut nodes = 0;
     let mut root = None;
     for next in Parser::new_from_str_with_options(text, options) {
         let (event, place) = next.map_err(|error| YamlError {
@@ -422,6 +442,11 @@ fn parse_by_library<'a>(
         })?;
         let range = place.byte_range().unwrap_or(0..0);
         let span = Span::new(range.start, range.end).shift(base);
+        nodes += usize::from(!matches!(event, Event::SequenceEnd | Event::MappingEnd));
+        if nodes > MAX_NODES {
+            let message = format!("more than {MAX_NODES} values");
+            return Err(YamlError { message, offset: span.start as usize, limit: true });
+        }
         let (node, anchor) = match event {
             Event::Scalar(scalar, style, anchor, tag) => {
                 let tag = tag.as_deref();
@@ -447,7 +472,13 @@ fn parse_by_library<'a>(
             Event::MappingStart(style, anchor, tag) => {
                 report_tag(tag.as_deref(), span, findings);
                 let mapping = Mapping { entries: Vec::new(), flow: style == StructureStyle::Flow };
-                stack.push(Open::Mapping { span, anchor, mapping, key: None });
+                stack.push(Open::Mapping {
+                    span,
+                    anchor,
+                    mapping,
+                    key: None,
+                    seen: HashSet::new(),
+                });
                 depth_guard(&stack, span)?;
                 continue;
             }
@@ -499,7 +530,7 @@ fn parse_by_library<'a>(
         match stack.last_mut() {
             None => root = Some(node),
             Some(Open::Sequence { items, .. }) => items.push(node),
-            Some(Open::Mapping { mapping, key, .. }) => match key.take() {
+            Some(Open::Mapping { mapping, key, seen, .. }) => match key.take() {
                 None => {
                     let text = match node.content {
                         Content::Scalar(scalar) => scalar.text,
@@ -515,7 +546,16 @@ fn parse_by_library<'a>(
                     *key = Some((text, node.span));
                 }
                 Some((text, key_span)) => {
-                    if let Some(first) = mapping.entries.iter().find(|entry| entry.key == text) {
+                    // A hash set pays only where there are many keys.
+                    let is_new = mapping.entries.len() >= FEW && {
+                        if seen.is_empty() {
+                            seen.extend(mapping.entries.iter().map(|entry| entry.key.clone()));
+                        }
+                        seen.insert(text.clone())
+                    };
+                    if !is_new
+                        && let Some(first) = mapping.entries.iter().find(|entry| entry.key == text)
+                    {
                         findings.push(
                             rules::DUPLICATE_KEY
                                 .at(key_span, format!("`{text}` is given twice"))

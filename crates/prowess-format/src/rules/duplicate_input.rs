@@ -1,5 +1,7 @@
 //! `duplicate-input`.
 
+use std::collections::HashSet;
+
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
 
@@ -18,8 +20,9 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let lists = std::iter::once(&subject.skill.inputs).chain(subject.skill.tools.iter().map(|tool| &tool.parameters));
     for list in lists {
-        for (at, input) in list.iter().enumerate() {
-            if list[..at].iter().any(|earlier| earlier.name == input.name) {
+        let mut seen = HashSet::new();
+        for input in list {
+            if !seen.insert(input.name.as_str()) {
                 findings.push(DUPLICATE_INPUT.at(input.name.span, format!("`{}` is declared twice", input.name.value)).help("rename one of the two"));
             }
         }

@@ -1,5 +1,7 @@
 //! `duplicate-tool`.
 
+use std::collections::HashSet;
+
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
 
@@ -16,9 +18,9 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let tools = &subject.skill.tools;
-    for (at, tool) in tools.iter().enumerate() {
-        if tools[..at].iter().any(|earlier| earlier.name == tool.name) {
+    let mut seen = HashSet::new();
+    for tool in &subject.skill.tools {
+        if !seen.insert(tool.name.as_str()) {
             findings.push(DUPLICATE_TOOL.at(tool.name.span, format!("the tool `{}` is defined twice", tool.name.value)).help("rename one of the two"));
         }
     }

@@ -1,5 +1,7 @@
 //! `undeclared-parameter`.
 
+use std::collections::HashSet;
+
 use crate::command;
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
@@ -21,13 +23,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for tool in &subject.skill.tools {
         let Some(template) = tool.command.as_ref().and_then(|command| Some((command.span, command::parse(command).ok()?))) else { continue };
         let (span, template) = template;
-        let mut seen: Vec<&str> = Vec::new();
+        let declared: HashSet<&str> = tool.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        let mut seen: HashSet<&str> = HashSet::new();
         for name in template.variables() {
             // Tool packs refer to the context by dotted names.
-            if name.contains('.') || seen.contains(&name) || tool.parameters.iter().any(|parameter| *parameter.name == name) {
+            if name.contains('.') || declared.contains(name) || !seen.insert(name) {
                 continue;
             }
-            seen.push(name);
             let known = tool.parameters.iter().map(|parameter| parameter.name.as_str());
             let help = match closest(name, known) {
                 Some(similar) => format!("did you mean `{{{{{similar}}}}}`?"),

@@ -1,5 +1,7 @@
 //! `undeclared-placeholder`.
 
+use std::collections::BTreeSet;
+
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
 use crate::template;
@@ -17,19 +19,24 @@ rule! {
     UNDECLARED_PLACEHOLDER = "undeclared-placeholder", Error / Error, check
 }
 
+/// Names that one message lists.
+const MAX_SHOWN: usize = 50;
+
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let mut names: Vec<&str> = Vec::new();
+    let mut names: BTreeSet<&str> = BTreeSet::new();
     let mut first = None;
     for (name, span) in template::undeclared(subject.skill, subject.document) {
         // AFL §5.3 checks word characters only.
-        if !name.contains('-') && !names.contains(&name) {
-            names.push(name);
+        if !name.contains('-') && names.insert(name) {
             first = first.or(Some(span));
         }
     }
     let Some(span) = first else { return };
-    names.sort_unstable();
-    let list = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let names: Vec<&str> = names.into_iter().collect();
+    let mut list = names.iter().take(MAX_SHOWN).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    if names.len() > MAX_SHOWN {
+        list = format!("{list} and {} more", names.len() - MAX_SHOWN);
+    }
     let known: Vec<&str> = subject.skill.inputs.iter().map(|input| input.name.as_str()).collect();
     let help = match (names.as_slice(), closest(names[0], known)) {
         ([_], Some(similar)) => format!("did you mean `{{{{{similar}}}}}`?"),

@@ -1,5 +1,7 @@
 //! `unused-parameter`.
 
+use std::collections::HashSet;
+
 use crate::command;
 use crate::diagnostic::{Findings, rule};
 use crate::rules::Subject;
@@ -19,8 +21,9 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for tool in &subject.skill.tools {
         let Some(template) = tool.command.as_ref().and_then(|command| command::parse(command).ok()) else { continue };
+        let used: HashSet<&str> = template.variables().collect();
         for parameter in &tool.parameters {
-            if !template.variables().any(|name| *parameter.name == name) {
+            if !used.contains(parameter.name.as_str()) {
                 findings.push(UNUSED_PARAMETER.at(parameter.name.span, format!("the command of `{}` does not use `{}`", tool.name.value, parameter.name.value)).help(format!("use `{{{{{}}}}}` in the command, or remove the parameter", parameter.name.value)));
             }
         }
