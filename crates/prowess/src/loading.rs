@@ -215,9 +215,13 @@ impl Buffer {
         Self { bytes: vec![0; Self::START] }
     }
 
-    /// Reads a file: open, read, close, and nothing else.
+    /// Reads a file.
     pub(crate) fn read(&mut self, path: &Path) -> io::Result<&[u8]> {
-        let mut file = File::open(path)?;
+        self.read_from(&mut File::open(path)?)
+    }
+
+    /// Reads an open file to its end, without asking for its size first.
+    pub(crate) fn read_from(&mut self, file: &mut File) -> io::Result<&[u8]> {
         let mut filled = 0;
         loop {
             if filled == self.bytes.len() {

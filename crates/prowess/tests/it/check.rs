@@ -60,6 +60,51 @@ fn a_walk_leaves_out_what_git_ignores() {
 }
 
 #[test]
+fn the_nearest_gitignore_decides() {
+    let broken = "---\nname: [\n---\n";
+    let scene = scene()
+        .file(".git/HEAD", "")
+        .file(".gitignore", "/drafts/\n*.tool.json\n")
+        .file("drafts/x/SKILL.md", broken)
+        .file("skills/.gitignore", "old-*\n!keep.tool.json\n")
+        .file("skills/old-one/SKILL.md", broken)
+        .file("skills/new-one/SKILL.md", skill("new-one"))
+        .file("skills/other.tool.json", "{}")
+        .file("skills/keep.tool.json", "{}");
+    assert_snapshot!(scene.run("check . --format concise"));
+    // The rules of the repository count below it too, but what the user names is always checked.
+    assert_eq!(
+        scene.stdout("check skills --format concise"),
+        scene.stdout("check . --format concise")
+    );
+    assert!(scene.run("check drafts").contains("checked 1 file"));
+    assert!(scene.run("check skills/old-one/SKILL.md").starts_with("exit 1"));
+}
+
+#[test]
+fn any_number_of_threads_finds_the_same() {
+    let folder = prowess_testkit::fixtures();
+    let folder = folder.to_str().expect("the repository has a name in UTF-8");
+    let one = scene().run(&format!("check {folder} --format concise --threads 1"));
+    for threads in [0, 2, 7] {
+        let many = scene().run(&format!("check {folder} --format concise --threads {threads}"));
+        assert_eq!(one, many, "{threads} threads");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_to_files_are_followed_and_links_to_folders_are_not() {
+    use std::os::unix::fs::symlink;
+    let scene = scene().file("real/SKILL.md", skill("real")).file("linked/notes.txt", "");
+    let link = |to: &str, from: &str| symlink(to, scene.path().join(from)).expect("a link");
+    link("../real/SKILL.md", "linked/SKILL.md");
+    link("..", "real/loop");
+    link("nowhere", "linked/AGENT.yaml");
+    assert_snapshot!(scene.run("check . --format concise"));
+}
+
+#[test]
 fn other_spellings_are_checked_on_request() {
     // OC-7
     let scene = scene()

@@ -1,0 +1,164 @@
+//! A folder that is open: its entries and files are reached from it, not from the root of the file system again.
+//!
+//! A walk of ten thousand skills spends most of its time in the system, so on Linux it asks for no more than it needs:
+//! open, list and close for a folder; open, read and close for a file.
+
+use crate::loading::Buffer;
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A file with content.
+    File,
+    /// A folder.
+    Folder,
+    /// A link, a pipe, a device.
+    Other,
+}
+
+pub(super) use system::{Folder, Scratch};
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::ffi::OsStr;
+    use std::fs::File;
+    use std::io;
+    use std::mem::MaybeUninit;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::path::Path;
+
+    use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, openat, statat};
+
+    use super::{Buffer, Kind};
+
+    /// An open folder.
+    pub(in crate::walk) struct Folder {
+        descriptor: OwnedFd,
+    }
+
+    /// Room for a list of entries, used again and again.
+    pub(in crate::walk) struct Scratch {
+        bytes: Vec<MaybeUninit<u8>>,
+    }
+
+    impl Scratch {
+        pub(in crate::walk) fn new() -> Self {
+            // What glibc uses; far more than the longest name.
+            Self { bytes: vec![MaybeUninit::uninit(); 32 << 10] }
+        }
+    }
+
+    impl Folder {
+        pub(in crate::walk) fn open(path: &Path) -> io::Result<Self> {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            Ok(Self { descriptor: openat(CWD, path, flags, Mode::empty())? })
+        }
+
+        /// Opens a folder in this one. A link in its place is refused.
+        pub(in crate::walk) fn child(&self, path: &Path) -> io::Result<Self> {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+            let name = path.file_name().unwrap_or_default();
+            Ok(Self { descriptor: openat(&self.descriptor, name, flags, Mode::empty())? })
+        }
+
+        /// Hands every entry to `visit`.
+        pub(in crate::walk) fn list(
+            &self,
+            _path: &Path,
+            scratch: &mut Scratch,
+            mut visit: impl FnMut(&OsStr, Kind),
+        ) -> io::Result<()> {
+            let mut entries = RawDir::new(&self.descriptor, &mut scratch.bytes);
+            while let Some(entry) = entries.next() {
+                let entry = entry?;
+                let name = entry.file_name().to_bytes();
+                if name == b"." || name == b".." {
+                    continue;
+                }
+                let kind = match entry.file_type() {
+                    // Some file systems don't say it in the list.
+                    FileType::Unknown => statat(&self.descriptor, name, AtFlags::SYMLINK_NOFOLLOW)
+                        .map_or(FileType::Unknown, |data| FileType::from_raw_mode(data.st_mode)),
+                    known => known,
+                };
+                let kind = match kind {
+                    FileType::RegularFile => Kind::File,
+                    FileType::Directory => Kind::Folder,
+                    _ => Kind::Other,
+                };
+                visit(OsStr::from_bytes(name), kind);
+            }
+            Ok(())
+        }
+
+        /// Reads a file of this folder.
+        pub(in crate::walk) fn read<'b>(
+            &self,
+            path: &Path,
+            buffer: &'b mut Buffer,
+        ) -> io::Result<&'b [u8]> {
+            let name = path.file_name().unwrap_or_default();
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+            let descriptor = openat(&self.descriptor, name, flags, Mode::empty())?;
+            buffer.read_from(&mut File::from(descriptor))
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use std::ffi::OsStr;
+    use std::fs;
+    use std::io;
+    use std::path::Path;
+
+    use super::{Buffer, Kind};
+
+    /// Where the system has no better way, a folder is its path.
+    pub(in crate::walk) struct Folder;
+
+    pub(in crate::walk) struct Scratch;
+
+    impl Scratch {
+        pub(in crate::walk) fn new() -> Self {
+            Self
+        }
+    }
+
+    impl Folder {
+        pub(in crate::walk) fn open(_path: &Path) -> io::Result<Self> {
+            Ok(Self)
+        }
+
+        pub(in crate::walk) fn child(&self, _path: &Path) -> io::Result<Self> {
+            Ok(Self)
+        }
+
+        pub(in crate::walk) fn list(
+            &self,
+            path: &Path,
+            _scratch: &mut Scratch,
+            mut visit: impl FnMut(&OsStr, Kind),
+        ) -> io::Result<()> {
+            for entry in fs::read_dir(path)? {
+                let entry = entry?;
+                let kind = match entry.file_type()? {
+                    kind if kind.is_file() => Kind::File,
+                    kind if kind.is_dir() => Kind::Folder,
+                    _ => Kind::Other,
+                };
+                visit(&entry.file_name(), kind);
+            }
+            Ok(())
+        }
+
+        pub(in crate::walk) fn read<'b>(
+            &self,
+            path: &Path,
+            buffer: &'b mut Buffer,
+        ) -> io::Result<&'b [u8]> {
+            buffer.read(path)
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! One thread of a walk: takes folders, checks the skills in them, and hands in what it found.
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use prowess_format::form_of;
+
+use super::folder::{Folder, Kind, Scratch};
+use super::ignored::{self, Ignored};
+use super::{Job, Walked};
+use crate::checking::{self, CheckOptions, Examined, Source};
+use crate::error::Error;
+use crate::fixing;
+use crate::loading::{self, Buffer};
+
+/// A part of a walk.
+pub(super) enum Task {
+    /// What the user named.
+    Root(PathBuf),
+    /// A folder below it.
+    Folder {
+        /// The folder that it lies in.
+        parent: Arc<Folder>,
+        /// Its path.
+        path: PathBuf,
+        /// What is left out.
+        ignored: Option<Arc<Ignored>>,
+    },
+}
+
+pub(super) struct Worker<'w> {
+    job: &'w Job<'w>,
+    tasks: Vec<Task>,
+    scratch: Scratch,
+    buffer: Buffer,
+    files: Vec<(PathBuf, Kind)>,
+    folders: Vec<PathBuf>,
+    share: Walked,
+}
+
+impl<'w> Worker<'w> {
+    pub(super) fn new(job: &'w Job<'w>) -> Self {
+        Self {
+            job,
+            tasks: Vec::new(),
+            scratch: Scratch::new(),
+            buffer: Buffer::new(),
+            files: Vec::new(),
+            folders: Vec::new(),
+            share: Walked::default(),
+        }
+    }
+
+    /// Works until nothing is left anywhere.
+    pub(super) fn run(mut self) {
+        while let Some(task) = self.tasks.pop().or_else(|| self.job.queue.take()) {
+            match task {
+                Task::Root(path) => self.root(path),
+                Task::Folder { parent, path, ignored } => match parent.child(&path) {
+                    Ok(folder) => self.folder(folder, &path, ignored),
+                    Err(error) => self.fail(&path, &error),
+                },
+            }
+            self.job.queue.share(&mut self.tasks);
+        }
+    }
+
+    fn root(&mut self, path: PathBuf) {
+        if path.is_dir() {
+            match Folder::open(&path) {
+                Ok(folder) => self.folder(folder, &path, Ignored::around(&path)),
+                Err(error) => self.fail(&path, &error),
+            }
+            return;
+        }
+        // A file counts as a part of its directory when that is named as well.
+        let directory_counts = self.job.visited.is_some() && self.job.is_below_a_root(&path);
+        self.check_file(path, directory_counts, None);
+    }
+
+    fn folder(&mut self, folder: Folder, path: &Path, ignored: Option<Arc<Ignored>>) {
+        let mut has_rules = false;
+        let mut other_spellings = 0;
+        let all_spellings = self.job.options.all_spellings;
+        let (files, folders) = (&mut self.files, &mut self.folders);
+        let listed = folder.list(path, &mut self.scratch, |name, kind| match kind {
+            Kind::Folder if name != ".git" && name != "node_modules" => {
+                folders.push(path.join(name));
+            }
+            Kind::Folder => {}
+            Kind::File if name == ignored::FILE => has_rules = true,
+            Kind::File | Kind::Other => match interest(name) {
+                Interest::Wanted => files.push((path.join(name), kind)),
+                Interest::OtherSpelling if all_spellings => files.push((path.join(name), kind)),
+                Interest::OtherSpelling => other_spellings += 1,
+                Interest::None => {}
+            },
+        });
+        self.share.other_spellings += other_spellings;
+        if let Err(error) = listed {
+            self.fail(path, &error);
+        }
+        let ignored = if has_rules { Some(Ignored::inside(ignored, path)) } else { ignored };
+        if let Some(rules) = &ignored {
+            self.files.retain(|(path, _)| !rules.covers(path, false));
+            self.folders.retain(|path| !rules.covers(path, true));
+        }
+        let mut files = std::mem::take(&mut self.files);
+        for (path, kind) in files.drain(..) {
+            // Links are rare, so only they cost another look; a pipe that nobody writes to would block forever.
+            if kind == Kind::File || fs::metadata(&path).is_ok_and(|data| data.is_file()) {
+                self.check_file(path, true, Some(&folder));
+            }
+        }
+        self.files = files;
+        if self.folders.is_empty() {
+            return;
+        }
+        let parent = Arc::new(folder);
+        self.tasks.extend(self.folders.drain(..).map(|path| Task::Folder {
+            parent: Arc::clone(&parent),
+            path,
+            ignored: ignored.clone(),
+        }));
+    }
+
+    /// Checks one file; `directory_counts` says whether its name must match its directory (R4).
+    fn check_file(&mut self, path: PathBuf, directory_counts: bool, folder: Option<&Folder>) {
+        if let Some(visited) = &self.job.visited
+            && let Ok(mut visited) = visited.lock()
+            && !visited.insert(loading::shown(&path))
+        {
+            return;
+        }
+        let read = match folder {
+            Some(folder) => folder.read(&path, &mut self.buffer),
+            None => self.buffer.read(&path),
+        };
+        let bytes = match read {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                self.share.failures.push(Error::io("read", &path, &error));
+                return;
+            }
+        };
+        self.share.files += 1;
+        self.job.progress.step();
+        // It may turn out to be the only file, which is reported even when it is clean.
+        let first = self.share.files == 1;
+        let check =
+            &CheckOptions { clean_files: first || self.job.check.clean_files, ..*self.job.check };
+        let mut examined = examine(&path, bytes, directory_counts, check, None);
+        if self.job.options.fix && examined.errors + examined.warnings > 0 {
+            let name = directory_counts.then(|| directory_name(&path)).flatten();
+            match fixing::fix(&source(&path, bytes, name.as_deref()), check.dialect) {
+                Ok(None) => {}
+                Ok(Some(fixed)) => {
+                    self.share.fixed.0 += fixed.problems;
+                    self.share.fixed.1 += 1;
+                    let text = fixed.text.as_bytes();
+                    examined = examine(&path, text, directory_counts, check, None);
+                }
+                Err(error) => self.share.failures.push(error),
+            }
+        }
+        self.share.take(examined, path, directory_counts);
+    }
+
+    /// Notes a folder that could not be walked; one that is gone by now is nobody's mistake.
+    fn fail(&mut self, path: &Path, error: &io::Error) {
+        if error.kind() != io::ErrorKind::NotFound {
+            self.share.failures.push(Error::io("list", path, error));
+        }
+    }
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        if let Ok(mut total) = self.job.total.lock() {
+            total.join(std::mem::take(&mut self.share));
+        }
+    }
+}
+
+/// What a walk makes of a file, by its name.
+enum Interest {
+    Wanted,
+    OtherSpelling,
+    None,
+}
+
+fn interest(name: &OsStr) -> Interest {
+    let Some(name) = name.to_str() else { return Interest::None };
+    let wanted = name == loading::SPELLINGS[0]
+        || name == loading::TOOL_PACK
+        || loading::MANIFESTS.contains(&name)
+        || name.ends_with(loading::TOOL_PACK_ENDING);
+    if wanted {
+        Interest::Wanted
+    } else if loading::SPELLINGS.contains(&name) {
+        Interest::OtherSpelling
+    } else {
+        Interest::None
+    }
+}
+
+/// Checks the bytes of a file that lies at `path`.
+pub(super) fn examine(
+    path: &Path,
+    bytes: &[u8],
+    directory_counts: bool,
+    check: &CheckOptions<'_>,
+    rival: Option<&str>,
+) -> Examined {
+    let name = if directory_counts { directory_name(path) } else { None };
+    checking::examine(&source(path, bytes, name.as_deref()), check, rival)
+}
+
+fn directory_name(path: &Path) -> Option<Cow<'_, str>> {
+    loading::directory_name(loading::parent(path))
+}
+
+fn source<'s>(path: &'s Path, bytes: &'s [u8], directory_name: Option<&'s str>) -> Source<'s> {
+    let file_name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let main = loading::is_main_name(file_name);
+    Source {
+        path,
+        form: form_of(file_name),
+        bytes,
+        directory: main.then(|| loading::parent(path)),
+        directory_name: directory_name.filter(|_| main),
+    }
+}
