@@ -185,6 +185,15 @@ fn not_a_test() { check("NEG-5"); }
 }
 
 #[test]
+fn a_folder_of_a_fixture_is_no_mention() {
+    let source = r#"
+#[test]
+fn opens_a_fixture() { check("edge/NEG-1/case/SKILL.md"); check("neg/NEG-2-{case}/x"); covers("NEG-3"); }
+"#;
+    assert_eq!(named(source), ["NEG-3 opens_a_fixture"]);
+}
+
+#[test]
 fn broken_source_is_read_to_its_end() {
     for source in [
         "#[test] fn a(",
