@@ -1,5 +1,10 @@
 //! What the tests of several crates share: where fixtures and the corpus are, and temporary homes.
 
+#![expect(
+    clippy::missing_panics_doc,
+    reason = "a test helper panics whenever the test can not go on"
+)]
+
 mod scene;
 
 use std::path::{Path, PathBuf};
