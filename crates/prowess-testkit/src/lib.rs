@@ -1,5 +1,7 @@
 //! What the tests of several crates share: where fixtures and the corpus are, and temporary homes.
 
+#![expect(clippy::missing_panics_doc, reason = "a test that can't go on panics")]
+
 mod scene;
 
 use std::path::{Path, PathBuf};
