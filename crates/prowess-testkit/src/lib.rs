@@ -1,9 +1,6 @@
 //! What the tests of several crates share: where fixtures and the corpus are, and temporary homes.
 
-#![expect(
-    clippy::missing_panics_doc,
-    reason = "a test helper panics whenever the test can not go on"
-)]
+#![expect(clippy::missing_panics_doc, reason = "a test that can't go on panics")]
 
 mod scene;
 

@@ -256,6 +256,7 @@ fn findings(
     if diagnostics.is_empty() {
         return Vec::new();
     }
+    let text = up_to_last(text, &diagnostics);
     let lines = LineIndex::new(text);
     // Findings in other files stand together, so remembering the last file is enough.
     let mut other: Option<(String, String, LineIndex)> = None;
@@ -274,6 +275,23 @@ fn findings(
             finding(diagnostic, text, lines, options)
         })
         .collect()
+}
+
+/// The text up to the last line that a finding mentions: most findings are in the front matter, and bodies are long.
+fn up_to_last<'t>(text: &'t str, diagnostics: &[Diagnostic]) -> &'t str {
+    let own = diagnostics.iter().filter(|diagnostic| diagnostic.file.is_none());
+    let last = own
+        .flat_map(|diagnostic| {
+            let edits = diagnostic.fix.iter().flat_map(|fix| &fix.edits);
+            edits.map(|edit| edit.span.end).chain([diagnostic.span.end])
+        })
+        .max()
+        .unwrap_or_default() as usize;
+    let rest = text.as_bytes().get(last..).unwrap_or_default();
+    match rest.iter().position(|byte| *byte == b'\n') {
+        Some(length) => &text[..last + length],
+        None => text,
+    }
 }
 
 fn finding(

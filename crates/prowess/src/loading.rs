@@ -115,8 +115,8 @@ pub(crate) fn main_file(directory: &Path) -> Result<Option<PathBuf>, Error> {
         entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
     let exact = SPELLINGS.iter().chain([&TOOL_PACK]).chain(MANIFESTS);
-    let named = exact.copied().find(|wanted| names.iter().any(|name| name == wanted));
-    let found = named.or_else(|| {
+    let exactly = exact.copied().find(|wanted| names.iter().any(|name| name == wanted));
+    let found = exactly.or_else(|| {
         let mut packs = names.iter().filter(|name| name.ends_with(TOOL_PACK_ENDING));
         packs.next().filter(|_| packs.next().is_none()).map(String::as_str)
     });

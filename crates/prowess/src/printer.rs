@@ -3,7 +3,7 @@
 //! Text from a skill is untrusted: control, bidirectional and zero-width characters never reach a terminal as they are.
 
 use std::borrow::Cow;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
@@ -18,28 +18,43 @@ use crate::error::{Error, ErrorKind};
 pub(crate) struct Printer {
     quiet: bool,
     verbose: bool,
-    stdout_is_terminal: bool,
-    stderr_is_terminal: bool,
-    stdout_colour: bool,
-    stderr_colour: bool,
-    failure: Option<io::Error>,
-    closed: bool,
+    stdout: Stream,
+    stderr: Stream,
+    state: State,
+}
+
+/// What is on the other side of a stream.
+#[derive(Clone, Copy)]
+struct Stream {
+    is_terminal: bool,
+    colour: bool,
+}
+
+impl Stream {
+    fn new(stream: &impl anstream::stream::RawStream) -> Self {
+        // Terminals only, unless the user forces it; NO_COLOR and a dumb terminal turn it off.
+        let choice = anstream::AutoStream::choice(stream);
+        Self { is_terminal: stream.is_terminal(), colour: choice != anstream::ColorChoice::Never }
+    }
+}
+
+/// Whether stdout still takes something.
+enum State {
+    Open,
+    /// The reader has left.
+    Closed,
+    Failed(io::Error),
 }
 
 impl Printer {
     /// A printer for this process's streams.
     pub(crate) fn new(talk: &Talk) -> Self {
-        let (stdout, stderr) = (io::stdout(), io::stderr());
-        let coloured = |choice| choice != anstream::ColorChoice::Never;
         Self {
             quiet: talk.quiet,
             verbose: talk.verbose,
-            stdout_is_terminal: stdout.is_terminal(),
-            stderr_is_terminal: stderr.is_terminal(),
-            stdout_colour: coloured(anstream::AutoStream::choice(&stdout)),
-            stderr_colour: coloured(anstream::AutoStream::choice(&stderr)),
-            failure: None,
-            closed: false,
+            stdout: Stream::new(&io::stdout()),
+            stderr: Stream::new(&io::stderr()),
+            state: State::Open,
         }
     }
 
@@ -55,17 +70,17 @@ impl Printer {
 
     /// Whether results may be coloured.
     pub(crate) fn colour(&self) -> bool {
-        self.stdout_colour
+        self.stdout.colour
     }
 
     /// Whether somebody watches stderr, so that a progress bar makes sense.
     pub(crate) fn is_watched(&self) -> bool {
-        self.stderr_is_terminal && !self.quiet
+        self.stderr.is_terminal && !self.quiet
     }
 
     /// A result, byte for byte into a pipe or a file; made visible on a terminal.
     pub(crate) fn data(&mut self, text: &str) {
-        if self.stdout_is_terminal {
+        if self.stdout.is_terminal {
             let text = visible_lines(text).into_owned();
             self.out(text.as_bytes());
         } else {
@@ -122,40 +137,40 @@ impl Printer {
 
     /// Findings of a verb whose result is something else: they go to stderr.
     pub(crate) fn talk_report(&mut self, render: impl FnOnce(bool) -> String) {
-        err(&render(self.stderr_colour));
+        err(&render(self.stderr.colour));
     }
 
     fn talk(&mut self, word: &str, colour: AnsiColor, message: &str) {
-        let style = if self.stderr_colour { colour.on_default().bold() } else { Style::new() };
+        let style = if self.stderr.colour { colour.on_default().bold() } else { Style::new() };
         err(&format!("{style}{word}{style:#}: {}\n", inline(message)));
     }
 
     fn out(&mut self, bytes: &[u8]) {
-        if self.closed {
-            return;
-        }
-        if let Err(error) = io::stdout().lock().write_all(bytes) {
+        if matches!(self.state, State::Open)
+            && let Err(error) = io::stdout().lock().write_all(bytes)
+        {
             self.stop(error);
         }
     }
 
     /// A reader that has seen enough, as in `prowess … | head`, is no failure.
     fn stop(&mut self, error: io::Error) {
-        self.closed = true;
-        if error.kind() != io::ErrorKind::BrokenPipe {
-            self.failure = Some(error);
-        }
+        self.state = if error.kind() == io::ErrorKind::BrokenPipe {
+            State::Closed
+        } else {
+            State::Failed(error)
+        };
     }
 
     /// Ends the process's output: everything is out, or an error says why not.
     pub(crate) fn finish(mut self, code: u8) -> ExitCode {
-        if !self.closed
+        if matches!(self.state, State::Open)
             && let Err(error) = io::stdout().lock().flush()
         {
             self.stop(error);
         }
-        let Some(failure) = self.failure.take() else { return ExitCode::from(code) };
-        let reason = crate::error::reason(&failure);
+        let State::Failed(failure) = &self.state else { return ExitCode::from(code) };
+        let reason = crate::error::reason(failure);
         self.error(
             &Error::failed(format!("cannot write to standard output: {reason}"))
                 .hint("make room, or send the output to another place"),

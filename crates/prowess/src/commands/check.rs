@@ -23,7 +23,7 @@ use crate::walk::{self, WalkOptions, Walked};
 /// `toolpack.json`) and agent manifests (`AGENT.yaml`), and reports each problem
 /// with its place, the next step and, where there is one, a fix. Folders are
 /// walked on all cores; what .gitignore names is left out, and so are .git and
-/// node_modules. `-` reads one skill from standard input.
+/// `node_modules`. `-` reads one skill from standard input.
 ///
 /// The dialect is detected from the fields of each file. Name one with
 /// `--dialect` to hold a file to that specification, and add `--strict` for its

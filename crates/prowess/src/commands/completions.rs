@@ -4,7 +4,6 @@ use clap::Args;
 use clap_complete::Shell;
 
 use super::Outcome;
-use crate::error::Error;
 use crate::printer::Printer;
 
 /// Print a completion script for a shell
@@ -22,9 +21,9 @@ pub(crate) struct Arguments {
     shell: Shell,
 }
 
-pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut crate::cli::command(), "prowess", &mut script);
     printer.data(&String::from_utf8_lossy(&script));
-    Ok(Outcome::Fine)
+    Outcome::Fine
 }

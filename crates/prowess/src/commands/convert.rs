@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     if conversion.files.is_empty() {
         let error =
             Error::failed(format!("`{}` can't be written as {}", loaded.shown, arguments.to.id));
-        return Err(conversion.notes.iter().fold(error, |error, note| error.hint(note)));
+        return Err(conversion.notes.iter().fold(error, Error::hint));
     }
     deliver(conversion, &loaded, arguments, printer)
 }

@@ -34,6 +34,7 @@ Examples:
   prowess migrate openclaw/weather
   prowess migrate openclaw/weather --validate --output gaia/weather
   prowess migrate openclaw --batch --output gaia")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Arguments {
     /// A skill's folder or file; with `--batch`, a folder of skills
     path: PathBuf,
@@ -137,7 +138,7 @@ fn prepare(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<
     let directory = loaded.directory.as_deref().and_then(loading::directory_name);
     let migration = migrate(&checked, &listing, directory.as_deref());
     drop(checked);
-    Ok(Migrated { migration, loaded })
+    Ok(Migrated { loaded, migration })
 }
 
 /// A published OpenClaw skill may have nothing but a name and a description, so detection alone can't tell.

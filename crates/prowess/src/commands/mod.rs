@@ -38,8 +38,8 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::New(arguments) => new::run(&arguments, &mut printer),
         Verb::Render(arguments) => render::run(&arguments, &mut printer),
         Verb::Explain(arguments) => explain::run(&arguments, &mut printer),
-        Verb::Schema(arguments) => schema::run(&arguments, &mut printer),
-        Verb::Completions(arguments) => completions::run(&arguments, &mut printer),
+        Verb::Schema(arguments) => Ok(schema::run(&arguments, &mut printer)),
+        Verb::Completions(arguments) => Ok(completions::run(&arguments, &mut printer)),
         Verb::Man(arguments) => man::run(&arguments, &mut printer),
         Verb::GenerateDocs(arguments) => generate_docs::run(&arguments, &mut printer),
     };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use prowess_format::command;
-use prowess_format::render::{self, RenderContext};
+use prowess_format::render::{self, InputError, RenderContext};
 use prowess_format::skill::{Kind, Skill, Tool, ToolKind};
 use prowess_format::text::closest;
 use prowess_format::{ReadOptions, check_bytes};
@@ -189,8 +189,7 @@ fn render_prompt(
         let mut errors = errors.iter();
         let first = errors.next();
         let message = first.map(ToString::to_string).unwrap_or_default();
-        let mut error =
-            Error::usage(message).hint(first.map(|first| first.help()).unwrap_or_default());
+        let mut error = Error::usage(message).hint(first.map(InputError::help).unwrap_or_default());
         for other in errors {
             error = error.hint(format!("also, {other}: {}", other.help()));
         }

@@ -55,7 +55,7 @@ enum Format {
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let loaded = loading::load(&arguments.path)?;
     if loaded.form == Form::Yaml {
-        return show_manifest(&loaded, arguments, printer);
+        return Ok(show_manifest(&loaded, arguments, printer));
     }
     let files = loaded.directory.as_deref().map(DirectoryFiles::new);
     let place = Place {
@@ -90,16 +90,12 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 }
 
 /// Shows an agent manifest (GAIA §9).
-fn show_manifest(
-    loaded: &Loaded,
-    arguments: &Arguments,
-    printer: &mut Printer,
-) -> Result<Outcome, Error> {
+fn show_manifest(loaded: &Loaded, arguments: &Arguments, printer: &mut Printer) -> Outcome {
     let text = String::from_utf8_lossy(&loaded.bytes);
     let checked = manifest::check(&text);
     if checked.manifest == AgentManifest::default() && !checked.diagnostics.is_empty() {
         checking::print_problems(loaded, None, printer);
-        return Ok(Outcome::Findings);
+        return Outcome::Findings;
     }
     let origin = Origin {
         path: &loaded.shown,
@@ -113,7 +109,7 @@ fn show_manifest(
         Format::Text => printer.report(&describe_manifest(&checked.manifest, &origin)),
     }
     mention_findings(&checked.diagnostics, loaded, printer);
-    Ok(Outcome::Fine)
+    Outcome::Fine
 }
 
 fn mention_findings(diagnostics: &[Diagnostic], loaded: &Loaded, printer: &mut Printer) {

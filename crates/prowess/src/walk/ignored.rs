@@ -45,9 +45,9 @@ impl Ignored {
 
     /// Whether a path is left out. The nearest rule decides.
     pub(super) fn covers(&self, path: &Path, is_folder: bool) -> bool {
-        let full = self.above.as_ref().and_then(|(full, root)| {
+        let full = self.above.as_ref().map(|(full, root)| {
             let below = path.strip_prefix(root).unwrap_or(path);
-            Some(full.join(below))
+            full.join(below)
         });
         match self.rules.matched(full.as_deref().unwrap_or(path), is_folder) {
             Match::Ignore(_) => true,

@@ -29,8 +29,8 @@ fn rows() -> BTreeMap<String, Vec<Row>> {
 }
 
 fn is_found_by_a_walk(name: &str) -> bool {
-    let name = name.to_lowercase();
-    name.starts_with("skill") || name.ends_with(".json") || name.ends_with(".yaml")
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    name.to_lowercase().starts_with("skill") || matches!(extension, Some("json" | "yaml"))
 }
 
 fn takes(alternatives: &str, word: &str) -> bool {
