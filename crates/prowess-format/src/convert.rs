@@ -21,7 +21,7 @@ pub use facets::facets;
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Conversion {
     /// The files to write, by path relative to the skill's directory. Empty when the target has no way to say anything
-    /// of the source; the losses say why.
+    /// of the source; the notes say why.
     pub files: Vec<(String, String)>,
     /// What the source says and the target's reader does not find.
     pub losses: Vec<Loss>,
@@ -62,10 +62,8 @@ pub fn convert_in(
         return migrated(checked, to, directory);
     }
     if to.id == "tool-pack" && !source.tools.iter().any(|tool| tool.command.is_some()) {
-        let detail =
-            "nothing can be carried: a tool pack is one command tool, and the source has none";
-        let losses = vec![Loss { field: "tools".to_owned(), detail: detail.to_owned() }];
-        return Conversion { losses, ..Conversion::default() };
+        let note = "nothing is written: a tool pack is a command tool, and the source has none";
+        return Conversion { notes: vec![note.to_owned()], ..Conversion::default() };
     }
     let carry::Carried { mut skill, kept, lifted, notes } = carry::carry(checked, to, directory);
     // A name or a version that changed is among the losses.
