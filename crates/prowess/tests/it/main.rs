@@ -9,6 +9,7 @@ mod fix;
 mod formats;
 mod migrate;
 mod new;
+mod reference;
 mod render;
 mod schema;
 mod show;

@@ -36,6 +36,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
 ];
 
 #[test]
+#[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
 fn agrees_with_the_reference_validator_on_every_corpus_file() {
     let Some(corpus) = prowess_testkit::corpus() else {
         eprintln!("SKIPPED 400 files: the corpus is missing beside the repository");
