@@ -90,7 +90,7 @@ fn reference_verdicts<'f>(
         .stdout(Stdio::piped())
         .spawn()
         .expect("the reference validator starts");
-    let list: String = folders.map(|folder| format!("{folder}\n")).collect();
+    let list = folders.fold(String::new(), |list, folder| list + folder + "\n");
     let mut stdin = child.stdin.take().expect("stdin is piped");
     // The answers may fill the pipe before all questions are asked.
     let writer = std::thread::spawn(move || stdin.write_all(list.as_bytes()));
