@@ -43,7 +43,9 @@ fn agrees_with_the_reference_validator_on_every_corpus_file() {
         return;
     };
     let Some(python) = std::env::var_os("PROWESS_SKILLS_REF_PYTHON") else {
-        eprintln!("SKIPPED 400 files: PROWESS_SKILLS_REF_PYTHON is not set, `cargo xtask test` sets it");
+        eprintln!(
+            "SKIPPED 400 files: PROWESS_SKILLS_REF_PYTHON is not set, `cargo xtask test` sets it"
+        );
         return;
     };
     let corpus = corpus.canonicalize().expect("the corpus exists");
