@@ -474,8 +474,14 @@ fn a_value_that_looks_like_an_option_is_flagged_where_a_program_may_take_it_for_
     // NEG-12
     let flagged = |template: &str, value: &str| {
         let template = prowess_format::command::parse(template).expect("a command");
-        let name = prowess_format::span::Spanned::new("x".to_owned(), Default::default());
-        let kind = prowess_format::span::Spanned::new("string".to_owned(), Default::default());
+        let name = prowess_format::span::Spanned::new(
+            "x".to_owned(),
+            prowess_format::span::Span::default(),
+        );
+        let kind = prowess_format::span::Spanned::new(
+            "string".to_owned(),
+            prowess_format::span::Span::default(),
+        );
         let parameter = prowess_format::skill::Parameter { name, kind, ..Default::default() };
         let values = serde_json::json!({ "x": value });
         let values = values.as_object().expect("a map");
