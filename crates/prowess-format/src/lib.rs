@@ -15,6 +15,7 @@ pub mod convert;
 pub mod diagnostic;
 pub mod dialect;
 pub mod document;
+pub mod eligibility;
 pub mod emit;
 pub mod formats;
 pub mod manifest;
@@ -30,5 +31,6 @@ pub mod skill;
 pub mod span;
 pub mod template;
 pub mod text;
+pub mod tool_output;
 
 pub use read::{Checked, ReadOptions, check, check_bytes, form_of, read};

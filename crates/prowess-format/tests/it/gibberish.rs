@@ -456,3 +456,41 @@ fn unknown_fields_missing_parameters_and_long_descriptions_are_warnings() {
     assert_eq!(problems(&fits), "");
     assert_eq!(skill(&fits).manifest_description(), "ü".repeat(256));
 }
+
+#[test]
+fn a_script_lies_in_the_skill_directory_whatever_the_working_directory() {
+    // GIB-3.5-5
+    let path = |program: &str| prowess_format::command::program_path(program, "/skills/deploy/");
+    assert_eq!(path("./scripts/x.sh").as_deref(), Some("/skills/deploy/scripts/x.sh"));
+    assert_eq!(path("./scripts/../x.sh").as_deref(), Some("/skills/deploy/scripts/../x.sh"));
+    assert_eq!(path("git").as_deref(), Some("git"));
+    assert_eq!(path("/usr/bin/git").as_deref(), Some("/usr/bin/git"));
+    assert_eq!(path("../other/x.sh"), None);
+    assert_eq!(path("./../../bin/sh"), None);
+}
+
+#[test]
+fn a_value_that_looks_like_an_option_is_flagged_where_a_program_may_take_it_for_one() {
+    // NEG-12
+    let flagged = |template: &str, value: &str| {
+        let template = prowess_format::command::parse(template).expect("a command");
+        let name = prowess_format::span::Spanned::new(
+            "x".to_owned(),
+            prowess_format::span::Span::default(),
+        );
+        let kind = prowess_format::span::Spanned::new(
+            "string".to_owned(),
+            prowess_format::span::Span::default(),
+        );
+        let parameter = prowess_format::skill::Parameter { name, kind, ..Default::default() };
+        let values = serde_json::json!({ "x": value });
+        let values = values.as_object().expect("a map");
+        let rendered = prowess_format::command::render(&template, &[parameter], values);
+        rendered.expect("an argv").option_like
+    };
+    assert_eq!(flagged("ls {{x}}", "--help"), [("x".to_owned(), "--help".to_owned())]);
+    assert_eq!(flagged("ls {{x}}", "folder"), []);
+    assert_eq!(flagged("ls -- {{x}}", "--help"), [], "guarded by the author");
+    assert_eq!(flagged("git log -n {{x}}", "-5"), [], "the value of an option");
+    assert_eq!(flagged("ls {{x}}", "-"), [], "standard input by convention");
+}

@@ -218,3 +218,50 @@ fn handlers_that_can_not_be_called_are_reported() {
     assert_snapshot!(found("openclaw/section-8/handler-without-function/SKILL.md"), @"9:14 warning unusable-handler `handlers/search.py` names no function; `search` is assumed");
     assert_snapshot!(found("openclaw/section-8/actions-empty/SKILL.md"), @"8:1 warning no-tools no tool is defined");
 }
+
+struct Machine {
+    os: &'static str,
+    has: &'static [&'static str],
+}
+
+impl prowess_format::eligibility::Machine for Machine {
+    fn os(&self) -> &str {
+        self.os
+    }
+    fn has_program(&self, name: &str) -> bool {
+        self.has.contains(&name)
+    }
+    fn has_variable(&self, name: &str) -> bool {
+        self.has.contains(&name)
+    }
+    fn has_setting(&self, path: &str) -> bool {
+        self.has.contains(&path)
+    }
+}
+
+#[test]
+fn requirements_gate_a_skill_and_always_skips_all_but_the_system() {
+    // OC-4
+    let missing = |block: &str, os: &'static str, has: &'static [&'static str]| -> Vec<String> {
+        let text = format!(
+            "---\nname: a\ndescription: b\nmetadata: {{\"openclaw\": {block}}}\n---\n\nBody\n"
+        );
+        let missing = prowess_format::eligibility::missing(&skill(&text), &Machine { os, has });
+        missing.iter().map(ToString::to_string).collect()
+    };
+    let gates = "{\"os\": [\"macos\"], \"requires\": {\"bins\": [\"git\"], \"anyBins\": [\"npm\", \"pnpm\"], \"env\": [\"KEY\"], \"config\": [\"browser.enabled\"]}}";
+    assert_eq!(
+        missing(gates, "linux", &[]),
+        [
+            "it runs only on `macos`",
+            "the program `git` is not on PATH",
+            "none of `npm`, `pnpm` is on PATH",
+            "the variable `KEY` is not set",
+            "the setting `browser.enabled` is off",
+        ]
+    );
+    assert!(missing(gates, "darwin", &["git", "pnpm", "KEY", "browser.enabled"]).is_empty());
+    let always = "{\"always\": true, \"os\": [\"linux\"], \"requires\": {\"bins\": [\"git\"]}}";
+    assert!(missing(always, "linux", &[]).is_empty());
+    assert_eq!(missing(always, "darwin", &[]), ["it runs only on `linux`"]);
+}

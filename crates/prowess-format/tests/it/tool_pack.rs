@@ -145,3 +145,29 @@ fn json_mistakes_have_a_place() {
     // A surrogate pair is JSON, whatever a YAML reader thinks.
     assert_eq!(pack_problems(&with("").replace("Print", "\\ud83d\\ude00")), "");
 }
+
+#[test]
+fn the_output_block_shapes_the_result() {
+    // TP-4
+    let shape = |printed: &str, output: serde_json::Value| {
+        prowess_format::tool_output::shape(printed, Some(&output))
+    };
+    let json = "{\"title\": \"Rust\", \"count\": 2}\n";
+    assert_eq!(shape("plain\n", serde_json::json!({})), "plain");
+    assert_eq!(shape(json, serde_json::json!({ "format": "json" }))["count"], 2);
+    let title = serde_json::json!({ "format": "json", "extract_field": "title" });
+    assert_eq!(shape(json, title.clone()), "Rust");
+    assert_eq!(shape("no json", title), "no json", "nothing is lost");
+    let absent = serde_json::json!({ "format": "json", "extract_field": "absent" });
+    assert_eq!(shape(json, absent), json.trim_end());
+    let framed = serde_json::json!({ "format": "json", "extract_field": "count", "template": "<{{output}}>" });
+    assert_eq!(shape(json, framed), "<2>");
+    let short = serde_json::json!({ "max_chars": 3 });
+    assert_eq!(shape("äöüß", short.clone()), "äöü...", "characters, not bytes");
+    assert_eq!(shape("äöü", short), "äöü");
+    let long = "x".repeat(1_001);
+    assert_eq!(
+        prowess_format::tool_output::shape(&long, None),
+        format!("{}...", "x".repeat(1_000))
+    );
+}

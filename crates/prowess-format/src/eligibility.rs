@@ -1,0 +1,85 @@
+//! Whether a machine has what a skill asks for, and what is missing (OC-4, SRT §4.6, GAIA §2.1).
+//!
+//! Pure: whoever may look at the machine hands in what is there.
+
+use crate::skill::Skill;
+
+/// What a machine has.
+pub trait Machine {
+    /// Its operating system in OpenClaw's words: `darwin`, `linux` or `win32`.
+    fn os(&self) -> &str;
+    /// Whether a program is on PATH.
+    fn has_program(&self, name: &str) -> bool;
+    /// Whether an environment variable is set and not empty.
+    fn has_variable(&self, name: &str) -> bool;
+    /// Whether a setting such as `browser.enabled` is on.
+    fn has_setting(&self, path: &str) -> bool;
+}
+
+/// One thing that stands in the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The skill runs only on these systems.
+    Os(Vec<String>),
+    /// A program.
+    Program(String),
+    /// Any one of these programs.
+    AnyProgram(Vec<String>),
+    /// An environment variable.
+    Variable(String),
+    /// A setting.
+    Setting(String),
+}
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let list = |words: &[String]| {
+            words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+        };
+        match self {
+            Missing::Os(systems) => write!(f, "it runs only on {}", list(systems)),
+            Missing::Program(name) => write!(f, "the program `{name}` is not on PATH"),
+            Missing::AnyProgram(names) => write!(f, "none of {} is on PATH", list(names)),
+            Missing::Variable(name) => write!(f, "the variable `{name}` is not set"),
+            Missing::Setting(path) => write!(f, "the setting `{path}` is off"),
+        }
+    }
+}
+
+/// Everything a skill needs and the machine lacks; nothing means that it may run.
+///
+/// OC-4: `always` skips every gate but the operating system.
+pub fn missing(skill: &Skill, machine: &dyn Machine) -> Vec<Missing> {
+    let wanted = &skill.requirements;
+    let mut missing = Vec::new();
+    let systems: Vec<String> = wanted.os.iter().map(|os| os.value.clone()).collect();
+    if !systems.is_empty() && !systems.iter().any(|os| same_os(os, machine.os())) {
+        missing.push(Missing::Os(systems));
+    }
+    if skill.openclaw.as_ref().and_then(|block| block.always) == Some(true) {
+        return missing;
+    }
+    let absent = wanted.programs.iter().filter(|name| !machine.has_program(name));
+    missing.extend(absent.map(|name| Missing::Program(name.value.clone())));
+    if !wanted.any_programs.is_empty()
+        && !wanted.any_programs.iter().any(|name| machine.has_program(name))
+    {
+        let names = wanted.any_programs.iter().map(|name| name.value.clone());
+        missing.push(Missing::AnyProgram(names.collect()));
+    }
+    let absent = wanted.env_vars.iter().filter(|name| !machine.has_variable(name));
+    missing.extend(absent.map(|name| Missing::Variable(name.value.clone())));
+    let absent = wanted.config.iter().filter(|path| !machine.has_setting(path));
+    missing.extend(absent.map(|path| Missing::Setting(path.value.clone())));
+    missing
+}
+
+/// Published files call the same system by several names.
+fn same_os(declared: &str, ours: &str) -> bool {
+    let plain = |word: &str| match word.to_lowercase().as_str() {
+        "macos" | "mac" | "osx" => "darwin".to_owned(),
+        "windows" | "win" => "win32".to_owned(),
+        other => other.to_owned(),
+    };
+    plain(declared) == plain(ours)
+}
