@@ -53,9 +53,11 @@ fn argv(template: &str, value: &str) {
         let words: Vec<&str> = again.arguments.iter().filter_map(|word| word.literal()).collect();
         assert_eq!(words, rendered.argv, "{line}");
     }
-    let variables = template.arguments.iter().flat_map(|argument| &argument.fragments).filter(
-        |fragment| matches!(fragment, Fragment::Variable { .. }),
-    );
+    let variables = template
+        .arguments
+        .iter()
+        .flat_map(|argument| &argument.fragments)
+        .filter(|fragment| matches!(fragment, Fragment::Variable { .. }));
     assert_eq!(variables.count(), template.variables().count());
 }
 

@@ -1,8 +1,8 @@
 //! What must hold for any input: the laws that the fuzz targets assert beyond "does not panic".
 
-use prowess_format::diagnostic::{Diagnostic, Edit, Safety, apply_edits};
+use prowess_format::diagnostic::{Diagnostic, Edit, Findings, Safety, apply_edits};
 use prowess_format::document::markdown::Block;
-use prowess_format::document::yaml::{Content, Mapping, Node};
+use prowess_format::document::yaml::{self, Content, Mapping, Node};
 use prowess_format::document::{Document, Form};
 use prowess_format::skill::{Parameter, Skill};
 use prowess_format::span::{Span, Spanned};
@@ -88,9 +88,9 @@ pub fn diagnostics_fit(text: &str, diagnostics: &[Diagnostic]) {
         assert!(ascending, "the edits of `{}` overlap: {edits:?}", diagnostic.rule.name);
         assert!(!diagnostic.message.is_empty());
     }
-    let sorted = diagnostics.windows(2).all(|pair| {
-        (&pair[0].file, pair[0].span.start) <= (&pair[1].file, pair[1].span.start)
-    });
+    let sorted = diagnostics
+        .windows(2)
+        .all(|pair| (&pair[0].file, pair[0].span.start) <= (&pair[1].file, pair[1].span.start));
     assert!(sorted, "the findings are not in the order of their places");
 }
 
@@ -126,3 +126,25 @@ pub fn read_lawfully<'a>(text: &'a str, options: ReadOptions<'_>) -> Checked<'a>
 
 /// All kinds of text.
 pub const FORMS: [Form; 3] = [Form::Markdown, Form::Json, Form::Yaml];
+
+/// Plain front matter is read by a fast lane and everything else by a library. An entry in braces at the end sends a
+/// text to the library: all other entries have to stay the same.
+pub fn both_readers_agree(text: &str) {
+    let at_margin = text.starts_with(|first: char| first.is_ascii_alphanumeric());
+    if !at_margin || !text.ends_with('\n') {
+        return;
+    }
+    let read = |text: &str| match yaml::parse(text, 0, &mut Findings::default()) {
+        Ok(Some(Node { content: Content::Mapping(mapping), .. })) if !mapping.flow => {
+            Some(mapping.into_owned().entries)
+        }
+        _ => None,
+    };
+    let longer = format!("{text}last-entry: {{}}\n");
+    if let (Some(entries), Some(mut all)) = (read(text), read(&longer))
+        && all.last().is_some_and(|entry| entry.key == "last-entry")
+    {
+        all.pop();
+        assert_eq!(entries, all);
+    }
+}

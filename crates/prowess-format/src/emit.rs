@@ -47,6 +47,15 @@ impl Yaml {
         &self.text
     }
 
+    /// Whether there is an entry of this key.
+    pub fn has(&self, key: &str) -> bool {
+        let key = scalar(key);
+        // Everything below an entry is indented.
+        self.text
+            .lines()
+            .any(|line| line.strip_prefix(&key).is_some_and(|rest| rest.starts_with(':')))
+    }
+
     /// `key: text`, if there is one.
     pub fn text(&mut self, key: &str, text: Option<&str>) {
         if let Some(text) = text {

@@ -64,7 +64,7 @@ fn write(skill: &Skill) -> Written {
     let mut yaml = Yaml::new();
     write_layer(skill, &mut yaml);
     skillli::write_metadata(skill, &mut yaml);
-    Written::markdown(&yaml, &skill.body)
+    common::finish(skill, yaml)
 }
 
 /// The six fields, less `metadata`, which layers above fill differently.

@@ -217,7 +217,8 @@ pub(crate) fn write_inputs(
 
 /// Front matter and body of a Markdown dialect, unknown fields last.
 pub(crate) fn finish(skill: &Skill, mut yaml: Yaml) -> Written {
-    for (key, value) in &skill.extra {
+    // A field that the dialect does not list but reads all the same is in the model twice, and is written once.
+    for (key, value) in skill.extra.iter().filter(|(key, _)| !yaml.has(key)).collect::<Vec<_>>() {
         yaml.value(key, value);
     }
     Written::markdown(&yaml, &skill.body)

@@ -259,14 +259,19 @@ fn write(skill: &Skill) -> Written {
     yaml.value("permissions", &Value::Array(permissions));
     write_requirements(skill, &mut yaml);
     yaml.value("tools", &Value::Array(skill.tools.iter().map(write_tool).collect()));
-    let tier = skill.security_tier.as_ref().map_or("experimental", |tier| tier.as_str());
-    yaml.text("security_tier", Some(tier));
+    // §2.2 wants a tier, so a skill that comes from elsewhere gets the lowest one (R20).
+    let given = (*skill.dialect != DIALECT).then_some("experimental");
+    yaml.text("security_tier", skill.security_tier.as_ref().map(|tier| tier.as_str()).or(given));
     yaml.text("registry", skill.registry.as_ref().map(|text| text.as_str()));
     yaml.texts("tags", &skill.tags);
     yaml.text("homepage", skill.homepage.as_ref().map(|text| text.as_str()));
     yaml.text("repository", skill.repository.as_ref().map(|text| text.as_str()));
-    if !skill.metadata.is_empty() {
-        yaml.value("metadata", &Value::Object(skill.metadata.iter().cloned().collect()));
+    let mut metadata: Map<String, Value> = skill.metadata.iter().cloned().collect();
+    if let Some((namespace, block)) = super::openclaw::foreign_block(skill) {
+        metadata.entry(namespace).or_insert(block);
+    }
+    if !metadata.is_empty() {
+        yaml.value("metadata", &Value::Object(metadata));
     }
     common::finish(skill, yaml)
 }

@@ -184,6 +184,10 @@ fn read_block(home: &Home<'_, '_>, skill: &mut Skill) {
     let extra = if home.namespace.is_empty() { Vec::new() } else { common::rest(block, &known) };
     let requires_rest = block.get("requires").and_then(Node::mapping).map(|requires| common::rest(requires, &["bins", "anyBins", "env", "config"])).unwrap_or_default();
     let mut extra = extra;
+    // What has another type than it should is kept as it stands.
+    let odd = |key: &str, fits: bool| block.get(key).filter(|_| !fits).map(|node| (key.to_owned(), node.to_json()));
+    extra.extend(odd("requires", block.get("requires").is_some_and(|node| node.mapping().is_some())));
+    extra.extend(odd("install", block.get("install").is_some_and(|node| node.sequence().is_some())));
     if !requires_rest.is_empty() {
         extra.push(("requires".to_owned(), Value::Object(requires_rest.into_iter().collect())));
     }
@@ -272,7 +276,8 @@ fn write_older_shape(skill: &Skill, yaml: &mut Yaml) {
             Value::Object(map)
         })
         .collect();
-    if !handlers.is_empty() {
+    // The flag means something beside actions only, even if there are none.
+    if !handlers.is_empty() || (skill.network.is_some() && skill.dialect.id == "openclaw") {
         yaml.value("actions", &Value::Array(handlers));
         yaml.boolean("network", skill.network.as_ref().map(|value| value.value));
     }
@@ -293,6 +298,13 @@ fn write_parameter(parameter: &crate::skill::Parameter) -> Value {
     }
     map.extend(parameter.extra.iter().cloned());
     Value::Object(map)
+}
+
+/// The block of a skill whose main dialect is another one (GAIX-3): it keeps its namespace.
+pub(super) fn foreign_block(skill: &Skill) -> Option<(String, Value)> {
+    let namespace = skill.openclaw.as_ref().map(|block| block.namespace.as_str()).filter(|namespace| !namespace.is_empty() && skill.dialect.id != "openclaw")?;
+    let block = write_block(skill);
+    (!block.is_empty()).then(|| (namespace.to_owned(), Value::Object(block)))
 }
 
 pub(crate) fn write_block(skill: &Skill) -> Map<String, Value> {

@@ -36,5 +36,7 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
 }
 
 fn write(skill: &Skill) -> Written {
-    Written { text: skill.body.clone(), file_name: "SKILL.md".to_owned(), files: Vec::new() }
+    // The reader takes one byte order mark away; a second one is part of the text.
+    let mark = if skill.body.starts_with('\u{feff}') { "\u{feff}" } else { "" };
+    Written { text: format!("{mark}{}", skill.body), file_name: "SKILL.md".to_owned(), files: Vec::new() }
 }

@@ -222,6 +222,9 @@ pub(super) fn write_metadata(skill: &Skill, yaml: &mut Yaml) {
     for (key, value) in &skill.metadata {
         metadata.entry(key.clone()).or_insert_with(|| value.clone());
     }
+    if let Some((namespace, block)) = super::openclaw::foreign_block(skill) {
+        metadata.entry(namespace).or_insert(block);
+    }
     if !metadata.is_empty() {
         yaml.value("metadata", &Value::Object(metadata));
     }

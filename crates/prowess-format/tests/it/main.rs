@@ -10,6 +10,7 @@ mod expectations;
 mod fixes;
 mod gaia;
 mod gibberish;
+mod laws;
 mod manifest;
 mod migrate;
 mod negative;

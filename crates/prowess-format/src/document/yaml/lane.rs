@@ -13,6 +13,9 @@ use crate::span::Span;
 /// Deeper nesting is for the library, which has a limit of its own.
 const MAX_DEPTH: usize = 8;
 
+/// Longer texts, and longer lists in brackets, are for the library, which counts values and compares keys through a set.
+const MAX_LINES: usize = 500;
+
 struct Line {
     /// Column of the first character; moves right behind a dash.
     indent: usize,
@@ -49,6 +52,9 @@ fn lines(text: &str) -> Option<Vec<Line>> {
         let indent = line.iter().take_while(|&&byte| byte == b' ').count();
         let length = line.len() - line.iter().rev().take_while(|&&byte| byte == b' ').count();
         if indent < line.len() && line[indent] != b'#' {
+            if lines.len() == MAX_LINES {
+                return None;
+            }
             lines.push(Line { indent, start: start + indent, end: start + length });
         }
         start = end + 1;
@@ -216,6 +222,9 @@ impl<'a> Lane<'a> {
         let mut items = Vec::new();
         let mut at = start + 1;
         for part in inner.split(',') {
+            if items.len() == MAX_LINES {
+                return None;
+            }
             let word = part.trim_matches(' ');
             let simple = |byte: u8| {
                 byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_' | b'.' | b'/' | b'-')
