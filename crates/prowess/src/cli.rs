@@ -21,9 +21,9 @@ use crate::commands::{
     disable_help_subcommand = true,
     after_long_help = "\
 Examples:
-  prowess check skills/
-  prowess show skills/pdf --format json
-  prowess explain invalid-name
+  prowess check examples
+  prowess show examples/git-insights
+  prowess convert examples/git-insights --to agent-skills
 
 Exit codes:
   0  all is well

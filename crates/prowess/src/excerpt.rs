@@ -62,3 +62,6 @@ fn floor(text: &str, offset: usize) -> usize {
     }
     offset
 }
+
+#[cfg(test)]
+mod tests;

@@ -237,3 +237,6 @@ pub(crate) fn json_text(value: &Value) -> String {
     text.push('\n');
     text
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,9 +31,7 @@ impl Progress {
                     return;
                 }
                 let bar = ProgressBar::new_spinner();
-                if let Ok(style) =
-                    ProgressStyle::with_template("{spinner} {pos} files checked, {per_sec}")
-                {
+                if let Ok(style) = ProgressStyle::with_template("{spinner} {pos} files checked") {
                     bar.set_style(style);
                 }
                 loop {

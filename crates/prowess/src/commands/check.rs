@@ -37,10 +37,10 @@ use crate::walk::{self, WalkOptions, Walked};
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  prowess check skills/
-  prowess check --dialect agent-skills --strict skills/pdf
-  prowess check --fix SKILL.md
-  prowess check --for claude-code,codex skills/pdf
+  prowess check examples
+  prowess check --dialect agent-skills --strict examples/commit-messages
+  prowess check --fix examples/pr-review/SKILL.md
+  prowess check --for claude-code,codex examples/commit-messages
   prowess check --format github .")]
 pub(crate) struct Arguments {
     /// Files and folders to check; `-` is standard input

@@ -28,9 +28,9 @@ use crate::writing::{self, Content, NewFile, Overwrite};
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  prowess convert skills/git --to agent-skills
-  prowess convert skills/git --to tool-pack --output packs/git
-  prowess convert skills/git --to gaia --dry-run")]
+  prowess convert examples/git-insights --to agent-skills
+  prowess convert examples/git-insights --to gaia --dry-run
+  prowess convert examples/git-insights --to tool-pack --output packs")]
 pub(crate) struct Arguments {
     /// A skill's folder or file; `-` is standard input
     path: PathBuf,

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use prowess_format::dialect::{self, Dialect};
-use prowess_format::rules;
-use prowess_format::shape::{self, Need};
+use prowess_format::shape::{self, Field, Need};
+use prowess_format::{client, manifest, rules};
 
 use super::{Outcome, explain};
+use crate::checking::MANIFEST;
 use crate::error::Error;
 use crate::printer::{Printer, json_text};
 
@@ -42,6 +43,9 @@ fn pages() -> Vec<(String, String)> {
         ("cli.md".to_owned(), command_line()),
         ("diagnostics/index.md".to_owned(), diagnostics()),
         ("dialects/index.md".to_owned(), dialects()),
+        (format!("dialects/{MANIFEST}.md"), manifest_page()),
+        (format!("schemas/{MANIFEST}.json"), json_text(&manifest::schema())),
+        ("clients.md".to_owned(), clients()),
     ];
     for rule in rules::ALL {
         pages.push((format!("diagnostics/{}.md", rule.name), explain::page(rule)));
@@ -114,30 +118,7 @@ fn dialect_page(dialect: &Dialect) -> String {
         let _ = writeln!(page, "\nExtends {}: their fields count too.", bases.join(" and "));
     }
     let _ = writeln!(page, "\nJSON Schema: [{0}.json](../schemas/{0}.json).", dialect.id);
-    if !dialect.fields.is_empty() {
-        page.push_str("\n## Fields\n\n| Field | Type | Need | Default | About | Section |\n|---|---|---|---|---|---|\n");
-        for field in dialect.fields {
-            let need = match field.need {
-                Need::Required => "required",
-                Need::Expected => "expected",
-                Need::Optional => "optional",
-            };
-            let default = if field.default.is_empty() {
-                String::new()
-            } else {
-                format!("`{}`", field.default)
-            };
-            let _ = writeln!(
-                page,
-                "| `{}` | {} | {need} | {} | {} | {} |",
-                field.name,
-                cell(&shape::describe(&field.shape)),
-                cell(&default),
-                cell(field.about),
-                cell(field.section),
-            );
-        }
-    }
+    fields(&mut page, dialect.fields);
     if !dialect.limits.is_empty() {
         page.push_str("\n## Limits\n\n| What | Limit | Section |\n|---|---|---|\n");
         for limit in dialect.limits {
@@ -149,6 +130,55 @@ fn dialect_page(dialect: &Dialect) -> String {
                 cell(limit.section)
             );
         }
+    }
+    page
+}
+
+fn manifest_page() -> String {
+    let mut page = "# Agent manifest\n\nAn agent as a set of skills, with tools of its own and the model it wants.\n"
+        .to_owned();
+    let names: Vec<String> = manifest::FILE_NAMES.iter().map(|name| format!("`{name}`")).collect();
+    let _ = writeln!(page, "\nFile names: {}. Specification: seed 001, §9.", names.join(", "));
+    let _ = writeln!(page, "\nJSON Schema: [{MANIFEST}.json](../schemas/{MANIFEST}.json).");
+    fields(&mut page, manifest::fields());
+    page
+}
+
+fn fields(page: &mut String, fields: &[Field]) {
+    if fields.is_empty() {
+        return;
+    }
+    page.push_str("\n## Fields\n\n| Field | Type | Need | Default | About | Section |\n");
+    page.push_str("|---|---|---|---|---|---|\n");
+    for field in fields {
+        let need = match field.need {
+            Need::Required => "required",
+            Need::Expected => "expected",
+            Need::Optional => "optional",
+        };
+        let default =
+            if field.default.is_empty() { String::new() } else { format!("`{}`", field.default) };
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {need} | {} | {} | {} |",
+            field.name,
+            cell(&shape::describe(&field.shape)),
+            cell(&default),
+            cell(field.about),
+            cell(field.section),
+        );
+    }
+}
+
+fn clients() -> String {
+    let mut page =
+        "# Clients\n\nThe programs whose verdict `prowess check --for` tells.\n".to_owned();
+    for client in client::CLIENTS {
+        let _ = write!(
+            page,
+            "\n## {}\n\n`{}`: {}\n\nSource: {}\n",
+            client.title, client.id, client.about, client.source
+        );
     }
     page
 }

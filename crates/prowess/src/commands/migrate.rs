@@ -31,9 +31,10 @@ use crate::writing::{self, Content, NewFile, Overwrite, Staged};
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  prowess migrate openclaw/weather
-  prowess migrate openclaw/weather --validate --output gaia/weather
-  prowess migrate openclaw --batch --output gaia")]
+  prowess new weather --dialect openclaw --output old
+  prowess migrate old/weather
+  prowess migrate old/weather --validate --output weather
+  prowess migrate old --batch --output new")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Arguments {
     /// A skill's folder or file; with `--batch`, a folder of skills

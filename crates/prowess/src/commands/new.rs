@@ -24,7 +24,7 @@ use crate::writing::{self, NewFile, Overwrite};
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  prowess new release-notes
+  prowess new disk-usage
   prowess new disk-usage --dialect gibberish --output skills")]
 pub(crate) struct Arguments {
     /// The skill's name: lower-case letters, digits and single hyphens

@@ -30,10 +30,10 @@ use crate::printer::Printer;
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  prowess render skills/release-notes --input commits=@log.txt
-  prowess render skills/git/git_log --input count=5
-  prowess render skills/git/git_log --inputs '{\"count\": 5}' --format json
-  prowess render skills/fix-issue --arguments \"123 --fast\"")]
+  prowess render examples/release-notes --input commits=@examples/README.md
+  prowess render examples/git-insights/recent_changes --input count=5
+  prowess render examples/git-insights/hot_files --inputs '{\"count\": 5}'
+  prowess render examples/commit-messages --arguments \"fix the typo\"")]
 pub(crate) struct Arguments {
     /// A skill's folder or file, with `/TOOL` behind it for one of its tools
     #[arg(value_name = "PATH[/TOOL]")]

@@ -1,17 +1,18 @@
 //! `prowess schema`: JSON Schemas for editors and other programs.
 
 use clap::Args;
-use prowess_format::dialect::{self, Dialect};
+use clap::builder::PossibleValuesParser;
+use prowess_format::{dialect, manifest};
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
-use crate::cli::dialect_parser;
+use crate::checking::MANIFEST;
 use crate::printer::Printer;
 
 /// Print the JSON Schema of a dialect
 ///
 /// The schema (draft 2020-12) describes the front matter of a SKILL.md, or the
-/// whole of a tool pack. It accepts what `prowess check --dialect DIALECT`
+/// whole of a tool pack or an agent manifest. It accepts what `prowess check --dialect DIALECT`
 /// accepts. Without a dialect, one schema is printed that accepts every dialect
 /// with front matter and holds each dialect's own schema under `$defs`.
 #[derive(Args)]
@@ -21,13 +22,21 @@ Examples:
   prowess schema > skill.schema.json")]
 pub(crate) struct Arguments {
     /// The dialect; all of them without one
-    #[arg(value_name = "DIALECT", value_parser = dialect_parser())]
-    dialect: Option<&'static Dialect>,
+    #[arg(value_name = "DIALECT", value_parser = PossibleValuesParser::new(subjects()))]
+    dialect: Option<String>,
+}
+
+/// The dialects, and agent manifests, which are no dialect.
+fn subjects() -> Vec<&'static str> {
+    dialect::ids().into_iter().chain([MANIFEST]).collect()
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Outcome {
-    let schema = match arguments.dialect {
-        Some(dialect) => dialect.schema(),
+    let schema = match arguments.dialect.as_deref() {
+        Some(id) => match dialect::by_id(id) {
+            Some(dialect) => dialect.schema(),
+            None => manifest::schema(),
+        },
         None => all(),
     };
     printer.json(&schema);

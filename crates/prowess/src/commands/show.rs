@@ -32,8 +32,8 @@ use crate::wire::{self, Origin};
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  prowess show skills/pdf
-  prowess show skills/pdf --format json | jq .tools")]
+  prowess show examples/git-insights
+  prowess show examples/git-insights --format json")]
 pub(crate) struct Arguments {
     /// A skill's folder or file; `-` is standard input
     path: PathBuf,

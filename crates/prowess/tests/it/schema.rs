@@ -17,6 +17,7 @@ fn every_dialect_has_a_schema() {
         "skillrt",
         "openclaw",
         "prose",
+        "agent-manifest",
     ] {
         let schema: Value = serde_json::from_str(&scene().stdout(&format!("schema {dialect}")))
             .unwrap_or_else(|error| panic!("{dialect}: {error}"));

@@ -67,26 +67,57 @@ fn no_arguments_print_the_help() {
     assert!(output.contains("Usage: prowess"), "{output}");
 }
 
+const VERBS: &[&str] = &[
+    "",
+    "check",
+    "show",
+    "convert",
+    "migrate",
+    "new",
+    "schema",
+    "render",
+    "explain",
+    "completions",
+    "man",
+];
+
 #[test]
 fn help_fits_a_terminal() {
-    let verbs = [
-        "",
-        "check",
-        "show",
-        "convert",
-        "migrate",
-        "new",
-        "schema",
-        "render",
-        "explain",
-        "completions",
-        "man",
-    ];
-    for verb in verbs {
+    for verb in VERBS {
         let help = scene().stdout(&format!("{verb} --help"));
-        assert!(help.contains("Examples:"), "{verb} has no example");
         let long: Vec<&str> = help.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(long.is_empty(), "{verb}: {long:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_examples_of_every_help_run() {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_prowess"));
+    let folder = program.parent().expect("the program is in a folder").to_str().expect("UTF-8");
+    for verb in VERBS {
+        let scene = scene().copy("examples", "examples");
+        let help = scene.stdout(&format!("{verb} --help"));
+        let examples: Vec<&str> = help
+            .lines()
+            .skip_while(|line| *line != "Examples:")
+            .skip(1)
+            .take_while(|line| line.starts_with("  "))
+            .collect();
+        assert!(!examples.is_empty(), "{verb} has no example");
+        for example in examples {
+            // What follows is another program, or a place in somebody's home.
+            let command = example.split(['|', '>']).next().unwrap_or(example);
+            let output = std::process::Command::new("sh")
+                .args(["-c", command])
+                .env("PATH", format!("{folder}:/usr/bin:/bin"))
+                .env("HOME", scene.path())
+                .current_dir(scene.path())
+                .output()
+                .expect("the shell runs");
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{command}\n{stderr}");
+        }
     }
 }
 
