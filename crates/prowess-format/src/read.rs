@@ -91,12 +91,8 @@ fn finish<'a>(
     let skill = read(&document, options.dialect);
     if document.front_matter != FrontMatter::Broken {
         check_shapes(&document, &skill, &mut findings);
-        let subject = Subject {
-            document: &document,
-            skill: &skill,
-            place: options.place,
-            named_dialect: options.dialect.is_some(),
-        };
+        let named = options.dialect.is_some();
+        let subject = Subject::new(&document, &skill, options.place, named);
         rules::run(&subject, &mut findings);
     }
     Checked { skill, diagnostics: findings.into_sorted(), document }

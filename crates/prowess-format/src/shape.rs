@@ -314,7 +314,12 @@ fn value(
                 if let Err(problem) = (format.check)(&scalar.text) {
                     findings.push(wrong(
                         &rules::WRONG_FORMAT,
-                        format!("`{path}` is not {}: {problem}", format.title),
+                        // A problem that names the value itself needs no introduction.
+                        if problem.starts_with('`') {
+                            format!("{problem} (`{path}`)")
+                        } else {
+                            format!("`{path}` is not {}: {problem}", format.title)
+                        },
                         match formats::suggestion(format, &scalar.text) {
                             Some(meant) => format!("did you mean `{meant}`?"),
                             None => format!("write {}", format.title),

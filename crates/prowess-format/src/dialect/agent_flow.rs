@@ -22,7 +22,11 @@ pub(super) static DIALECT: Dialect = Dialect {
     unknown: Unknown::Kept,
     name: NameStyle::Kebab,
     directory: Some((Severity::Error, Severity::Error)),
-    description: DescriptionLimit { most: 1024, severity: (Severity::Error, Severity::Error), section: "§3.1" },
+    description: DescriptionLimit {
+        most: 1024,
+        severity: (Severity::Error, Severity::Error),
+        section: "§3.1",
+    },
     limits: LIMITS,
     affinity,
     read,
@@ -35,27 +39,86 @@ pub(super) static DIALECT: Dialect = Dialect {
 pub(crate) const TYPES: &[&str] = &["text", "textarea"];
 
 const INPUT: &[Field] = &[
-    Field::new("name", Shape::Text { most: 64 }, "§3.3", "Variable name; entries without one are skipped.").rule(&rules::INVALID_INPUT),
-    Field::new("label", Shape::Text { most: 128 }, "§3.3", "What a form shows; the name when absent.").rule(&rules::INVALID_INPUT),
-    Field::new("type", Shape::Choice(TYPES), "§3.3", "Widget; anything else counts as `text`.").default("text").rule(&rules::UNKNOWN_INPUT_TYPE).lenient(),
+    Field::new(
+        "name",
+        Shape::Text { most: 64 },
+        "§3.3",
+        "Variable name; entries without one are skipped.",
+    )
+    .rule(&rules::INVALID_INPUT),
+    Field::new(
+        "label",
+        Shape::Text { most: 128 },
+        "§3.3",
+        "What a form shows; the name when absent.",
+    )
+    .rule(&rules::INVALID_INPUT),
+    Field::new("type", Shape::Choice(TYPES), "§3.3", "Widget; anything else counts as `text`.")
+        .default("text")
+        .rule(&rules::UNKNOWN_INPUT_TYPE)
+        .lenient(),
     Field::new("required", Shape::Boolean, "§3.3", "Must be given.").default("false"),
-    Field::new("default", Shape::Text { most: 1024 }, "§3.3", "Value when none is given.").rule(&rules::INVALID_INPUT),
-    Field::new("description", Shape::Text { most: 512 }, "§3.3", "Help text.").rule(&rules::INVALID_INPUT),
+    Field::new("default", Shape::Text { most: 1024 }, "§3.3", "Value when none is given.")
+        .rule(&rules::INVALID_INPUT),
+    Field::new("description", Shape::Text { most: 512 }, "§3.3", "Help text.")
+        .rule(&rules::INVALID_INPUT),
 ];
 
 const MODEL: &[Field] = &[
-    Field::new("temperature", Shape::Number { from: 0.0, to: 2.0 }, "§3.2", "Sampling temperature.").default("0.7").rule(&rules::INVALID_SAMPLING),
-    Field::new("max_tokens", Shape::Integer { from: 1, to: 8192 }, "§3.2", "Most tokens to generate.").default("2000").rule(&rules::INVALID_SAMPLING),
+    Field::new(
+        "temperature",
+        Shape::Number { from: 0.0, to: 2.0 },
+        "§3.2",
+        "Sampling temperature.",
+    )
+    .default("0.7")
+    .rule(&rules::INVALID_SAMPLING),
+    Field::new(
+        "max_tokens",
+        Shape::Integer { from: 1, to: 8192 },
+        "§3.2",
+        "Most tokens to generate.",
+    )
+    .default("2000")
+    .rule(&rules::INVALID_SAMPLING),
 ];
 
 const FIELDS: &[Field] = &[
-    Field::new("name", Shape::Format(&formats::NAME), "§3.1, §4", "Identifier; the directory's name counts when absent.").rule(&rules::INVALID_NAME),
-    Field::new("description", Shape::Text { most: 1024 }, "§3.1", "Purpose; the name counts when absent.").rule(&rules::DESCRIPTION_TOO_LONG),
-    Field::new("license", Shape::Text { most: 64 }, "§3.1", "Licence identifier.").rule(&rules::LICENSE_TOO_LONG),
+    Field::new(
+        "name",
+        Shape::Format(&formats::NAME),
+        "§3.1, §4",
+        "Identifier; the directory's name counts when absent.",
+    )
+    .rule(&rules::INVALID_NAME),
+    Field::new(
+        "description",
+        Shape::Text { most: 1024 },
+        "§3.1",
+        "Purpose; the name counts when absent.",
+    )
+    .rule(&rules::DESCRIPTION_TOO_LONG),
+    Field::new("license", Shape::Text { most: 64 }, "§3.1", "Licence identifier.")
+        .rule(&rules::LICENSE_TOO_LONG),
     Field::new("metadata", ANY_MAP, "§3.1", "Any further keys and values."),
-    Field::new("inputs", Shape::List { item: &Shape::Map(INPUT), least: 0, most: 1000 }, "§3.2, §3.3", "Variables of the template."),
-    Field::new("knowledge_base", Shape::Text { most: 256 }, "§3.2", "Knowledge base for retrieval."),
-    Field::new("model", Shape::Either(&[Shape::Map(MODEL), TEXT]), "§3.2, §12", "Sampling settings; a text is ignored."),
+    Field::new(
+        "inputs",
+        Shape::List { item: &Shape::Map(INPUT), least: 0, most: 1000 },
+        "§3.2, §3.3",
+        "Variables of the template.",
+    ),
+    Field::new(
+        "knowledge_base",
+        Shape::Text { most: 256 },
+        "§3.2",
+        "Knowledge base for retrieval.",
+    ),
+    Field::new(
+        "model",
+        Shape::Either(&[Shape::Map(MODEL), TEXT]),
+        "§3.2, §12",
+        "Sampling settings; a text is ignored.",
+    ),
     Field::new("user_id", Shape::Text { most: 256 }, "§3.2", "Owner; set by the server."),
 ];
 
@@ -115,11 +178,14 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
     common::fill_list(&mut skill.inputs, inputs);
     common::fill(&mut skill.knowledge_base, common::text(root, "knowledge_base"));
     common::fill(&mut skill.owner, common::text(root, "user_id"));
-    common::fill(&mut skill.sampling, root.get("model").and_then(Node::mapping).map(|model| Sampling {
-        temperature: model.get("temperature").and_then(Node::number),
-        max_tokens: common::integer(model, "max_tokens").map(|tokens| tokens.value),
-        extra: common::rest(model, &["temperature", "max_tokens"]),
-    }));
+    common::fill(
+        &mut skill.sampling,
+        root.get("model").and_then(Node::mapping).map(|model| Sampling {
+            temperature: model.get("temperature").and_then(Node::number),
+            max_tokens: common::integer(model, "max_tokens").map(|tokens| tokens.value),
+            extra: common::rest(model, &["temperature", "max_tokens"]),
+        }),
+    );
     common::fill(&mut skill.model_alias, root.get("model").and_then(common::spanned));
     skill.kind = Kind::Prompt;
 }

@@ -19,7 +19,11 @@ pub(super) static DIALECT: Dialect = Dialect {
     unknown: Unknown::Forbidden,
     name: NameStyle::UnicodeKebab,
     directory: Some((Severity::Error, Severity::Error)),
-    description: DescriptionLimit { most: 1024, severity: (Severity::Error, Severity::Error), section: "standard" },
+    description: DescriptionLimit {
+        most: 1024,
+        severity: (Severity::Error, Severity::Error),
+        section: "standard",
+    },
     limits: LIMITS,
     affinity,
     read,
@@ -29,23 +33,57 @@ pub(super) static DIALECT: Dialect = Dialect {
 };
 
 const FIELDS: &[Field] = &[
-    Field::new("name", Shape::Format(&formats::UNICODE_NAME), "standard", "Identifier; equals the directory's name, which counts when absent (R3).").rule(&rules::INVALID_NAME),
-    Field::new("description", Shape::Text { most: 1024 }, "standard", "What the skill does and when to use it.").required().rule(&rules::DESCRIPTION_TOO_LONG),
-    Field::new("license", Shape::Text { most: usize::MAX }, "standard", "Licence name or a reference to a bundled licence file."),
-    Field::new("compatibility", TEXT_OR_TEXTS, "standard", "What the skill needs around it; at most 500 characters."),
+    Field::new(
+        "name",
+        Shape::Format(&formats::UNICODE_NAME),
+        "standard",
+        "Identifier; equals the directory's name, which counts when absent (R3).",
+    )
+    .rule(&rules::INVALID_NAME),
+    Field::new(
+        "description",
+        Shape::Text { most: 1024 },
+        "standard",
+        "What the skill does and when to use it.",
+    )
+    .required()
+    .rule(&rules::DESCRIPTION_TOO_LONG),
+    Field::new(
+        "license",
+        Shape::Text { most: usize::MAX },
+        "standard",
+        "Licence name or a reference to a bundled licence file.",
+    ),
+    Field::new(
+        "compatibility",
+        TEXT_OR_TEXTS,
+        "standard",
+        "What the skill needs around it; at most 500 characters.",
+    ),
     Field::new("metadata", ANY_MAP, "standard", "Any further keys and values."),
-    Field::new("allowed-tools", TEXT_OR_TEXTS, "standard", "Tools of the host that are pre-approved, separated by blanks."),
+    Field::new(
+        "allowed-tools",
+        TEXT_OR_TEXTS,
+        "standard",
+        "Tools of the host that are pre-approved, separated by blanks.",
+    ),
 ];
 
 const LIMITS: &[Limit] = &[
     limit("name", "1 to 64 characters", "standard"),
     limit("description", "1 to 1,024 characters", "standard"),
     limit("compatibility", "1 to 500 characters", "standard"),
-    limit("SKILL.md", "500 lines or 5,000 tokens recommended", "standard; SKL, Progressive Disclosure"),
+    limit(
+        "SKILL.md",
+        "500 lines or 5,000 tokens recommended",
+        "standard; SKL, Progressive Disclosure",
+    ),
 ];
 
 fn affinity(document: &Document<'_>) -> u32 {
-    if document.front_matter == FrontMatter::Absent || document.form != crate::document::Form::Markdown {
+    if document.front_matter == FrontMatter::Absent
+        || document.form != crate::document::Form::Markdown
+    {
         return 0;
     }
     if document.root.has("description") { 15 } else { 1 }
@@ -76,4 +114,3 @@ pub(super) fn write_layer(skill: &Skill, yaml: &mut Yaml) {
     let tools: Vec<&str> = skill.allowed_tools.iter().map(|tool| tool.as_str()).collect();
     yaml.text("allowed-tools", (!tools.is_empty()).then(|| tools.join(" ")).as_deref());
 }
-

@@ -23,7 +23,11 @@ pub(super) static DIALECT: Dialect = Dialect {
     unknown: Unknown::Kept,
     name: NameStyle::UnicodeKebab,
     directory: Some((Severity::Error, Severity::Error)),
-    description: DescriptionLimit { most: 1024, severity: (Severity::Error, Severity::Error), section: "standard" },
+    description: DescriptionLimit {
+        most: 1024,
+        severity: (Severity::Error, Severity::Error),
+        section: "standard",
+    },
     limits: LIMITS,
     affinity,
     read,
@@ -59,7 +63,9 @@ const ARGUMENTS: Shape = Shape::Either(&[
 ]);
 
 const HANDLER: &[Field] = &[
-    Field::new("type", Shape::Choice(HOOK_TYPES), "SKL layer 2", "What happens.").required().rule(&rules::INVALID_HOOK),
+    Field::new("type", Shape::Choice(HOOK_TYPES), "SKL layer 2", "What happens.")
+        .required()
+        .rule(&rules::INVALID_HOOK),
     Field::new("command", TEXT, "SKL layer 2", "The command of a `command` hook."),
     Field::new("prompt", TEXT, "SKL layer 2", "The prompt of a `prompt` or `agent` hook."),
     Field::new("timeout", Shape::Integer { from: 1, to: 86_400 }, "SKL layer 2", "Seconds."),
@@ -69,33 +75,105 @@ const HANDLER: &[Field] = &[
 
 const MATCHER: &[Field] = &[
     Field::new("matcher", TEXT, "SKL layer 2", "Which tools it concerns."),
-    Field::new("hooks", Shape::List { item: &Shape::Map(HANDLER), least: 1, most: 100 }, "SKL layer 2", "The handlers.").required().rule(&rules::INVALID_HOOK),
+    Field::new(
+        "hooks",
+        Shape::List { item: &Shape::Map(HANDLER), least: 1, most: 100 },
+        "SKL layer 2",
+        "The handlers.",
+    )
+    .required()
+    .rule(&rules::INVALID_HOOK),
 ];
 
 const FIELDS: &[Field] = &[
-    Field::new("name", Shape::Format(&formats::UNICODE_NAME), "standard", "Identifier; the directory's name counts when absent.").rule(&rules::INVALID_NAME),
-    Field::new("description", Shape::Text { most: 1024 }, "standard", "What the skill does and when to use it.").expected().rule(&rules::DESCRIPTION_TOO_LONG),
+    Field::new(
+        "name",
+        Shape::Format(&formats::UNICODE_NAME),
+        "standard",
+        "Identifier; the directory's name counts when absent.",
+    )
+    .rule(&rules::INVALID_NAME),
+    Field::new(
+        "description",
+        Shape::Text { most: 1024 },
+        "standard",
+        "What the skill does and when to use it.",
+    )
+    .expected()
+    .rule(&rules::DESCRIPTION_TOO_LONG),
     Field::new("argument-hint", TEXT_OR_TEXTS, "SKL layer 2", "Shown during completion."),
-    Field::new("disable-model-invocation", Shape::Boolean, "SKL layer 2", "Only the user may invoke it.").default("false"),
-    Field::new("user-invocable", Shape::Boolean, "SKL layer 2", "It stands in the `/` menu.").default("true"),
-    Field::new("mode", Shape::Boolean, "SKL layer 2", "It is listed as a mode command.").default("false"),
+    Field::new(
+        "disable-model-invocation",
+        Shape::Boolean,
+        "SKL layer 2",
+        "Only the user may invoke it.",
+    )
+    .default("false"),
+    Field::new("user-invocable", Shape::Boolean, "SKL layer 2", "It stands in the `/` menu.")
+        .default("true"),
+    Field::new("mode", Shape::Boolean, "SKL layer 2", "It is listed as a mode command.")
+        .default("false"),
     Field::new("context", Shape::Choice(&["fork"]), "SKL layer 2", "`fork` runs it in a subagent."),
     Field::new("agent", TEXT, "SKL layer 2", "The subagent's type.").default("general-purpose"),
-    Field::new("model", Shape::Either(&[TEXT, ANY_MAP]), "SKL layer 2", "A model by alias or full id (R14)."),
-    Field::new("hooks", Shape::MapOf(&Shape::List { item: &Shape::Map(MATCHER), least: 0, most: 100 }), "SKL layer 2", "Lifecycle hooks.").rule(&rules::INVALID_HOOK),
+    Field::new(
+        "model",
+        Shape::Either(&[TEXT, ANY_MAP]),
+        "SKL layer 2",
+        "A model by alias or full id (R14).",
+    ),
+    Field::new(
+        "hooks",
+        Shape::MapOf(&Shape::List { item: &Shape::Map(MATCHER), least: 0, most: 100 }),
+        "SKL layer 2",
+        "Lifecycle hooks.",
+    )
+    .rule(&rules::INVALID_HOOK),
     Field::new("when_to_use", TEXT, "product", "More trigger text beside the description."),
     Field::new("arguments", ARGUMENTS, "product", "Names of the arguments, for `$name`."),
-    Field::new("disallowed-tools", TEXT_OR_TEXTS, "product", "Tools of the host that are withheld."),
-    Field::new("effort", Shape::Choice(&["low", "medium", "high", "xhigh", "max"]), "product", "Effort level."),
+    Field::new(
+        "disallowed-tools",
+        TEXT_OR_TEXTS,
+        "product",
+        "Tools of the host that are withheld.",
+    ),
+    Field::new(
+        "effort",
+        Shape::Choice(&["low", "medium", "high", "xhigh", "max"]),
+        "product",
+        "Effort level.",
+    ),
     Field::new("background", Shape::Boolean, "product", "Runs in the background."),
     Field::new("paths", TEXT_OR_TEXTS, "product", "Globs of files that make it relevant."),
-    Field::new("shell", Shape::Choice(&["bash", "powershell"]), "product", "The shell of injected commands."),
+    Field::new(
+        "shell",
+        Shape::Choice(&["bash", "powershell"]),
+        "product",
+        "The shell of injected commands.",
+    ),
 ];
 
-const LIMITS: &[Limit] = &[limit("description + when_to_use in the catalogue", "1,536 characters", "product"), limit("catalogue", "1 % of the context window", "product")];
+const LIMITS: &[Limit] = &[
+    limit("description + when_to_use in the catalogue", "1,536 characters", "product"),
+    limit("catalogue", "1 % of the context window", "product"),
+];
 
 /// The fields that only this dialect has.
-const OWN: &[&str] = &["argument-hint", "disable-model-invocation", "user-invocable", "mode", "context", "agent", "hooks", "when_to_use", "arguments", "disallowed-tools", "effort", "background", "paths", "shell"];
+const OWN: &[&str] = &[
+    "argument-hint",
+    "disable-model-invocation",
+    "user-invocable",
+    "mode",
+    "context",
+    "agent",
+    "hooks",
+    "when_to_use",
+    "arguments",
+    "disallowed-tools",
+    "effort",
+    "background",
+    "paths",
+    "shell",
+];
 
 fn affinity(document: &Document<'_>) -> u32 {
     let root = &document.root;
@@ -113,7 +191,10 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
     common::fill_list(&mut skill.disallowed_tools, common::tool_patterns(root, "disallowed-tools"));
     let invocation = &mut skill.invocation;
     common::fill(&mut invocation.argument_hint, hint(root));
-    common::fill(&mut invocation.disable_model_invocation, common::boolean(root, "disable-model-invocation"));
+    common::fill(
+        &mut invocation.disable_model_invocation,
+        common::boolean(root, "disable-model-invocation"),
+    );
     common::fill(&mut invocation.user_invocable, common::boolean(root, "user-invocable"));
     common::fill(&mut invocation.mode, common::boolean(root, "mode"));
     common::fill(&mut invocation.context, common::text(root, "context"));
@@ -131,7 +212,10 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
 fn hint(root: &Mapping<'_>) -> Option<Spanned<String>> {
     let node = root.get("argument-hint")?;
     match node.sequence() {
-        Some(items) => Some(Spanned::new(format!("[{}]", items.iter().filter_map(Node::text).collect::<Vec<_>>().join(", ")), node.span)),
+        Some(items) => Some(Spanned::new(
+            format!("[{}]", items.iter().filter_map(Node::text).collect::<Vec<_>>().join(", ")),
+            node.span,
+        )),
         None => common::spanned(node),
     }
 }
@@ -195,7 +279,10 @@ pub(super) fn write_layer(skill: &Skill, yaml: &mut Yaml) {
     let invocation = &skill.invocation;
     let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
     yaml.text("argument-hint", text(&invocation.argument_hint).as_deref());
-    yaml.boolean("disable-model-invocation", invocation.disable_model_invocation.as_ref().map(|value| value.value));
+    yaml.boolean(
+        "disable-model-invocation",
+        invocation.disable_model_invocation.as_ref().map(|value| value.value),
+    );
     yaml.boolean("user-invocable", invocation.user_invocable.as_ref().map(|value| value.value));
     yaml.boolean("mode", invocation.mode.as_ref().map(|value| value.value));
     yaml.text("context", text(&invocation.context).as_deref());
@@ -221,7 +308,8 @@ fn write_hooks(hooks: &[Hook], yaml: &mut Yaml) {
             entry.insert("matcher".to_owned(), Value::String(matcher.clone()));
         }
         entry.insert("hooks".to_owned(), Value::Array(handlers));
-        let list = events.entry(hook.event.value.clone()).or_insert_with(|| Value::Array(Vec::new()));
+        let list =
+            events.entry(hook.event.value.clone()).or_insert_with(|| Value::Array(Vec::new()));
         if let Value::Array(list) = list {
             list.push(Value::Object(entry));
         }

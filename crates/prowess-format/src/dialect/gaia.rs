@@ -25,7 +25,11 @@ pub(super) static DIALECT: Dialect = Dialect {
     unknown: Unknown::Kept,
     name: NameStyle::LetterFirst,
     directory: Some((Severity::Warning, Severity::Error)),
-    description: DescriptionLimit { most: 200, severity: (Severity::Warning, Severity::Error), section: "§2.2" },
+    description: DescriptionLimit {
+        most: 200,
+        severity: (Severity::Warning, Severity::Error),
+        section: "§2.2",
+    },
     limits: LIMITS,
     affinity,
     read,
@@ -42,7 +46,9 @@ pub(crate) const TYPES: &[&str] = &["string", "integer", "number", "boolean", "a
 const PERMISSION: Shape = Shape::Format(&formats::PERMISSION);
 
 const PARAMETER: &[Field] = &[
-    Field::new("type", Shape::Choice(TYPES), "§2.1", "JSON type.").required().rule(&rules::INVALID_PARAMETER_TYPE),
+    Field::new("type", Shape::Choice(TYPES), "§2.1", "JSON type.")
+        .required()
+        .rule(&rules::INVALID_PARAMETER_TYPE),
     Field::new("required", Shape::Boolean, "§2.1", "Must be given.").default("false"),
     Field::new("default", Shape::Any, "§2.1", "Value when absent."),
     Field::new("description", TEXT, "§2.1", "What it is for."),
@@ -57,41 +63,95 @@ pub(crate) const TOOL: &[Field] = &[
 ];
 
 const HARDWARE: &[Field] = &[
-    Field::new("npu", Shape::Choice(&["required", "optional", "none"]), "§2.1", "Neural processor."),
+    Field::new(
+        "npu",
+        Shape::Choice(&["required", "optional", "none"]),
+        "§2.1",
+        "Neural processor.",
+    ),
     Field::new("gpu_vram", TEXT, "§2.1", "Smallest GPU memory."),
 ];
 
 const SKILL_DEPENDENCY: &[Field] = &[
     Field::new("name", TEXT, "§10.3", "Name of the other skill.").required(),
-    Field::new("version", Shape::Format(&formats::RANGE), "§10.2", "Range of versions.").rule(&rules::INVALID_RANGE),
+    Field::new("version", Shape::Format(&formats::RANGE), "§10.2", "Range of versions.")
+        .rule(&rules::INVALID_RANGE),
     Field::new("required", Shape::Boolean, "§9.1", "Fails without it."),
 ];
 
 const REQUIREMENTS: &[Field] = &[
     Field::new("model", Shape::Format(&formats::SIZE), "§2.1", "Smallest model, such as `>=7B`."),
-    Field::new("context", Shape::Format(&formats::SIZE), "§2.1", "Smallest context window, such as `>=8K`."),
+    Field::new(
+        "context",
+        Shape::Format(&formats::SIZE),
+        "§2.1",
+        "Smallest context window, such as `>=8K`.",
+    ),
     Field::new("python", TEXT, "§2.1", "Python version range."),
     Field::new("dependencies", TEXTS, "§2.1", "Python packages."),
     Field::new("node_dependencies", TEXTS, "§2.1", "Node packages."),
     Field::new("env_vars", TEXTS, "§2.1", "Environment variables."),
     Field::new("hardware", Shape::Map(HARDWARE), "§2.1", "Hardware hints."),
-    Field::new("skills", Shape::List { item: &Shape::Either(&[TEXT, Shape::Map(SKILL_DEPENDENCY)]), least: 0, most: 1000 }, "§10.3", "Other skills."),
+    Field::new(
+        "skills",
+        Shape::List {
+            item: &Shape::Either(&[TEXT, Shape::Map(SKILL_DEPENDENCY)]),
+            least: 0,
+            most: 1000,
+        },
+        "§10.3",
+        "Other skills.",
+    ),
 ];
 
 const FIELDS: &[Field] = &[
-    Field::new("name", Shape::Format(&formats::GAIA_NAME), "§2.2, §2.3", "Identifier; the directory's name counts when absent (R3).").rule(&rules::INVALID_NAME),
-    Field::new("version", Shape::Format(&formats::VERSION), "§2.2", "SemVer version.").expected().rule(&rules::INVALID_VERSION),
-    Field::new("description", Shape::Text { most: 1024 }, "§2.2", "One line, at most 200 characters.").required().rule(&rules::DESCRIPTION_TOO_LONG),
+    Field::new(
+        "name",
+        Shape::Format(&formats::GAIA_NAME),
+        "§2.2, §2.3",
+        "Identifier; the directory's name counts when absent (R3).",
+    )
+    .rule(&rules::INVALID_NAME),
+    Field::new("version", Shape::Format(&formats::VERSION), "§2.2", "SemVer version.")
+        .expected()
+        .rule(&rules::INVALID_VERSION),
+    Field::new(
+        "description",
+        Shape::Text { most: 1024 },
+        "§2.2",
+        "One line, at most 200 characters.",
+    )
+    .required()
+    .rule(&rules::DESCRIPTION_TOO_LONG),
     Field::new("author", TEXT, "§2.2", "Publisher."),
     Field::new("license", TEXT, "§2.2", "SPDX identifier."),
-    Field::new("permissions", Shape::List { item: &PERMISSION, least: 0, most: 1000 }, "§3", "Permission grants.").rule(&rules::INVALID_PERMISSION),
+    Field::new(
+        "permissions",
+        Shape::List { item: &PERMISSION, least: 0, most: 1000 },
+        "§3",
+        "Permission grants.",
+    )
+    .rule(&rules::INVALID_PERMISSION),
     Field::new("requirements", Shape::Map(REQUIREMENTS), "§2.1", "Runtime requirements."),
-    Field::new("tools", Shape::List { item: &Shape::Map(TOOL), least: 0, most: 1000 }, "§2.1", "Tool declarations."),
-    Field::new("security_tier", Shape::Choice(TIERS), "§4", "The tier the author claims; a claim raises nothing (R19).").rule(&rules::INVALID_SECURITY_TIER),
+    Field::new(
+        "tools",
+        Shape::List { item: &Shape::Map(TOOL), least: 0, most: 1000 },
+        "§2.1",
+        "Tool declarations.",
+    ),
+    Field::new(
+        "security_tier",
+        Shape::Choice(TIERS),
+        "§4",
+        "The tier the author claims; a claim raises nothing (R19).",
+    )
+    .rule(&rules::INVALID_SECURITY_TIER),
     Field::new("registry", Shape::Format(&formats::URL), "§2.2", "Registry."),
     Field::new("tags", TEXTS, "§2.2", "Searchable tags."),
-    Field::new("homepage", Shape::Format(&formats::URL), "§2.2", "Documentation.").rule(&rules::INVALID_URL),
-    Field::new("repository", Shape::Format(&formats::URL), "§2.2", "Source repository.").rule(&rules::INVALID_URL),
+    Field::new("homepage", Shape::Format(&formats::URL), "§2.2", "Documentation.")
+        .rule(&rules::INVALID_URL),
+    Field::new("repository", Shape::Format(&formats::URL), "§2.2", "Source repository.")
+        .rule(&rules::INVALID_URL),
     Field::new("metadata", ANY_MAP, "implementation", "`metadata.gaia` holds the same fields."),
 ];
 
@@ -102,7 +162,8 @@ const LIMITS: &[Limit] = &[
 ];
 
 /// The fields of `metadata.gaia` (GAIX-1).
-const NESTED: &[&str] = &["security_tier", "permissions", "requirements", "tools", "tools_required"];
+const NESTED: &[&str] =
+    &["security_tier", "permissions", "requirements", "tools", "tools_required"];
 
 fn affinity(document: &Document<'_>) -> u32 {
     if document.form != Form::Markdown {
@@ -110,19 +171,32 @@ fn affinity(document: &Document<'_>) -> u32 {
     }
     let root = &document.root;
     let mut score = 0;
-    if root.get("metadata").and_then(Node::mapping).and_then(|metadata| metadata.get("gaia")).is_some_and(|node| node.mapping().is_some()) {
+    if root
+        .get("metadata")
+        .and_then(Node::mapping)
+        .and_then(|metadata| metadata.get("gaia"))
+        .is_some_and(|node| node.mapping().is_some())
+    {
         score += 80;
     }
     if root.has("security_tier") {
         score += 60;
     }
-    if root.get("permissions").and_then(Node::sequence).is_some_and(|items| items.iter().any(|item| item.text().is_some_and(|text| text.contains(':')))) {
+    if root.get("permissions").and_then(Node::sequence).is_some_and(|items| {
+        items.iter().any(|item| item.text().is_some_and(|text| text.contains(':')))
+    }) {
         score += 40;
     }
-    if root.get("tools").and_then(Node::sequence).is_some_and(|items| items.iter().any(|item| item.mapping().is_some_and(|tool| tool.has("name")))) {
+    if root.get("tools").and_then(Node::sequence).is_some_and(|items| {
+        items.iter().any(|item| item.mapping().is_some_and(|tool| tool.has("name")))
+    }) {
         score += 40;
     }
-    if root.get("requirements").and_then(Node::mapping).is_some_and(|map| REQUIREMENTS.iter().any(|field| map.has(field.name))) {
+    if root
+        .get("requirements")
+        .and_then(Node::mapping)
+        .is_some_and(|map| REQUIREMENTS.iter().any(|field| map.has(field.name)))
+    {
         score += 20;
     }
     score
@@ -130,7 +204,12 @@ fn affinity(document: &Document<'_>) -> u32 {
 
 /// The mapping that holds the fields of this dialect: the top level, or `metadata.gaia`.
 pub(crate) fn home<'d, 'a>(document: &'d Document<'a>) -> &'d Mapping<'a> {
-    let nested = document.root.get("metadata").and_then(Node::mapping).and_then(|metadata| metadata.get("gaia")).and_then(Node::mapping);
+    let nested = document
+        .root
+        .get("metadata")
+        .and_then(Node::mapping)
+        .and_then(|metadata| metadata.get("gaia"))
+        .and_then(Node::mapping);
     match nested {
         Some(nested) if !NESTED.iter().any(|key| document.root.has(key)) => nested,
         _ => &document.root,
@@ -142,7 +221,16 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
     common::read_identity(root, skill);
     common::fill(&mut skill.registry, common::text(root, "registry"));
     // The top level wins over `metadata.gaia`.
-    for home in [Some(root), root.get("metadata").and_then(Node::mapping).and_then(|metadata| metadata.get("gaia")).and_then(Node::mapping)].into_iter().flatten() {
+    for home in [
+        Some(root),
+        root.get("metadata")
+            .and_then(Node::mapping)
+            .and_then(|metadata| metadata.get("gaia"))
+            .and_then(Node::mapping),
+    ]
+    .into_iter()
+    .flatten()
+    {
         read_fields(home, skill);
     }
     skill.metadata.retain(|(key, value)| key != "gaia" || !value.is_object());
@@ -153,7 +241,9 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
 
 fn read_fields(home: &Mapping<'_>, skill: &mut Skill) {
     common::fill(&mut skill.security_tier, common::text(home, "security_tier"));
-    let permissions = common::texts(home, "permissions").into_iter().filter_map(|text| Some(Spanned::new(text.value.parse().ok()?, text.span)));
+    let permissions = common::texts(home, "permissions")
+        .into_iter()
+        .filter_map(|text| Some(Spanned::new(text.value.parse().ok()?, text.span)));
     common::fill_list(&mut skill.permissions, permissions.collect());
     common::fill_list(&mut skill.tools, tools(home));
     if let Some(requirements) = home.get("requirements").and_then(Node::mapping) {
@@ -162,7 +252,10 @@ fn read_fields(home: &Mapping<'_>, skill: &mut Skill) {
         common::fill(&mut wanted.context, common::text(requirements, "context"));
         common::fill(&mut wanted.python, common::text(requirements, "python"));
         common::fill_list(&mut wanted.python_packages, common::texts(requirements, "dependencies"));
-        common::fill_list(&mut wanted.node_packages, common::texts(requirements, "node_dependencies"));
+        common::fill_list(
+            &mut wanted.node_packages,
+            common::texts(requirements, "node_dependencies"),
+        );
         common::fill_list(&mut wanted.env_vars, common::texts(requirements, "env_vars"));
         common::fill(&mut wanted.hardware, common::json(requirements, "hardware"));
         common::fill_list(&mut wanted.skills, skill_dependencies(requirements.get("skills")));
@@ -178,7 +271,8 @@ pub(crate) fn skill_dependencies(node: Option<&Node<'_>>) -> Vec<SkillDependency
             Some(mapping) => Some(SkillDependency {
                 name: common::text(mapping, "name")?,
                 range: common::text(mapping, "version").map(|text| text.value).unwrap_or_default(),
-                required: common::boolean(mapping, "required").is_none_or(|required| required.value),
+                required: common::boolean(mapping, "required")
+                    .is_none_or(|required| required.value),
             }),
             None => {
                 let text = common::spanned(item)?;
@@ -195,7 +289,11 @@ pub(crate) fn skill_dependencies(node: Option<&Node<'_>>) -> Vec<SkillDependency
 
 fn tools(home: &Mapping<'_>) -> Vec<Tool> {
     let items = home.get("tools").and_then(Node::sequence).unwrap_or_default();
-    items.iter().filter_map(Node::mapping).filter_map(|mapping| tool(mapping, ToolKind::Python)).collect()
+    items
+        .iter()
+        .filter_map(Node::mapping)
+        .filter_map(|mapping| tool(mapping, ToolKind::Python))
+        .collect()
 }
 
 /// One tool declared as a map; OpenClaw's older shape shares it.
@@ -203,7 +301,9 @@ pub(crate) fn tool(mapping: &Mapping<'_>, kind: ToolKind) -> Option<Tool> {
     let parameters = mapping.get("parameters").and_then(Node::mapping);
     Some(Tool {
         name: common::text(mapping, "name")?,
-        description: common::text(mapping, "description").map(|text| text.value).unwrap_or_default(),
+        description: common::text(mapping, "description")
+            .map(|text| text.value)
+            .unwrap_or_default(),
         kind,
         parameters: parameters.map(parameters_of).unwrap_or_default(),
         parameters_declared: mapping.has("parameters"),
@@ -211,7 +311,10 @@ pub(crate) fn tool(mapping: &Mapping<'_>, kind: ToolKind) -> Option<Tool> {
         handler: common::text(mapping, "handler"),
         returns: common::json(mapping, "returns"),
         atomic: common::boolean(mapping, "atomic").map(|atomic| atomic.value),
-        extra: common::rest(mapping, &["name", "description", "parameters", "returns", "atomic", "handler"]),
+        extra: common::rest(
+            mapping,
+            &["name", "description", "parameters", "returns", "atomic", "handler"],
+        ),
     })
 }
 
@@ -224,7 +327,12 @@ fn parameters_of(mapping: &Mapping<'_>) -> Vec<Parameter> {
             match entry.value.mapping() {
                 Some(declaration) => common::parameter(declaration, name, "string"),
                 // `query: string` is a short form that real files use.
-                None => Parameter { kind: common::spanned(&entry.value).unwrap_or_else(|| Spanned::new("string".to_owned(), entry.value.span)), name, ..Parameter::default() },
+                None => Parameter {
+                    kind: common::spanned(&entry.value)
+                        .unwrap_or_else(|| Spanned::new("string".to_owned(), entry.value.span)),
+                    name,
+                    ..Parameter::default()
+                },
             }
         })
         .collect()
@@ -234,11 +342,18 @@ fn parameters_of(mapping: &Mapping<'_>) -> Vec<Parameter> {
 fn check(document: &Document<'_>, findings: &mut Findings) {
     let home = home(document);
     if !std::ptr::eq(home, &raw const document.root) {
-        let nested: Vec<Field> = FIELDS.iter().filter(|field| NESTED.contains(&field.name)).copied().collect();
+        let nested: Vec<Field> =
+            FIELDS.iter().filter(|field| NESTED.contains(&field.name)).copied().collect();
         crate::shape::check(&nested, home, document.opening, "metadata.gaia", findings);
         return;
     }
-    let fields: Vec<Field> = FIELDS.iter().filter(|field| ["author", "license", "permissions", "tools", "security_tier"].contains(&field.name)).map(|field| field.expected()).collect();
+    let fields: Vec<Field> = FIELDS
+        .iter()
+        .filter(|field| {
+            ["author", "license", "permissions", "tools", "security_tier"].contains(&field.name)
+        })
+        .map(|field| field.expected())
+        .collect();
     for field in fields.iter().filter(|field| !home.has(field.name)) {
         crate::shape::check(std::slice::from_ref(field), home, document.opening, "", findings);
     }
@@ -246,16 +361,22 @@ fn check(document: &Document<'_>, findings: &mut Findings) {
 
 /// The same for the schema: `metadata.gaia` counts when the top level has none of its fields.
 fn refine(schema: &mut Value) {
-    let properties: Map<String, Value> = NESTED.iter().filter(|field| schema["properties"].get(**field).is_some()).map(|field| ((*field).to_owned(), schema["properties"][*field].clone())).collect();
+    let properties: Map<String, Value> = NESTED
+        .iter()
+        .filter(|field| schema["properties"].get(**field).is_some())
+        .map(|field| ((*field).to_owned(), schema["properties"][*field].clone()))
+        .collect();
     let at_top = NESTED.iter().map(|field| serde_json::json!({ "required": [field], "properties": { (*field): { "not": { "type": "null" } } } }));
     let nested = serde_json::json!({ "properties": { "metadata": { "properties": { "gaia": { "properties": properties } } } } });
-    schema["allOf"] = serde_json::json!([{ "if": { "anyOf": at_top.collect::<Vec<_>>() }, "else": nested }]);
+    schema["allOf"] =
+        serde_json::json!([{ "if": { "anyOf": at_top.collect::<Vec<_>>() }, "else": nested }]);
 }
 
 fn write(skill: &Skill) -> Written {
     let mut yaml = Yaml::new();
     common::write_identity(skill, &mut yaml, "author");
-    let permissions: Vec<Value> = skill.permissions.iter().map(|permission| Value::String(permission.to_string())).collect();
+    let permissions: Vec<Value> =
+        skill.permissions.iter().map(|permission| Value::String(permission.to_string())).collect();
     yaml.value("permissions", &Value::Array(permissions));
     write_requirements(skill, &mut yaml);
     yaml.value("tools", &Value::Array(skill.tools.iter().map(write_tool).collect()));
@@ -290,17 +411,28 @@ pub(crate) fn nested_block(skill: &Skill) -> Map<String, Value> {
         block.insert(key.to_owned(), value);
     };
     // Without a word every skill is experimental (R20).
-    if let Some(tier) = skill.security_tier.as_ref().filter(|tier| tier.as_str() != "experimental") {
+    if let Some(tier) = skill.security_tier.as_ref().filter(|tier| tier.as_str() != "experimental")
+    {
         put("security_tier", Value::String(tier.value.clone()));
     }
     if !skill.permissions.is_empty() {
-        put("permissions", Value::Array(skill.permissions.iter().map(|permission| Value::String(permission.to_string())).collect()));
+        put(
+            "permissions",
+            Value::Array(
+                skill
+                    .permissions
+                    .iter()
+                    .map(|permission| Value::String(permission.to_string()))
+                    .collect(),
+            ),
+        );
     }
     let requirements = requirements(skill);
     if !requirements.is_empty() {
         put("requirements", Value::Object(requirements));
     }
-    let tools: Vec<Value> = skill.tools.iter().filter(|tool| tool.kind == ToolKind::Python).map(write_tool).collect();
+    let tools: Vec<Value> =
+        skill.tools.iter().filter(|tool| tool.kind == ToolKind::Python).map(write_tool).collect();
     if !tools.is_empty() {
         put("tools", Value::Array(tools));
     }
@@ -315,8 +447,14 @@ fn requirements(skill: &Skill) -> Map<String, Value> {
             map.insert(key.to_owned(), value);
         }
     };
-    let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| Value::String(text.value.clone()));
-    let list = |texts: &[Spanned<String>]| (!texts.is_empty()).then(|| Value::Array(texts.iter().map(|text| Value::String(text.value.clone())).collect()));
+    let text = |text: &Option<Spanned<String>>| {
+        text.as_ref().map(|text| Value::String(text.value.clone()))
+    };
+    let list = |texts: &[Spanned<String>]| {
+        (!texts.is_empty()).then(|| {
+            Value::Array(texts.iter().map(|text| Value::String(text.value.clone())).collect())
+        })
+    };
     put("model", text(&wanted.model));
     put("context", text(&wanted.context));
     put("python", text(&wanted.python));

@@ -24,7 +24,11 @@ pub(super) static DIALECT: Dialect = Dialect {
     unknown: Unknown::Warned,
     name: NameStyle::Kebab,
     directory: Some((Severity::Error, Severity::Error)),
-    description: DescriptionLimit { most: 256, severity: (Severity::Warning, Severity::Error), section: "§2.2, §9.2" },
+    description: DescriptionLimit {
+        most: 256,
+        severity: (Severity::Warning, Severity::Error),
+        section: "§2.2, §9.2",
+    },
     limits: LIMITS,
     affinity,
     read,
@@ -41,16 +45,51 @@ pub(crate) const MODE_ALIASES: &[(&str, &str)] = &[("Coding", "Dev"), ("Dictatio
 pub(crate) const TYPES: &[&str] = &["string", "integer", "number", "boolean", "array"];
 
 const FIELDS: &[Field] = &[
-    Field::new("name", Shape::Format(&formats::NAME), "§2.2", "Identifier; equals the directory's name.").required().rule(&rules::INVALID_NAME),
-    Field::new("version", Shape::Format(&formats::VERSION), "§2.2", "SemVer version.").required().rule(&rules::INVALID_VERSION),
-    Field::new("description", Shape::Text { most: 1024 }, "§2.2", "Purpose and trigger phrases, at most 256 characters.").required().rule(&rules::DESCRIPTION_TOO_LONG),
+    Field::new(
+        "name",
+        Shape::Format(&formats::NAME),
+        "§2.2",
+        "Identifier; equals the directory's name.",
+    )
+    .required()
+    .rule(&rules::INVALID_NAME),
+    Field::new("version", Shape::Format(&formats::VERSION), "§2.2", "SemVer version.")
+        .required()
+        .rule(&rules::INVALID_VERSION),
+    Field::new(
+        "description",
+        Shape::Text { most: 1024 },
+        "§2.2",
+        "Purpose and trigger phrases, at most 256 characters.",
+    )
+    .required()
+    .rule(&rules::DESCRIPTION_TOO_LONG),
     Field::new("author", TEXT, "§2.2", "Author's name or handle."),
-    Field::new("modes", Shape::List { item: &Shape::ChoiceOrAlias { words: MODES, aliases: MODE_ALIASES }, least: 1, most: 4 }, "§2.2", "Modes in which the tools are offered.").default("[\"Global\"]").rule(&rules::INVALID_MODE),
+    Field::new(
+        "modes",
+        Shape::List {
+            item: &Shape::ChoiceOrAlias { words: MODES, aliases: MODE_ALIASES },
+            least: 1,
+            most: 4,
+        },
+        "§2.2",
+        "Modes in which the tools are offered.",
+    )
+    .default("[\"Global\"]")
+    .rule(&rules::INVALID_MODE),
     Field::new("read_only", Shape::Boolean, "§2.2", "May run without approval.").default("false"),
     Field::new("always_ask", Shape::Boolean, "§2.2", "Asks even when read-only.").default("false"),
-    Field::new("timeout", Shape::Integer { from: 1, to: 300 }, "§2.2", "Seconds.").default("30").rule(&rules::INVALID_TIMEOUT),
-    Field::new("network", Shape::Boolean, "§2.2", "Wants the network; grants nothing (R53).").default("false"),
-    Field::new("x-tool-pack", Shape::Any, "extension", "What a tool pack says beyond this dialect, tool by tool."),
+    Field::new("timeout", Shape::Integer { from: 1, to: 300 }, "§2.2", "Seconds.")
+        .default("30")
+        .rule(&rules::INVALID_TIMEOUT),
+    Field::new("network", Shape::Boolean, "§2.2", "Wants the network; grants nothing (R53).")
+        .default("false"),
+    Field::new(
+        "x-tool-pack",
+        Shape::Any,
+        "extension",
+        "What a tool pack says beyond this dialect, tool by tool.",
+    ),
 ];
 
 const LIMITS: &[Limit] = &[
@@ -67,14 +106,24 @@ fn affinity(document: &Document<'_>) -> u32 {
     }
     let root = &document.root;
     let mut score = 0;
-    for (key, points) in [("modes", 30), ("read_only", 30), ("always_ask", 30), ("timeout", 10), ("network", 5)] {
+    for (key, points) in
+        [("modes", 30), ("read_only", 30), ("always_ask", 30), ("timeout", 10), ("network", 5)]
+    {
         score += if root.has(key) { points } else { 0 };
     }
     if root.has("claw_version") || root.has("actions") {
         return 0;
     }
+    // The open standard's `metadata` beside sections of commands is a skill that describes them, not one that runs them.
+    if score == 0 && root.has("metadata") {
+        return 0;
+    }
     let body = document.body_text().as_bytes();
-    if memchr::memmem::find(body, b"#### Command").is_some() && document.blocks().iter().any(|block| matches!(block, Block::Heading { level: 4, text, .. } if text == "Command")) {
+    if memchr::memmem::find(body, b"#### Command").is_some()
+        && document.blocks().iter().any(
+            |block| matches!(block, Block::Heading { level: 4, text, .. } if text == "Command"),
+        )
+    {
         score += 60;
     }
     score
@@ -84,7 +133,10 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
     let root = &document.root;
     common::read_identity(root, skill);
     let modes = common::texts(root, "modes").into_iter().map(|mode| {
-        let word = MODE_ALIASES.iter().find(|(alias, _)| *alias == *mode).map_or(mode.as_str(), |(_, word)| word);
+        let word = MODE_ALIASES
+            .iter()
+            .find(|(alias, _)| *alias == *mode)
+            .map_or(mode.as_str(), |(_, word)| word);
         Spanned::new(word.to_owned(), mode.span)
     });
     common::fill_list(&mut skill.modes, modes.collect());
@@ -119,7 +171,10 @@ fn sections(blocks: &[Block]) -> Vec<Section<'_>> {
     for (at, block) in blocks.iter().enumerate() {
         let Block::Heading { level: 3, text, span } = block else { continue };
         let rest = &blocks[at + 1..];
-        let end = rest.iter().position(|block| matches!(block, Block::Heading { level, .. } if *level <= 3)).unwrap_or(rest.len());
+        let end = rest
+            .iter()
+            .position(|block| matches!(block, Block::Heading { level, .. } if *level <= 3))
+            .unwrap_or(rest.len());
         sections.push(Section { name: text, span: *span, blocks: &rest[..end] });
     }
     sections
@@ -151,12 +206,17 @@ fn tool(section: &Section<'_>) -> Tool {
             Block::Heading { .. } => {}
             Block::Text { text, .. } if part.is_empty() => description.push(text),
             // GIB-3.1-7: only a paragraph that says nothing but "None" means no parameters.
-            Block::Text { text, .. } if part.eq_ignore_ascii_case("Parameters") => parameters_declared |= text.trim_end_matches('.').trim().eq_ignore_ascii_case("none"),
+            Block::Text { text, .. } if part.eq_ignore_ascii_case("Parameters") => {
+                parameters_declared |=
+                    text.trim_end_matches('.').trim().eq_ignore_ascii_case("none")
+            }
             Block::Table { header, rows, .. } if part.eq_ignore_ascii_case("Parameters") => {
                 parameters_declared = true;
                 parameters.extend(rows.iter().filter_map(|row| parameter(header, row)));
             }
-            Block::Code { info, text, content, .. } if part.eq_ignore_ascii_case("Command") && command.is_none() && is_shell(info) => {
+            Block::Code { info, text, content, .. }
+                if part.eq_ignore_ascii_case("Command") && command.is_none() && is_shell(info) =>
+            {
                 command = Some(Spanned::new(command::first_command(text), *content));
             }
             _ => {}
@@ -181,8 +241,16 @@ fn is_shell(info: &str) -> bool {
     ["bash", "sh", "shell", "console", ""].iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
-fn parameter(header: &[crate::document::markdown::Cell], row: &[crate::document::markdown::Cell]) -> Option<Parameter> {
-    let cell = |title: &str| header.iter().position(|cell| cell.text.eq_ignore_ascii_case(title)).and_then(|at| row.get(at));
+fn parameter(
+    header: &[crate::document::markdown::Cell],
+    row: &[crate::document::markdown::Cell],
+) -> Option<Parameter> {
+    let cell = |title: &str| {
+        header
+            .iter()
+            .position(|cell| cell.text.eq_ignore_ascii_case(title))
+            .and_then(|at| row.get(at))
+    };
     let name = cell("Name")?;
     if name.text.is_empty() {
         return None;
@@ -191,7 +259,10 @@ fn parameter(header: &[crate::document::markdown::Cell], row: &[crate::document:
     let text = cell("Description").map(|cell| cell.text.clone()).unwrap_or_default();
     let (description, default) = split_default(&text);
     // Without a Type column the type stays empty, which a rule reports.
-    let kind = kind.map_or_else(|| Spanned::new(String::new(), name.span), |cell| Spanned::new(cell.text.clone(), cell.span));
+    let kind = kind.map_or_else(
+        || Spanned::new(String::new(), name.span),
+        |cell| Spanned::new(cell.text.clone(), cell.span),
+    );
     let default = default.map(|text| default_value(&text, &kind));
     let required = cell("Required");
     let mut extra = Vec::new();
@@ -200,7 +271,9 @@ fn parameter(header: &[crate::document::markdown::Cell], row: &[crate::document:
     }
     Some(Parameter {
         name: Spanned::new(name.text.clone(), name.span),
-        required: required.is_some_and(|cell| ["yes", "true", "y"].iter().any(|word| cell.text.eq_ignore_ascii_case(word))),
+        required: required.is_some_and(|cell| {
+            ["yes", "true", "y"].iter().any(|word| cell.text.eq_ignore_ascii_case(word))
+        }),
         kind,
         description: (!description.is_empty()).then_some(description),
         default,
@@ -213,11 +286,17 @@ fn parameter(header: &[crate::document::markdown::Cell], row: &[crate::document:
 /// GIB-3.4-9: `(default: 10)` at the end of a description is the parameter's default.
 fn split_default(text: &str) -> (String, Option<String>) {
     let Some(start) = text.rfind("(default:") else { return (text.to_owned(), None) };
-    let Some(end) = text[start..].find(')').map(|end| start + end) else { return (text.to_owned(), None) };
+    let Some(end) = text[start..].find(')').map(|end| start + end) else {
+        return (text.to_owned(), None);
+    };
     let value = text[start + "(default:".len()..end].trim().trim_matches(['`', '"']).to_owned();
     let before = text[..start].trim_end();
     let after = text[end + 1..].trim();
-    let description = if after.is_empty() || after == "." { format!("{before}{after}") } else { format!("{before} {after}") };
+    let description = if after.is_empty() || after == "." {
+        format!("{before}{after}")
+    } else {
+        format!("{before} {after}")
+    };
     (description, Some(value))
 }
 
@@ -226,7 +305,13 @@ fn default_value(text: &str, kind: &str) -> Value {
         "integer" => text.parse::<i64>().ok().map(Value::from),
         "number" => text.parse::<f64>().ok().map(Value::from),
         "boolean" => text.parse::<bool>().ok().map(Value::from),
-        "array" => Some(Value::Array(text.trim_matches(['[', ']']).split(',').map(|item| Value::String(item.trim().trim_matches('"').to_owned())).filter(|item| item.as_str() != Some("")).collect())),
+        "array" => Some(Value::Array(
+            text.trim_matches(['[', ']'])
+                .split(',')
+                .map(|item| Value::String(item.trim().trim_matches('"').to_owned()))
+                .filter(|item| item.as_str() != Some(""))
+                .collect(),
+        )),
         _ => None,
     };
     typed.unwrap_or_else(|| Value::String(text.to_owned()))
@@ -272,8 +357,15 @@ fn write(skill: &Skill) -> Written {
     // What the body already defines is the author's own text and stays.
     let blocks = crate::document::markdown::blocks(&skill.body, 0);
     let defined = sections(&blocks);
-    let missing: Vec<&Tool> = skill.tools.iter().filter(|tool| tool.command.is_some() && !defined.iter().any(|section| defines(section, tool))).collect();
-    let body = if missing.is_empty() { skill.body.clone() } else { write_tools(&skill.body, &missing) };
+    let missing: Vec<&Tool> = skill
+        .tools
+        .iter()
+        .filter(|tool| {
+            tool.command.is_some() && !defined.iter().any(|section| defines(section, tool))
+        })
+        .collect();
+    let body =
+        if missing.is_empty() { skill.body.clone() } else { write_tools(&skill.body, &missing) };
     let blocks = crate::document::markdown::blocks(&body, 0);
     let said: Vec<Tool> = sections(&blocks).iter().map(tool).collect();
     let extension: Map<String, Value> = skill
@@ -297,7 +389,10 @@ fn write(skill: &Skill) -> Written {
 pub(crate) fn body_tools(body: &str) -> Vec<String> {
     let blocks = crate::document::markdown::blocks(body, 0);
     let sections = sections(&blocks);
-    let tools = sections.iter().map(tool).filter(|tool| tool.command.is_some() && formats::check_tool_name(&tool.name).is_ok());
+    let tools = sections
+        .iter()
+        .map(tool)
+        .filter(|tool| tool.command.is_some() && formats::check_tool_name(&tool.name).is_ok());
     tools.map(|tool| tool.name.value).collect()
 }
 
@@ -305,7 +400,10 @@ pub(crate) fn body_tools(body: &str) -> Vec<String> {
 pub(crate) fn misread_headings(body: &str) -> Vec<Span> {
     let blocks = crate::document::markdown::blocks(body, 0);
     let sections = sections(&blocks);
-    let misread = sections.iter().filter(|section| is_tool(section) && (tool(section).command.is_none() || formats::check_tool_name(section.name).is_err()));
+    let misread = sections.iter().filter(|section| {
+        is_tool(section)
+            && (tool(section).command.is_none() || formats::check_tool_name(section.name).is_err())
+    });
     misread.map(|section| section.span).collect()
 }
 
@@ -321,14 +419,16 @@ fn extension_of(tool: &Tool, said: Option<&Tool>) -> Option<Value> {
     }
     let mut parameters = Map::new();
     for parameter in &tool.parameters {
-        let mut more: Map<String, Value> = parameter.extra.iter().filter(|(key, _)| key != "required").cloned().collect();
+        let mut more: Map<String, Value> =
+            parameter.extra.iter().filter(|(key, _)| key != "required").cloned().collect();
         if let Some(source) = &parameter.source {
             more.insert("source".to_owned(), Value::String(source.clone()));
         }
         if let Some(label) = &parameter.label {
             more.insert("label".to_owned(), Value::String(label.clone()));
         }
-        let said = said.and_then(|said| said.parameters.iter().find(|said| said.name == parameter.name));
+        let said =
+            said.and_then(|said| said.parameters.iter().find(|said| said.name == parameter.name));
         if let Some(said) = said {
             if said.default != parameter.default {
                 more.insert("default".to_owned(), parameter.default.clone().unwrap_or_default());
@@ -360,7 +460,12 @@ fn write_tools(body: &str, tools: &[&Tool]) -> String {
     let mut body = body.trim_end().to_owned();
     let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
     for tool in tools {
-        let _ = write!(body, "\n\n### {}\n\n{}\n\n#### Parameters\n\n", tool.name.value, tool.description.trim());
+        let _ = write!(
+            body,
+            "\n\n### {}\n\n{}\n\n#### Parameters\n\n",
+            tool.name.value,
+            tool.description.trim()
+        );
         if tool.parameters.is_empty() {
             body.push_str("None.\n");
         } else {
@@ -372,7 +477,13 @@ fn write_tools(body: &str, tools: &[&Tool]) -> String {
                 let _ = write!(description, " (default: {})", shown(default));
             }
             let required = if parameter.required { "yes" } else { "no" };
-            let _ = writeln!(body, "| {} | {} | {required} | {} |", cell(&parameter.name), cell(&parameter.kind), cell(description.trim()));
+            let _ = writeln!(
+                body,
+                "| {} | {} | {required} | {} |",
+                cell(&parameter.name),
+                cell(&parameter.kind),
+                cell(description.trim())
+            );
         }
         if let Some(command) = &tool.command {
             let _ = write!(body, "\n#### Command\n\n```bash\n{}\n```\n", command.value);

@@ -9,7 +9,7 @@ use crate::document::{Document, Form};
 use crate::emit::{Written, Yaml};
 use crate::permission::{Domain, Level, Permission};
 use crate::rules;
-use crate::shape::{ANY_MAP, Field, Shape, TEXT, TEXTS, TEXT_OR_TEXTS, Unknown};
+use crate::shape::{ANY_MAP, Field, Shape, TEXT, TEXT_OR_TEXTS, TEXTS, Unknown};
 use crate::skill::{Install, Kind, OpenClaw, Skill, ToolKind};
 use crate::span::Spanned;
 
@@ -23,7 +23,11 @@ pub(super) static DIALECT: Dialect = Dialect {
     unknown: Unknown::Kept,
     name: NameStyle::Free,
     directory: Some((Severity::Warning, Severity::Warning)),
-    description: DescriptionLimit { most: 1024, severity: (Severity::Error, Severity::Error), section: "R1" },
+    description: DescriptionLimit {
+        most: 1024,
+        severity: (Severity::Error, Severity::Error),
+        section: "R1",
+    },
     limits: LIMITS,
     affinity,
     read,
@@ -49,42 +53,115 @@ const VENDOR: &[Field] = &[
     Field::new("emoji", TEXT, "real files", "Shown beside the name.").lenient(),
     Field::new("homepage", TEXT, "real files", "Home page.").lenient(),
     Field::new("os", TEXT_OR_TEXTS, "real files", "Operating systems.").lenient(),
-    Field::new("always", Shape::Boolean, "real files", "Skips every gate but the operating system.").lenient(),
+    Field::new(
+        "always",
+        Shape::Boolean,
+        "real files",
+        "Skips every gate but the operating system.",
+    )
+    .lenient(),
     Field::new("skillKey", TEXT, "real files", "Key of its settings.").lenient(),
     Field::new("primaryEnv", TEXT, "real files", "The main secret.").lenient(),
     Field::new("requires", Shape::Map(REQUIRES), "real files", "Gates.").lenient(),
-    Field::new("envVars", Shape::List { item: &Shape::Any, least: 0, most: 1000 }, "real files", "Variables with descriptions.").lenient(),
-    Field::new("install", Shape::List { item: &ANY_MAP, least: 0, most: 1000 }, "real files", "Ways to install what it needs; never run by itself.").lenient(),
+    Field::new(
+        "envVars",
+        Shape::List { item: &Shape::Any, least: 0, most: 1000 },
+        "real files",
+        "Variables with descriptions.",
+    )
+    .lenient(),
+    Field::new(
+        "install",
+        Shape::List { item: &ANY_MAP, least: 0, most: 1000 },
+        "real files",
+        "Ways to install what it needs; never run by itself.",
+    )
+    .lenient(),
 ];
 
 const ACTION: &[Field] = &[
     Field::new("name", TEXT, "seed 001 §8.1", "Name of the action.").required(),
     Field::new("description", TEXT, "seed 001 §8.1", "What it does."),
-    Field::new("handler", TEXT, "seed 001 §8.1", "Path of the handler, `file.py` or `file.py:function`.").expected(),
+    Field::new(
+        "handler",
+        TEXT,
+        "seed 001 §8.1",
+        "Path of the handler, `file.py` or `file.py:function`.",
+    )
+    .expected(),
     Field::new("parameters", ANY_MAP, "seed 001 §8.1", "Parameters by name."),
 ];
 
 const FIELDS: &[Field] = &[
     Field::new("name", TEXT, "real files", "Name; the directory's name counts when absent."),
-    Field::new("description", Shape::Text { most: 1024 }, "real files", "What the skill does and when to use it.").expected().rule(&rules::DESCRIPTION_TOO_LONG),
+    Field::new(
+        "description",
+        Shape::Text { most: 1024 },
+        "real files",
+        "What the skill does and when to use it.",
+    )
+    .expected()
+    .rule(&rules::DESCRIPTION_TOO_LONG),
     Field::new("version", TEXT, "real files", "Version."),
     Field::new("homepage", TEXT, "real files", "Home page."),
     Field::new("license", TEXT, "real files", "Licence."),
     Field::new("author", TEXT_OR_TEXTS, "real files", "Author."),
     Field::new("tags", TEXT_OR_TEXTS, "real files", "Tags."),
-    Field::new("user-invocable", Shape::Boolean, "vendor documentation", "It stands in the `/` menu.").default("true"),
-    Field::new("disable-model-invocation", Shape::Boolean, "vendor documentation", "Only the user may invoke it.").default("false"),
-    Field::new("command-dispatch", Shape::Choice(&["tool"]), "vendor documentation", "`tool` sends `/name` straight to a tool."),
+    Field::new(
+        "user-invocable",
+        Shape::Boolean,
+        "vendor documentation",
+        "It stands in the `/` menu.",
+    )
+    .default("true"),
+    Field::new(
+        "disable-model-invocation",
+        Shape::Boolean,
+        "vendor documentation",
+        "Only the user may invoke it.",
+    )
+    .default("false"),
+    Field::new(
+        "command-dispatch",
+        Shape::Choice(&["tool"]),
+        "vendor documentation",
+        "`tool` sends `/name` straight to a tool.",
+    ),
     Field::new("command-tool", TEXT, "vendor documentation", "That tool."),
-    Field::new("command-arg-mode", Shape::Choice(&["raw"]), "vendor documentation", "How arguments are passed.").default("raw").lenient(),
-    Field::new("metadata", Shape::Either(&[ANY_MAP, TEXT]), "real files", "`metadata.openclaw` holds the vendor block."),
+    Field::new(
+        "command-arg-mode",
+        Shape::Choice(&["raw"]),
+        "vendor documentation",
+        "How arguments are passed.",
+    )
+    .default("raw")
+    .lenient(),
+    Field::new(
+        "metadata",
+        Shape::Either(&[ANY_MAP, TEXT]),
+        "real files",
+        "`metadata.openclaw` holds the vendor block.",
+    ),
     Field::new("claw_version", Shape::Any, "seed 001 §8.1", "Version in the older shape."),
-    Field::new("actions", Shape::List { item: &Shape::Map(ACTION), least: 0, most: 1000 }, "seed 001 §8.1", "Tools in the older shape."),
+    Field::new(
+        "actions",
+        Shape::List { item: &Shape::Map(ACTION), least: 0, most: 1000 },
+        "seed 001 §8.1",
+        "Tools in the older shape.",
+    ),
     Field::new("pip_requires", TEXTS, "seed 001 §8.1", "Python packages in the older shape."),
-    Field::new("network", Shape::Boolean, "seed 001 §8.1", "Wants the network, in the older shape."),
+    Field::new(
+        "network",
+        Shape::Boolean,
+        "seed 001 §8.1",
+        "Wants the network, in the older shape.",
+    ),
 ];
 
-const LIMITS: &[Limit] = &[limit("package", "50 MB", "vendor documentation"), limit("description", "1,024 characters", "R1")];
+const LIMITS: &[Limit] = &[
+    limit("package", "50 MB", "vendor documentation"),
+    limit("description", "1,024 characters", "R1"),
+];
 
 /// Where the vendor's fields stand.
 pub(crate) struct Home<'d, 'a> {
@@ -96,7 +173,9 @@ pub(crate) fn home<'d, 'a>(document: &'d Document<'a>) -> Option<Home<'d, 'a>> {
     let root = &document.root;
     let metadata = root.get("metadata").and_then(Node::mapping);
     for namespace in NAMESPACES {
-        if let Some(mapping) = metadata.and_then(|metadata| metadata.get(namespace)).and_then(Node::mapping) {
+        if let Some(mapping) =
+            metadata.and_then(|metadata| metadata.get(namespace)).and_then(Node::mapping)
+        {
             return Some(Home { namespace, mapping });
         }
     }
@@ -106,18 +185,32 @@ pub(crate) fn home<'d, 'a>(document: &'d Document<'a>) -> Option<Home<'d, 'a>> {
             return Some(Home { namespace, mapping });
         }
     }
-    [metadata, Some(root)].into_iter().flatten().find(|mapping| is_vendor_block(mapping)).map(|mapping| Home { namespace: "", mapping })
+    [metadata, Some(root)]
+        .into_iter()
+        .flatten()
+        .find(|mapping| is_vendor_block(mapping))
+        .map(|mapping| Home { namespace: "", mapping })
 }
 
 /// Vendor blocks that are no maps.
-fn unreadable_blocks<'d, 'a>(document: &'d Document<'a>) -> impl Iterator<Item = (&'static str, &'d Node<'a>)> {
+fn unreadable_blocks<'d, 'a>(
+    document: &'d Document<'a>,
+) -> impl Iterator<Item = (&'static str, &'d Node<'a>)> {
     let metadata = document.root.get("metadata").and_then(Node::mapping);
-    NAMESPACES.iter().filter_map(move |namespace| Some((*namespace, metadata?.get(namespace)?))).filter(|(_, node)| node.mapping().is_none())
+    NAMESPACES
+        .iter()
+        .filter_map(move |namespace| Some((*namespace, metadata?.get(namespace)?)))
+        .filter(|(_, node)| node.mapping().is_none())
 }
 
 fn is_vendor_block(mapping: &Mapping<'_>) -> bool {
-    let requires = mapping.get("requires").and_then(Node::mapping).is_some_and(|requires| REQUIRES.iter().any(|field| requires.has(field.name)));
-    let install = mapping.get("install").and_then(Node::sequence).is_some_and(|items| items.iter().any(|item| item.mapping().is_some_and(|item| item.has("kind"))));
+    let requires = mapping
+        .get("requires")
+        .and_then(Node::mapping)
+        .is_some_and(|requires| REQUIRES.iter().any(|field| requires.has(field.name)));
+    let install = mapping.get("install").and_then(Node::sequence).is_some_and(|items| {
+        items.iter().any(|item| item.mapping().is_some_and(|item| item.has("kind")))
+    });
     requires || install || ["emoji", "skillKey", "primaryEnv"].iter().any(|key| mapping.has(key))
 }
 
@@ -132,7 +225,13 @@ fn affinity(document: &Document<'_>) -> u32 {
         None if unreadable_blocks(document).next().is_some() => 40,
         None => 0,
     };
-    for (key, points) in [("claw_version", 80), ("actions", 30), ("pip_requires", 40), ("command-dispatch", 40), ("command-tool", 20)] {
+    for (key, points) in [
+        ("claw_version", 80),
+        ("actions", 30),
+        ("pip_requires", 40),
+        ("command-dispatch", 40),
+        ("command-tool", 20),
+    ] {
         score += if root.has(key) { points } else { 0 };
     }
     score
@@ -149,12 +248,22 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
     }
     let invocation = &mut skill.invocation;
     common::fill(&mut invocation.user_invocable, common::boolean(root, "user-invocable"));
-    common::fill(&mut invocation.disable_model_invocation, common::boolean(root, "disable-model-invocation"));
+    common::fill(
+        &mut invocation.disable_model_invocation,
+        common::boolean(root, "disable-model-invocation"),
+    );
     common::fill(&mut invocation.command_dispatch, common::text(root, "command-dispatch"));
     common::fill(&mut invocation.command_tool, common::text(root, "command-tool"));
     common::fill(&mut invocation.command_arg_mode, common::text(root, "command-arg-mode"));
     let actions = root.get("actions").and_then(Node::sequence).unwrap_or_default();
-    common::fill_list(&mut skill.tools, actions.iter().filter_map(Node::mapping).filter_map(|action| gaia::tool(action, ToolKind::Handler)).collect());
+    common::fill_list(
+        &mut skill.tools,
+        actions
+            .iter()
+            .filter_map(Node::mapping)
+            .filter_map(|action| gaia::tool(action, ToolKind::Handler))
+            .collect(),
+    );
     if !skill.tools.is_empty() {
         skill.kind = Kind::Tools;
     }
@@ -176,18 +285,41 @@ fn read_block(home: &Home<'_, '_>, skill: &mut Skill) {
     common::fill(&mut skill.homepage, common::text(block, "homepage"));
     let install = block.get("install").and_then(Node::sequence).unwrap_or_default();
     let install = install.iter().filter_map(|item| {
-        let kind = item.mapping().and_then(|map| common::text(map, "kind")).unwrap_or_else(|| Spanned::new(String::new(), item.span));
+        let kind = item
+            .mapping()
+            .and_then(|map| common::text(map, "kind"))
+            .unwrap_or_else(|| Spanned::new(String::new(), item.span));
         item.mapping().map(|_| Install { kind, entry: item.to_json() })
     });
-    let known = ["emoji", "homepage", "os", "always", "skillKey", "primaryEnv", "requires", "envVars", "install"];
+    let known = [
+        "emoji",
+        "homepage",
+        "os",
+        "always",
+        "skillKey",
+        "primaryEnv",
+        "requires",
+        "envVars",
+        "install",
+    ];
     // Fields without a namespace share their map with everything else, which is kept elsewhere.
     let extra = if home.namespace.is_empty() { Vec::new() } else { common::rest(block, &known) };
-    let requires_rest = block.get("requires").and_then(Node::mapping).map(|requires| common::rest(requires, &["bins", "anyBins", "env", "config"])).unwrap_or_default();
+    let requires_rest = block
+        .get("requires")
+        .and_then(Node::mapping)
+        .map(|requires| common::rest(requires, &["bins", "anyBins", "env", "config"]))
+        .unwrap_or_default();
     let mut extra = extra;
     // What has another type than it should is kept as it stands.
-    let odd = |key: &str, fits: bool| block.get(key).filter(|_| !fits).map(|node| (key.to_owned(), node.to_json()));
-    extra.extend(odd("requires", block.get("requires").is_some_and(|node| node.mapping().is_some())));
-    extra.extend(odd("install", block.get("install").is_some_and(|node| node.sequence().is_some())));
+    let odd = |key: &str, fits: bool| {
+        block.get(key).filter(|_| !fits).map(|node| (key.to_owned(), node.to_json()))
+    };
+    extra.extend(odd(
+        "requires",
+        block.get("requires").is_some_and(|node| node.mapping().is_some()),
+    ));
+    extra
+        .extend(odd("install", block.get("install").is_some_and(|node| node.sequence().is_some())));
     if !requires_rest.is_empty() {
         extra.push(("requires".to_owned(), Value::Object(requires_rest.into_iter().collect())));
     }
@@ -197,7 +329,13 @@ fn read_block(home: &Home<'_, '_>, skill: &mut Skill) {
         always: common::boolean(block, "always").map(|always| always.value),
         skill_key: common::text(block, "skillKey").map(|text| text.value),
         primary_env: common::text(block, "primaryEnv").map(|text| text.value),
-        env_vars: block.get("envVars").and_then(Node::sequence).unwrap_or_default().iter().map(Node::to_json).collect(),
+        env_vars: block
+            .get("envVars")
+            .and_then(Node::sequence)
+            .unwrap_or_default()
+            .iter()
+            .map(Node::to_json)
+            .collect(),
         install: install.collect(),
         extra,
     });
@@ -212,7 +350,12 @@ fn read_block(home: &Home<'_, '_>, skill: &mut Skill) {
 pub(crate) fn claims(document: &Document<'_>, key: &str) -> bool {
     let hoisted = NAMESPACES.contains(&key);
     let vendor = VENDOR.iter().any(|field| field.name == key);
-    (hoisted || vendor) && home(document).is_some_and(|home| hoisted || (home.namespace.is_empty() && std::ptr::eq(home.mapping, &raw const document.root)))
+    (hoisted || vendor)
+        && home(document).is_some_and(|home| {
+            hoisted
+                || (home.namespace.is_empty()
+                    && std::ptr::eq(home.mapping, &raw const document.root))
+        })
 }
 
 /// Checks the vendor block, wherever it stands.
@@ -220,11 +363,21 @@ pub(crate) fn check_block(document: &Document<'_>, findings: &mut crate::diagnos
     let root = &document.root;
     if root.has("command-dispatch") && !root.has("command-tool") {
         let span = root.entry("command-dispatch").map_or(document.opening, |entry| entry.key_span);
-        findings.push(rules::MISSING_FIELD.at(span, "`command-dispatch` is given without `command-tool`").severity(Severity::Warning, Severity::Error).help("add `command-tool: …`, the tool that gets the arguments"));
+        findings.push(
+            rules::MISSING_FIELD
+                .at(span, "`command-dispatch` is given without `command-tool`")
+                .severity(Severity::Warning, Severity::Error)
+                .help("add `command-tool: …`, the tool that gets the arguments"),
+        );
     }
     for (namespace, node) in unreadable_blocks(document) {
         let message = format!("`metadata.{namespace}` is {}, expected a map", node.kind());
-        findings.push(rules::WRONG_TYPE.at(node.span, message).severity(Severity::Warning, Severity::Error).help("write a map such as `{emoji: …, requires: {bins: […]}}`"));
+        findings.push(
+            rules::WRONG_TYPE
+                .at(node.span, message)
+                .severity(Severity::Warning, Severity::Error)
+                .help("write a map such as `{emoji: …, requires: {bins: […]}}`"),
+        );
     }
     if let Some(home) = home(document) {
         crate::shape::check(VENDOR, home.mapping, document.yaml, home.namespace, findings);
@@ -239,14 +392,23 @@ fn write(skill: &Skill) -> Written {
     yaml.texts("tags", &skill.tags);
     claude_code::write_layer(skill, &mut yaml);
     let invocation = &skill.invocation;
-    for (key, text) in [("command-dispatch", &invocation.command_dispatch), ("command-tool", &invocation.command_tool), ("command-arg-mode", &invocation.command_arg_mode)] {
+    for (key, text) in [
+        ("command-dispatch", &invocation.command_dispatch),
+        ("command-tool", &invocation.command_tool),
+        ("command-arg-mode", &invocation.command_arg_mode),
+    ] {
         yaml.text(key, text.as_ref().map(|text| text.as_str()));
     }
     write_older_shape(skill, &mut yaml);
     let mut metadata: Map<String, Value> = Map::new();
     let block = write_block(skill);
     if !block.is_empty() {
-        let namespace = skill.openclaw.as_ref().map(|block| block.namespace.as_str()).filter(|namespace| !namespace.is_empty()).unwrap_or("openclaw");
+        let namespace = skill
+            .openclaw
+            .as_ref()
+            .map(|block| block.namespace.as_str())
+            .filter(|namespace| !namespace.is_empty())
+            .unwrap_or("openclaw");
         metadata.insert(namespace.to_owned(), Value::Object(block));
     }
     metadata.extend(skill.metadata.iter().cloned());
@@ -268,7 +430,11 @@ fn write_older_shape(skill: &Skill, yaml: &mut Yaml) {
             if let Some(handler) = &tool.handler {
                 map.insert("handler".to_owned(), Value::String(handler.value.clone()));
             }
-            let parameters: Map<String, Value> = tool.parameters.iter().map(|parameter| (parameter.name.value.clone(), write_parameter(parameter))).collect();
+            let parameters: Map<String, Value> = tool
+                .parameters
+                .iter()
+                .map(|parameter| (parameter.name.value.clone(), write_parameter(parameter)))
+                .collect();
             if tool.parameters_declared {
                 map.insert("parameters".to_owned(), Value::Object(parameters));
             }
@@ -302,14 +468,20 @@ fn write_parameter(parameter: &crate::skill::Parameter) -> Value {
 
 /// The block of a skill whose main dialect is another one (GAIX-3): it keeps its namespace.
 pub(super) fn foreign_block(skill: &Skill) -> Option<(String, Value)> {
-    let namespace = skill.openclaw.as_ref().map(|block| block.namespace.as_str()).filter(|namespace| !namespace.is_empty() && skill.dialect.id != "openclaw")?;
+    let namespace = skill
+        .openclaw
+        .as_ref()
+        .map(|block| block.namespace.as_str())
+        .filter(|namespace| !namespace.is_empty() && skill.dialect.id != "openclaw")?;
     let block = write_block(skill);
     (!block.is_empty()).then(|| (namespace.to_owned(), Value::Object(block)))
 }
 
 pub(crate) fn write_block(skill: &Skill) -> Map<String, Value> {
     let mut block = Map::new();
-    let list = |texts: &[Spanned<String>]| Value::Array(texts.iter().map(|text| Value::String(text.value.clone())).collect());
+    let list = |texts: &[Spanned<String>]| {
+        Value::Array(texts.iter().map(|text| Value::String(text.value.clone())).collect())
+    };
     let wanted = &skill.requirements;
     let vendor = skill.openclaw.clone().unwrap_or_default();
     let text = |value: &Option<String>| value.clone().map(Value::String);
@@ -324,7 +496,12 @@ pub(crate) fn write_block(skill: &Skill) -> Map<String, Value> {
     put("primaryEnv", text(&vendor.primary_env));
     put("os", (!wanted.os.is_empty()).then(|| list(&wanted.os)));
     let mut requires = Map::new();
-    for (key, values) in [("bins", &wanted.programs), ("anyBins", &wanted.any_programs), ("env", &wanted.env_vars), ("config", &wanted.config)] {
+    for (key, values) in [
+        ("bins", &wanted.programs),
+        ("anyBins", &wanted.any_programs),
+        ("env", &wanted.env_vars),
+        ("config", &wanted.config),
+    ] {
         if !values.is_empty() {
             requires.insert(key.to_owned(), list(values));
         }
@@ -337,14 +514,22 @@ pub(crate) fn write_block(skill: &Skill) -> Map<String, Value> {
     }
     put("requires", (!requires.is_empty()).then_some(Value::Object(requires)));
     put("envVars", (!vendor.env_vars.is_empty()).then(|| Value::Array(vendor.env_vars.clone())));
-    put("install", (!vendor.install.is_empty()).then(|| Value::Array(vendor.install.iter().map(|install| install.entry.clone()).collect())));
+    put(
+        "install",
+        (!vendor.install.is_empty()).then(|| {
+            Value::Array(vendor.install.iter().map(|install| install.entry.clone()).collect())
+        }),
+    );
     block
 }
 
 /// The permissions that the coarse flag of the older shape stands for (GAIA §8.2, step 3).
 pub(crate) fn expanded_permissions(skill: &Skill) -> Vec<Permission> {
     match &skill.network {
-        Some(network) if network.value => vec![Permission::new(Domain::Network, Level::Read, None), Permission::new(Domain::Network, Level::Write, None)],
+        Some(network) if network.value => vec![
+            Permission::new(Domain::Network, Level::Read, None),
+            Permission::new(Domain::Network, Level::Write, None),
+        ],
         Some(_) => vec![Permission::new(Domain::Network, Level::None, None)],
         None => Vec::new(),
     }

@@ -17,7 +17,11 @@ pub(super) static DIALECT: Dialect = Dialect {
     unknown: Unknown::Kept,
     name: NameStyle::Free,
     directory: None,
-    description: DescriptionLimit { most: usize::MAX, severity: (Severity::Info, Severity::Info), section: "" },
+    description: DescriptionLimit {
+        most: usize::MAX,
+        severity: (Severity::Info, Severity::Info),
+        section: "",
+    },
     limits: &[],
     affinity,
     read,
@@ -27,7 +31,11 @@ pub(super) static DIALECT: Dialect = Dialect {
 };
 
 fn affinity(document: &Document<'_>) -> u32 {
-    if document.form == Form::Markdown && document.front_matter == FrontMatter::Absent { 1000 } else { 0 }
+    if document.form == Form::Markdown && document.front_matter == FrontMatter::Absent {
+        1000
+    } else {
+        0
+    }
 }
 
 fn read(document: &Document<'_>, skill: &mut Skill) {
@@ -38,5 +46,9 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
 fn write(skill: &Skill) -> Written {
     // The reader takes one byte order mark away; a second one is part of the text.
     let mark = if skill.body.starts_with('\u{feff}') { "\u{feff}" } else { "" };
-    Written { text: format!("{mark}{}", skill.body), file_name: "SKILL.md".to_owned(), files: Vec::new() }
+    Written {
+        text: format!("{mark}{}", skill.body),
+        file_name: "SKILL.md".to_owned(),
+        files: Vec::new(),
+    }
 }

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{DescriptionLimit, Dialect, Limit, NameStyle, agent_skills, claude_code, common, limit};
+use super::{
+    DescriptionLimit, Dialect, Limit, NameStyle, agent_skills, claude_code, common, limit,
+};
 use crate::diagnostic::{Findings, Severity};
 use crate::document::Document;
 use crate::document::yaml::{Mapping, Node};
@@ -23,7 +25,11 @@ pub(super) static DIALECT: Dialect = Dialect {
     unknown: Unknown::Kept,
     name: NameStyle::Kebab,
     directory: Some((Severity::Error, Severity::Error)),
-    description: DescriptionLimit { most: 1024, severity: (Severity::Error, Severity::Error), section: "Layer 1" },
+    description: DescriptionLimit {
+        most: 1024,
+        severity: (Severity::Error, Severity::Error),
+        section: "Layer 1",
+    },
     limits: LIMITS,
     affinity,
     read,
@@ -33,7 +39,8 @@ pub(super) static DIALECT: Dialect = Dialect {
 };
 
 /// The registry's categories (layer 3).
-pub(crate) const CATEGORIES: &[&str] = &["development", "creative", "enterprise", "data", "devops", "other"];
+pub(crate) const CATEGORIES: &[&str] =
+    &["development", "creative", "enterprise", "data", "devops", "other"];
 /// The registry's badges (layer 3).
 pub(crate) const TRUST_LEVELS: &[&str] = &["community", "verified", "official"];
 
@@ -54,7 +61,14 @@ const OPTION: &[Field] = &[
 
 const QUESTION: &[Field] = &[
     Field::new("question", TEXT, "Layer 4", "The question.").required(),
-    Field::new("options", Shape::List { item: &Shape::Map(OPTION), least: 2, most: 6 }, "Layer 4", "Two to six choices.").required().rule(&rules::QUIZ_OPTION_COUNT),
+    Field::new(
+        "options",
+        Shape::List { item: &Shape::Map(OPTION), least: 2, most: 6 },
+        "Layer 4",
+        "Two to six choices.",
+    )
+    .required()
+    .rule(&rules::QUIZ_OPTION_COUNT),
     Field::new("explanation", TEXT, "Layer 4", "Shown after answering."),
     Field::new("on-correct", Shape::Map(BRANCH), "Layer 4", "After a right answer."),
     Field::new("on-incorrect", Shape::Map(BRANCH), "Layer 4", "After a wrong answer."),
@@ -63,24 +77,86 @@ const QUESTION: &[Field] = &[
 const QUIZ: &[Field] = &[
     Field::new("title", TEXT, "Layer 4", "Heading."),
     Field::new("description", TEXT, "Layer 4", "Purpose."),
-    Field::new("gate", Shape::Boolean, "Layer 4", "Must be passed before the body is shown.").default("false"),
-    Field::new("passing-score", Shape::Number { from: 0.0, to: 100.0 }, "Layer 4", "Percentage that passes.").default("100").rule(&rules::QUIZ_PASSING_SCORE),
-    Field::new("questions", Shape::List { item: &Shape::Map(QUESTION), least: 1, most: 1000 }, "Layer 4", "At least one.").required().rule(&rules::QUIZ_WITHOUT_QUESTIONS),
+    Field::new("gate", Shape::Boolean, "Layer 4", "Must be passed before the body is shown.")
+        .default("false"),
+    Field::new(
+        "passing-score",
+        Shape::Number { from: 0.0, to: 100.0 },
+        "Layer 4",
+        "Percentage that passes.",
+    )
+    .default("100")
+    .rule(&rules::QUIZ_PASSING_SCORE),
+    Field::new(
+        "questions",
+        Shape::List { item: &Shape::Map(QUESTION), least: 1, most: 1000 },
+        "Layer 4",
+        "At least one.",
+    )
+    .required()
+    .rule(&rules::QUIZ_WITHOUT_QUESTIONS),
 ];
 
 const FIELDS: &[Field] = &[
-    Field::new("name", Shape::Format(&formats::NAME), "Layer 1", "Identifier; equals the directory's name, which counts when absent (R3).").rule(&rules::INVALID_NAME),
-    Field::new("description", Shape::Text { most: 1024 }, "Layer 1", "What the skill does and when to use it.").required().rule(&rules::DESCRIPTION_TOO_LONG),
-    Field::new("version", Shape::Format(&formats::VERSION), "Layer 3", "Package version.").default("\"0.0.0\"").rule(&rules::INVALID_VERSION),
+    Field::new(
+        "name",
+        Shape::Format(&formats::NAME),
+        "Layer 1",
+        "Identifier; equals the directory's name, which counts when absent (R3).",
+    )
+    .rule(&rules::INVALID_NAME),
+    Field::new(
+        "description",
+        Shape::Text { most: 1024 },
+        "Layer 1",
+        "What the skill does and when to use it.",
+    )
+    .required()
+    .rule(&rules::DESCRIPTION_TOO_LONG),
+    Field::new("version", Shape::Format(&formats::VERSION), "Layer 3", "Package version.")
+        .default("\"0.0.0\"")
+        .rule(&rules::INVALID_VERSION),
     Field::new("author", TEXT, "Layer 3", "GitHub user or organisation.").default("unknown"),
-    Field::new("tags", Shape::Either(&[TAG_LIST, Shape::List { item: &TAG, least: 1, most: 20 }]), "Layer 3", "1 to 20 tags of 1 to 50 characters, as a list or separated by commas.").default("[]").rule(&rules::INVALID_TAGS),
-    Field::new("category", Shape::Choice(CATEGORIES), "Layer 3", "Category.").default("other").rule(&rules::INVALID_CATEGORY),
-    Field::new("trust-level", Shape::Choice(TRUST_LEVELS), "Layer 3", "The badge the author claims; a claim raises nothing (R19).").default("community").rule(&rules::INVALID_TRUST_LEVEL),
-    Field::new("repository", Shape::Format(&formats::URL), "Layer 3", "Source repository.").rule(&rules::INVALID_URL),
-    Field::new("homepage", Shape::Format(&formats::URL), "Layer 3", "Home page.").rule(&rules::INVALID_URL),
-    Field::new("min-skillli-version", Shape::Format(&formats::VERSION), "Layer 3", "Oldest client that may install it.").rule(&rules::INVALID_VERSION),
+    Field::new(
+        "tags",
+        Shape::Either(&[TAG_LIST, Shape::List { item: &TAG, least: 1, most: 20 }]),
+        "Layer 3",
+        "1 to 20 tags of 1 to 50 characters, as a list or separated by commas.",
+    )
+    .default("[]")
+    .rule(&rules::INVALID_TAGS),
+    Field::new("category", Shape::Choice(CATEGORIES), "Layer 3", "Category.")
+        .default("other")
+        .rule(&rules::INVALID_CATEGORY),
+    Field::new(
+        "trust-level",
+        Shape::Choice(TRUST_LEVELS),
+        "Layer 3",
+        "The badge the author claims; a claim raises nothing (R19).",
+    )
+    .default("community")
+    .rule(&rules::INVALID_TRUST_LEVEL),
+    Field::new("repository", Shape::Format(&formats::URL), "Layer 3", "Source repository.")
+        .rule(&rules::INVALID_URL),
+    Field::new("homepage", Shape::Format(&formats::URL), "Layer 3", "Home page.")
+        .rule(&rules::INVALID_URL),
+    Field::new(
+        "min-skillli-version",
+        Shape::Format(&formats::VERSION),
+        "Layer 3",
+        "Oldest client that may install it.",
+    )
+    .rule(&rules::INVALID_VERSION),
     Field::new("checksum", TEXT, "Layer 3", "SHA-256 of the package, set by publishing."),
-    Field::new("quiz", Shape::Either(&[Shape::Map(QUIZ), Shape::List { item: &Shape::Map(QUIZ), least: 1, most: 100 }]), "Layer 4", "One quiz block or several."),
+    Field::new(
+        "quiz",
+        Shape::Either(&[
+            Shape::Map(QUIZ),
+            Shape::List { item: &Shape::Map(QUIZ), least: 1, most: 100 },
+        ]),
+        "Layer 4",
+        "One quiz block or several.",
+    ),
 ];
 
 const LIMITS: &[Limit] = &[
@@ -93,16 +169,32 @@ const LIMITS: &[Limit] = &[
 ];
 
 /// The registry fields that may also stand in `metadata`.
-const REGISTRY: &[&str] = &["version", "author", "tags", "category", "trust-level", "repository", "homepage", "min-skillli-version", "checksum"];
+const REGISTRY: &[&str] = &[
+    "version",
+    "author",
+    "tags",
+    "category",
+    "trust-level",
+    "repository",
+    "homepage",
+    "min-skillli-version",
+    "checksum",
+];
 
 fn affinity(document: &Document<'_>) -> u32 {
     let root = &document.root;
     let strong = ["trust-level", "min-skillli-version"].iter().filter(|key| root.has(key)).count();
     let weak = REGISTRY.iter().filter(|key| root.has(key)).count();
     let metadata = root.get("metadata").and_then(Node::mapping);
-    let nested = metadata.map_or(0, |metadata| REGISTRY.iter().filter(|key| metadata.has(key)).count());
+    let nested =
+        metadata.map_or(0, |metadata| REGISTRY.iter().filter(|key| metadata.has(key)).count());
     // Published skills share most of these words; the six categories and the quiz are the registry's own.
-    let category = [Some(root), metadata].into_iter().flatten().filter_map(|map| map.get("category")).filter_map(Node::text).any(|word| CATEGORIES.contains(&word));
+    let category = [Some(root), metadata]
+        .into_iter()
+        .flatten()
+        .filter_map(|map| map.get("category"))
+        .filter_map(Node::text)
+        .any(|word| CATEGORIES.contains(&word));
     let quiz = if root.has("quiz") { 60 } else { 0 } + if category { 20 } else { 0 };
     quiz + u32::try_from(strong * 20 + weak + nested).unwrap_or(0)
 }
@@ -113,7 +205,9 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
     // SKL-L3-1: the top level wins, so `metadata` comes second.
     if let Some(metadata) = root.get("metadata").and_then(Node::mapping) {
         read_registry(metadata, skill);
-        skill.metadata.retain(|(key, value)| !REGISTRY.contains(&key.as_str()) || value.is_object());
+        skill
+            .metadata
+            .retain(|(key, value)| !REGISTRY.contains(&key.as_str()) || value.is_object());
     }
     common::fill(&mut skill.name, common::text(root, "name"));
     common::fill(&mut skill.description, common::text(root, "description"));
@@ -123,7 +217,11 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
 /// SKL-L3-1: the registry fields mean the same in `metadata`, where the top level does not have them.
 fn check(document: &Document<'_>, findings: &mut Findings) {
     let Some(metadata) = document.root.get("metadata").and_then(Node::mapping) else { return };
-    let nested: Vec<Field> = FIELDS.iter().filter(|field| REGISTRY.contains(&field.name) && !document.root.has(field.name)).copied().collect();
+    let nested: Vec<Field> = FIELDS
+        .iter()
+        .filter(|field| REGISTRY.contains(&field.name) && !document.root.has(field.name))
+        .copied()
+        .collect();
     crate::shape::check(&nested, metadata, document.opening, "metadata", findings);
 }
 
@@ -177,7 +275,10 @@ fn question(mapping: &Mapping<'_>) -> Option<Question> {
         options: options
             .iter()
             .filter_map(Node::mapping)
-            .map(|option| Choice { label: common::text(option, "label").map(|text| text.value).unwrap_or_default(), correct: common::boolean(option, "correct").is_some_and(|value| value.value) })
+            .map(|option| Choice {
+                label: common::text(option, "label").map(|text| text.value).unwrap_or_default(),
+                correct: common::boolean(option, "correct").is_some_and(|value| value.value),
+            })
             .collect(),
         explanation: common::text(mapping, "explanation").map(|text| text.value),
         on_correct: branch(mapping, "on-correct"),
@@ -187,7 +288,12 @@ fn question(mapping: &Mapping<'_>) -> Option<Question> {
 
 fn branch(mapping: &Mapping<'_>, key: &str) -> Branch {
     let Some(branch) = mapping.get(key).and_then(Node::mapping) else { return Branch::default() };
-    Branch { goto: common::text(branch, "goto"), load_skill: common::text(branch, "load-skill"), load_reference: common::text(branch, "load-reference"), message: common::text(branch, "message") }
+    Branch {
+        goto: common::text(branch, "goto"),
+        load_skill: common::text(branch, "load-skill"),
+        load_reference: common::text(branch, "load-reference"),
+        message: common::text(branch, "message"),
+    }
 }
 
 fn write(skill: &Skill) -> Written {
@@ -265,9 +371,21 @@ fn write_question(question: &Question) -> Value {
     if let Some(explanation) = &question.explanation {
         map.insert("explanation".to_owned(), Value::String(explanation.clone()));
     }
-    for (key, branch) in [("on-correct", &question.on_correct), ("on-incorrect", &question.on_incorrect)] {
-        let pairs = [("goto", &branch.goto), ("load-skill", &branch.load_skill), ("load-reference", &branch.load_reference), ("message", &branch.message)];
-        let entries: Map<String, Value> = pairs.into_iter().filter_map(|(key, text)| Some((key.to_owned(), Value::String(text.as_ref()?.value.clone())))).collect();
+    for (key, branch) in
+        [("on-correct", &question.on_correct), ("on-incorrect", &question.on_incorrect)]
+    {
+        let pairs = [
+            ("goto", &branch.goto),
+            ("load-skill", &branch.load_skill),
+            ("load-reference", &branch.load_reference),
+            ("message", &branch.message),
+        ];
+        let entries: Map<String, Value> = pairs
+            .into_iter()
+            .filter_map(|(key, text)| {
+                Some((key.to_owned(), Value::String(text.as_ref()?.value.clone())))
+            })
+            .collect();
         if !entries.is_empty() {
             map.insert(key.to_owned(), Value::Object(entries));
         }

@@ -24,7 +24,11 @@ pub(super) static DIALECT: Dialect = Dialect {
     unknown: Unknown::Kept,
     name: NameStyle::Dotted,
     directory: None,
-    description: DescriptionLimit { most: 120, severity: (Severity::Warning, Severity::Warning), section: "§4.1" },
+    description: DescriptionLimit {
+        most: 120,
+        severity: (Severity::Warning, Severity::Warning),
+        section: "§4.1",
+    },
     limits: LIMITS,
     affinity,
     read,
@@ -43,15 +47,24 @@ const VARIABLE: Shape = Shape::Format(&formats::VARIABLE);
 
 const INPUT: &[Field] = &[
     Field::new("name", TEXT, "§4.4", "The input's name.").required(),
-    Field::new("type", Shape::Choice(TYPES), "§4.4", "Its type.").required().rule(&rules::UNKNOWN_INPUT_TYPE),
+    Field::new("type", Shape::Choice(TYPES), "§4.4", "Its type.")
+        .required()
+        .rule(&rules::UNKNOWN_INPUT_TYPE),
     Field::new("required", Shape::Boolean, "§4.4", "Must be given.").default("false"),
     Field::new("description", TEXT, "§4.4", "What it is for."),
     Field::new("default", Shape::Any, "§4.4", "Value when none is given."),
 ];
 
 const RUNTIME: &[Field] = &[
-    Field::new("type", TEXT, "§4.3", "Runtime family; others may be registered.").default("markdown-skill"),
-    Field::new("min-version", Shape::Format(&formats::VERSION), "§4.3", "Oldest runtime that understands it.").rule(&rules::INVALID_VERSION),
+    Field::new("type", TEXT, "§4.3", "Runtime family; others may be registered.")
+        .default("markdown-skill"),
+    Field::new(
+        "min-version",
+        Shape::Format(&formats::VERSION),
+        "§4.3",
+        "Oldest runtime that understands it.",
+    )
+    .rule(&rules::INVALID_VERSION),
 ];
 
 const OUTPUTS: &[Field] = &[
@@ -61,33 +74,77 @@ const OUTPUTS: &[Field] = &[
 
 const DEPENDENCIES: &[Field] = &[
     Field::new("mcp-servers", TEXTS, "§4.6", "MCP servers."),
-    Field::new("skills", Shape::List { item: &DEPENDENCY, least: 0, most: 1000 }, "§4.6", "Other skills as `name@range`.").rule(&rules::INVALID_DEPENDENCY),
+    Field::new(
+        "skills",
+        Shape::List { item: &DEPENDENCY, least: 0, most: 1000 },
+        "§4.6",
+        "Other skills as `name@range`.",
+    )
+    .rule(&rules::INVALID_DEPENDENCY),
     Field::new("tools", TEXTS, "§4.6", "Programs that must be on PATH."),
 ];
 
 const PERMISSIONS: &[Field] = &[
     Field::new("network", TEXTS, "§4.7", "Host names, or `*`."),
     Field::new("filesystem", TEXTS, "§4.7", "Globs that may be read and written."),
-    Field::new("env", Shape::List { item: &VARIABLE, least: 0, most: 1000 }, "§4.7", "Environment variables that may be read."),
+    Field::new(
+        "env",
+        Shape::List { item: &VARIABLE, least: 0, most: 1000 },
+        "§4.7",
+        "Environment variables that may be read.",
+    ),
 ];
 
 const FIELDS: &[Field] = &[
-    Field::new("name", Shape::Format(&formats::DOTTED_NAME), "§4.1", "Identifier within a namespace; the directory's name counts when absent (R3).").rule(&rules::INVALID_NAME),
-    Field::new("version", Shape::Format(&formats::VERSION), "§4.1", "SemVer 2.0.0.").expected().rule(&rules::INVALID_VERSION),
-    Field::new("description", Shape::Text { most: 1024 }, "§4.1", "One line, at most 120 characters recommended.").rule(&rules::DESCRIPTION_TOO_LONG),
+    Field::new(
+        "name",
+        Shape::Format(&formats::DOTTED_NAME),
+        "§4.1",
+        "Identifier within a namespace; the directory's name counts when absent (R3).",
+    )
+    .rule(&rules::INVALID_NAME),
+    Field::new("version", Shape::Format(&formats::VERSION), "§4.1", "SemVer 2.0.0.")
+        .expected()
+        .rule(&rules::INVALID_VERSION),
+    Field::new(
+        "description",
+        Shape::Text { most: 1024 },
+        "§4.1",
+        "One line, at most 120 characters recommended.",
+    )
+    .rule(&rules::DESCRIPTION_TOO_LONG),
     Field::new("authors", TEXTS, "§4.2", "Author identifiers.").default("[]"),
     Field::new("author", TEXT, "R42", "Read as a list of one author."),
     Field::new("license", TEXT, "§4.2", "SPDX identifier.").default("UNLICENSED"),
     Field::new("runtime", Shape::Map(RUNTIME), "§4.3", "The runtime it is written for."),
-    Field::new("inputs", Shape::List { item: &Shape::Map(INPUT), least: 0, most: 1000 }, "§4.4", "Typed inputs.").default("[]"),
+    Field::new(
+        "inputs",
+        Shape::List { item: &Shape::Map(INPUT), least: 0, most: 1000 },
+        "§4.4",
+        "Typed inputs.",
+    )
+    .default("[]"),
     Field::new("outputs", Shape::Map(OUTPUTS), "§4.5", "What is returned."),
-    Field::new("dependencies", Shape::Map(DEPENDENCIES), "§4.6", "MCP servers, skills and programs."),
+    Field::new(
+        "dependencies",
+        Shape::Map(DEPENDENCIES),
+        "§4.6",
+        "MCP servers, skills and programs.",
+    ),
     Field::new("permissions", Shape::Map(PERMISSIONS), "§4.7", "Network, files and environment."),
     Field::new("tags", TEXTS, "§4.2", "For discovery.").default("[]"),
-    Field::new("allowed-tools", Shape::Either(&[TEXT, TEXTS]), "§7.2", "Read as `dependencies.tools`."),
+    Field::new(
+        "allowed-tools",
+        Shape::Either(&[TEXT, TEXTS]),
+        "§7.2",
+        "Read as `dependencies.tools`.",
+    ),
 ];
 
-const LIMITS: &[Limit] = &[limit("description", "120 characters recommended", "§4.1"), limit("name", "128 characters of [a-z0-9._-]", "§4.8")];
+const LIMITS: &[Limit] = &[
+    limit("description", "120 characters recommended", "§4.1"),
+    limit("name", "128 characters of [a-z0-9._-]", "§4.8"),
+];
 
 fn affinity(document: &Document<'_>) -> u32 {
     if document.form != Form::Markdown || document.front_matter == FrontMatter::Absent {
@@ -99,20 +156,55 @@ fn affinity(document: &Document<'_>) -> u32 {
     }
     let mut score = 0_u32;
     let map = |key: &str| root.get(key).and_then(Node::mapping);
-    score += if map("runtime").is_some_and(|runtime| runtime.has("type") || runtime.has("min-version")) { 50 } else { 0 };
-    score += if map("dependencies").is_some_and(|map| DEPENDENCIES.iter().any(|field| map.has(field.name))) { 40 } else { 0 };
-    score += if map("outputs").is_some_and(|map| map.has("type") || map.has("schema")) { 30 } else { 0 };
-    score += if map("permissions").is_some_and(|map| PERMISSIONS.iter().any(|field| map.get(field.name).is_some_and(|node| node.sequence().is_some()))) { 40 } else { 0 };
-    score += if root.entries.iter().any(|entry| entry.key.starts_with("x-runtime-strict")) { 40 } else { 0 };
+    score += if map("runtime")
+        .is_some_and(|runtime| runtime.has("type") || runtime.has("min-version"))
+    {
+        50
+    } else {
+        0
+    };
+    score += if map("dependencies")
+        .is_some_and(|map| DEPENDENCIES.iter().any(|field| map.has(field.name)))
+    {
+        40
+    } else {
+        0
+    };
+    score +=
+        if map("outputs").is_some_and(|map| map.has("type") || map.has("schema")) { 30 } else { 0 };
+    score += if map("permissions").is_some_and(|map| {
+        PERMISSIONS
+            .iter()
+            .any(|field| map.get(field.name).is_some_and(|node| node.sequence().is_some()))
+    }) {
+        40
+    } else {
+        0
+    };
+    score += if root.entries.iter().any(|entry| entry.key.starts_with("x-runtime-strict")) {
+        40
+    } else {
+        0
+    };
     if let Some(inputs) = root.get("inputs").and_then(Node::sequence) {
-        let typed = |input: &Node<'_>| input.mapping().and_then(|input| input.get("type")).and_then(Node::text).is_some_and(|kind| TYPES.contains(&kind) || super::gibberish::TYPES.contains(&kind));
+        let typed = |input: &Node<'_>| {
+            input.mapping().and_then(|input| input.get("type")).and_then(Node::text).is_some_and(
+                |kind| TYPES.contains(&kind) || super::gibberish::TYPES.contains(&kind),
+            )
+        };
         score += if inputs.iter().any(typed) { 40 } else { 0 };
     }
     // Typed inputs beside a list of outputs belong to other runtimes; here `outputs` is a map (§4.5).
     if root.get("outputs").is_some_and(|outputs| outputs.sequence().is_some()) {
         score = score.saturating_sub(40);
     }
-    score += if root.get("authors").is_some_and(|authors| authors.sequence().is_some()) && root.has("version") { 16 } else { 0 };
+    score += if root.get("authors").is_some_and(|authors| authors.sequence().is_some())
+        && root.has("version")
+    {
+        16
+    } else {
+        0
+    };
     score
 }
 
@@ -126,16 +218,38 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
     let root = &document.root;
     common::read_identity(root, skill);
     common::fill_list(&mut skill.inputs, common::inputs(root, "string"));
-    common::fill(&mut skill.runtime, root.get("runtime").and_then(Node::mapping).map(|runtime| Runtime { kind: common::text(runtime, "type"), min_version: common::text(runtime, "min-version").or_else(|| common::text(runtime, "min_version")) }));
-    common::fill(&mut skill.outputs, root.get("outputs").and_then(Node::mapping).map(|outputs| Outputs { kind: common::text(outputs, "type"), schema: common::json(outputs, "schema") }));
+    common::fill(
+        &mut skill.runtime,
+        root.get("runtime").and_then(Node::mapping).map(|runtime| Runtime {
+            kind: common::text(runtime, "type"),
+            min_version: common::text(runtime, "min-version")
+                .or_else(|| common::text(runtime, "min_version")),
+        }),
+    );
+    common::fill(
+        &mut skill.outputs,
+        root.get("outputs").and_then(Node::mapping).map(|outputs| Outputs {
+            kind: common::text(outputs, "type"),
+            schema: common::json(outputs, "schema"),
+        }),
+    );
     if let Some(dependencies) = root.get("dependencies").and_then(Node::mapping) {
-        common::fill_list(&mut skill.requirements.mcp_servers, common::texts(dependencies, "mcp-servers"));
+        common::fill_list(
+            &mut skill.requirements.mcp_servers,
+            common::texts(dependencies, "mcp-servers"),
+        );
         common::fill_list(&mut skill.requirements.programs, common::texts(dependencies, "tools"));
-        common::fill_list(&mut skill.requirements.skills, gaia::skill_dependencies(dependencies.get("skills")));
+        common::fill_list(
+            &mut skill.requirements.skills,
+            gaia::skill_dependencies(dependencies.get("skills")),
+        );
     }
     if skill.dialect.id == "skillrt" {
         // §7.2: Claude Code's pre-approvals become the programs that are needed.
-        common::fill_list(&mut skill.requirements.programs, common::tool_patterns(root, "allowed-tools"));
+        common::fill_list(
+            &mut skill.requirements.programs,
+            common::tool_patterns(root, "allowed-tools"),
+        );
     }
     if let Some(permissions) = root.get("permissions").and_then(Node::mapping) {
         let mut grants = Vec::new();
@@ -143,7 +257,8 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
             for scope in common::texts(permissions, key) {
                 for level in levels {
                     let whole = domain == Domain::Network && *scope == "*";
-                    let permission = Permission::new(domain, *level, (!whole).then_some(scope.as_str()));
+                    let permission =
+                        Permission::new(domain, *level, (!whole).then_some(scope.as_str()));
                     grants.push(Spanned::new(permission, scope.span));
                 }
             }
@@ -154,14 +269,27 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
         grant("env", Domain::Env, &[Level::Read]);
         common::fill_list(&mut skill.permissions, grants);
     }
-    skill.kind = if is_prose_with_identity(document) { Kind::Prose } else if skill.inputs.is_empty() { Kind::Instructions } else { Kind::Prompt };
+    skill.kind = if is_prose_with_identity(document) {
+        Kind::Prose
+    } else if skill.inputs.is_empty() {
+        Kind::Instructions
+    } else {
+        Kind::Prompt
+    };
 }
 
 /// SRT-B1-1: only a file with nothing but a name and a version may lack a description.
 fn check(document: &Document<'_>, findings: &mut Findings) {
-    let described = document.root.get("description").is_some_and(|node| node.text().is_none_or(|text| !text.trim().is_empty()));
+    let described = document
+        .root
+        .get("description")
+        .is_some_and(|node| node.text().is_none_or(|text| !text.trim().is_empty()));
     if !described && !is_prose_with_identity(document) {
-        findings.push(rules::MISSING_FIELD.at(document.opening, "`description` is missing").help("add `description: …` (one line, §4.1)"));
+        findings.push(
+            rules::MISSING_FIELD
+                .at(document.opening, "`description` is missing")
+                .help("add `description: …` (one line, §4.1)"),
+        );
     }
 }
 
@@ -174,7 +302,12 @@ fn write(skill: &Skill) -> Written {
     common::write_identity(skill, &mut yaml, "authors");
     if let Some(runtime) = &skill.runtime {
         let pairs = [("type", &runtime.kind), ("min-version", &runtime.min_version)];
-        let map: Map<String, Value> = pairs.into_iter().filter_map(|(key, text)| Some((key.to_owned(), Value::String(text.as_ref()?.value.clone())))).collect();
+        let map: Map<String, Value> = pairs
+            .into_iter()
+            .filter_map(|(key, text)| {
+                Some((key.to_owned(), Value::String(text.as_ref()?.value.clone())))
+            })
+            .collect();
         yaml.value("runtime", &Value::Object(map));
     }
     let kind = |kind: &str| match kind {
@@ -214,10 +347,22 @@ fn write_dependencies(skill: &Skill, yaml: &mut Yaml) {
     let wanted = &skill.requirements;
     let mut map = Map::new();
     if !wanted.mcp_servers.is_empty() {
-        map.insert("mcp-servers".to_owned(), list(wanted.mcp_servers.iter().map(|text| text.value.clone())));
+        map.insert(
+            "mcp-servers".to_owned(),
+            list(wanted.mcp_servers.iter().map(|text| text.value.clone())),
+        );
     }
     if !wanted.skills.is_empty() {
-        map.insert("skills".to_owned(), list(wanted.skills.iter().map(|skill| if skill.range.is_empty() { skill.name.value.clone() } else { format!("{}@{}", skill.name.value, skill.range) })));
+        map.insert(
+            "skills".to_owned(),
+            list(wanted.skills.iter().map(|skill| {
+                if skill.range.is_empty() {
+                    skill.name.value.clone()
+                } else {
+                    format!("{}@{}", skill.name.value, skill.range)
+                }
+            })),
+        );
     }
     if !wanted.programs.is_empty() {
         map.insert("tools".to_owned(), list(wanted.programs.iter().map(|text| text.value.clone())));
@@ -229,14 +374,31 @@ fn write_dependencies(skill: &Skill, yaml: &mut Yaml) {
 
 fn write_permissions(skill: &Skill, yaml: &mut Yaml) {
     let scopes = |domain: Domain, level: Level| -> Vec<String> {
-        skill.permissions.iter().filter(|permission| permission.domain == domain && permission.level == level).map(|permission| permission.scope.clone().unwrap_or_else(|| if domain == Domain::Network { "*".to_owned() } else { "**".to_owned() })).collect()
+        skill
+            .permissions
+            .iter()
+            .filter(|permission| permission.domain == domain && permission.level == level)
+            .map(|permission| {
+                permission.scope.clone().unwrap_or_else(|| {
+                    if domain == Domain::Network { "*".to_owned() } else { "**".to_owned() }
+                })
+            })
+            .collect()
     };
     let mut map = Map::new();
     // Only grants that this dialect can say: hosts without a method, globs for both directions.
     let network = scopes(Domain::Network, Level::Write);
     let read = scopes(Domain::Filesystem, Level::Read);
-    let files: Vec<String> = scopes(Domain::Filesystem, Level::Write).into_iter().filter(|glob| read.contains(glob)).collect();
-    let env: Vec<String> = skill.permissions.iter().filter(|permission| permission.domain == Domain::Env && permission.level == Level::Read).filter_map(|permission| permission.scope.clone()).collect();
+    let files: Vec<String> = scopes(Domain::Filesystem, Level::Write)
+        .into_iter()
+        .filter(|glob| read.contains(glob))
+        .collect();
+    let env: Vec<String> = skill
+        .permissions
+        .iter()
+        .filter(|permission| permission.domain == Domain::Env && permission.level == Level::Read)
+        .filter_map(|permission| permission.scope.clone())
+        .collect();
     for (key, values) in [("network", network), ("filesystem", files), ("env", env)] {
         if !values.is_empty() {
             map.insert(key.to_owned(), list(values));

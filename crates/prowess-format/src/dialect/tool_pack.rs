@@ -24,7 +24,11 @@ pub(super) static DIALECT: Dialect = Dialect {
     unknown: Unknown::Warned,
     name: NameStyle::Free,
     directory: None,
-    description: DescriptionLimit { most: 1024, severity: (Severity::Error, Severity::Error), section: "R1" },
+    description: DescriptionLimit {
+        most: 1024,
+        severity: (Severity::Error, Severity::Error),
+        section: "R1",
+    },
     limits: LIMITS,
     affinity,
     read,
@@ -38,12 +42,27 @@ const TEXT: Shape = Shape::String { most: usize::MAX };
 const TEXTS: Shape = Shape::List { item: &TEXT, least: 0, most: usize::MAX };
 
 const PARAMETER: &[Field] = &[
-    Field::new("type", Shape::Choice(super::gibberish::TYPES), "TP-3", "JSON type.").required().rule(&rules::INVALID_PARAMETER_TYPE),
+    Field::new("type", Shape::Choice(super::gibberish::TYPES), "TP-3", "JSON type.")
+        .required()
+        .rule(&rules::INVALID_PARAMETER_TYPE),
     Field::new("required", Shape::Boolean, "TP-3", "Must be given.").default("false"),
     Field::new("description", TEXT, "TP-3", "What it is for."),
     Field::new("enum", TEXTS, "TP-3", "Allowed values."),
     Field::new("default", Shape::Any, "TP-3", "Value when absent."),
-    Field::new("source", Shape::Choice(&["context.url", "context.selection", "context.clipboard", "context.file", "transcript", "literal"]), "TP-3", "Where the value comes from when nobody gives one.").lenient(),
+    Field::new(
+        "source",
+        Shape::Choice(&[
+            "context.url",
+            "context.selection",
+            "context.clipboard",
+            "context.file",
+            "transcript",
+            "literal",
+        ]),
+        "TP-3",
+        "Where the value comes from when nobody gives one.",
+    )
+    .lenient(),
 ];
 
 const COMMAND: &[Field] = &[
@@ -56,33 +75,68 @@ const COMMAND: &[Field] = &[
 const POLICY: &[Field] = &[
     Field::new("read_only", Shape::Boolean, "TP-2", "Changes nothing.").default("true"),
     Field::new("requires_network", Shape::Boolean, "TP-2", "Needs the network.").default("false"),
-    Field::new("timeout_secs", Shape::Integer { from: 1, to: 300 }, "TP-2", "Seconds.").default("30").rule(&rules::INVALID_TIMEOUT),
-    Field::new("confirm_before_run", Shape::Boolean, "TP-2", "Asks before each run.").default("false"),
-    Field::new("allowed_exit_codes", Shape::List { item: &Shape::Integer { from: -1, to: 255 }, least: 0, most: 256 }, "TP-2", "Exit codes that count as success.").default("[0]"),
+    Field::new("timeout_secs", Shape::Integer { from: 1, to: 300 }, "TP-2", "Seconds.")
+        .default("30")
+        .rule(&rules::INVALID_TIMEOUT),
+    Field::new("confirm_before_run", Shape::Boolean, "TP-2", "Asks before each run.")
+        .default("false"),
+    Field::new(
+        "allowed_exit_codes",
+        Shape::List { item: &Shape::Integer { from: -1, to: 255 }, least: 0, most: 256 },
+        "TP-2",
+        "Exit codes that count as success.",
+    )
+    .default("[0]"),
 ];
 
 const OUTPUT: &[Field] = &[
-    Field::new("format", Shape::Choice(&["text", "json", "markdown"]), "TP-4", "How the output is read.").default("text"),
+    Field::new(
+        "format",
+        Shape::Choice(&["text", "json", "markdown"]),
+        "TP-4",
+        "How the output is read.",
+    )
+    .default("text"),
     Field::new("extract_field", TEXT, "TP-4", "The key of a JSON output that counts."),
     Field::new("template", TEXT, "TP-4", "Text around `{{output}}`."),
-    Field::new("max_chars", Shape::Integer { from: 0, to: i64::MAX }, "TP-4", "Where the result is cut.").default("1000"),
+    Field::new(
+        "max_chars",
+        Shape::Integer { from: 0, to: i64::MAX },
+        "TP-4",
+        "Where the result is cut.",
+    )
+    .default("1000"),
     Field::new("speak", Shape::Boolean, "TP-4", "Read aloud.").default("true"),
 ];
 
 const FIELDS: &[Field] = &[
     Field::new("$schema", TEXT, "TP-1", "Hint for editors; never fetched."),
-    Field::new("name", Shape::Format(&formats::TOOL_PACK_NAME), "TP-1", "The tool's name.").required().rule(&rules::INVALID_TOOL_NAME),
-    Field::new("description", Shape::String { most: 1024 }, "TP-1", "What it does.").required().rule(&rules::DESCRIPTION_TOO_LONG),
+    Field::new("name", Shape::Format(&formats::TOOL_PACK_NAME), "TP-1", "The tool's name.")
+        .required()
+        .rule(&rules::INVALID_TOOL_NAME),
+    Field::new("description", Shape::String { most: 1024 }, "TP-1", "What it does.")
+        .required()
+        .rule(&rules::DESCRIPTION_TOO_LONG),
     Field::new("version", TEXT, "TP-1", "Version."),
-    Field::new("modes", TEXTS, "TP-1", "Modes in which the tool is offered; none means every mode.").default("[]"),
+    Field::new(
+        "modes",
+        TEXTS,
+        "TP-1",
+        "Modes in which the tool is offered; none means every mode.",
+    )
+    .default("[]"),
     Field::new("examples", TEXTS, "TP-1", "Sample requests and calls.").default("[]"),
-    Field::new("parameters", Shape::MapOf(&Shape::Map(PARAMETER)), "TP-3", "Parameters by name.").default("{}"),
+    Field::new("parameters", Shape::MapOf(&Shape::Map(PARAMETER)), "TP-3", "Parameters by name.")
+        .default("{}"),
     Field::new("command", Shape::Map(COMMAND), "TP-1", "What runs.").required(),
     Field::new("policy", Shape::Map(POLICY), "TP-2", "When and how it may run."),
     Field::new("output", Shape::Map(OUTPUT), "TP-4", "What becomes of its output."),
 ];
 
-const LIMITS: &[Limit] = &[limit("timeout_secs", "1 to 300, default 30", "TP-2, GIB §2.2"), limit("max_chars", "default 1,000", "TP-4")];
+const LIMITS: &[Limit] = &[
+    limit("timeout_secs", "1 to 300, default 30", "TP-2, GIB §2.2"),
+    limit("max_chars", "default 1,000", "TP-4"),
+];
 
 fn affinity(document: &Document<'_>) -> u32 {
     if document.form == Form::Json { 1000 } else { 0 }
@@ -96,11 +150,15 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
     skill.name = Some(Spanned::new(crate::text::slug(&tool_name), tool_name.span));
     skill.version = common::text(root, "version");
     skill.description = common::text(root, "description");
-    skill.modes = common::texts(root, "modes").into_iter().map(|mode| Spanned::new(mode_of(&mode), mode.span)).collect();
+    skill.modes = common::texts(root, "modes")
+        .into_iter()
+        .map(|mode| Spanned::new(mode_of(&mode), mode.span))
+        .collect();
     let policy = root.get("policy").and_then(Node::mapping);
     let flag = |key: &str| policy.and_then(|policy| common::boolean(policy, key));
     // TP-2: the defaults differ from those of SKILL.md, so they are spelled out.
-    skill.read_only = Some(flag("read_only").unwrap_or_else(|| Spanned::new(true, common::NOWHERE)));
+    skill.read_only =
+        Some(flag("read_only").unwrap_or_else(|| Spanned::new(true, common::NOWHERE)));
     skill.network = flag("requires_network");
     skill.always_ask = flag("confirm_before_run");
     skill.timeout_secs = policy.and_then(|policy| common::integer(policy, "timeout_secs"));
@@ -131,7 +189,10 @@ fn tool(root: &Mapping<'_>, policy: Option<&Mapping<'_>>, name: Spanned<String>)
     keep("examples", common::json(root, "examples"));
     keep("env", command.and_then(|command| common::json(command, "env")));
     keep("cwd", command.and_then(|command| common::json(command, "cwd")));
-    keep("allowed_exit_codes", policy.and_then(|policy| common::json(policy, "allowed_exit_codes")));
+    keep(
+        "allowed_exit_codes",
+        policy.and_then(|policy| common::json(policy, "allowed_exit_codes")),
+    );
     keep("output", common::json(root, "output"));
     Tool {
         description: common::text(root, "description").map(|text| text.value).unwrap_or_default(),
@@ -140,7 +201,9 @@ fn tool(root: &Mapping<'_>, policy: Option<&Mapping<'_>>, name: Spanned<String>)
         parameters_declared: true,
         command: command.and_then(|command| {
             let program = common::text(command, "program")?;
-            let words: Vec<String> = std::iter::once(program.value.clone()).chain(common::texts(command, "args").into_iter().map(|arg| arg.value)).collect();
+            let words: Vec<String> = std::iter::once(program.value.clone())
+                .chain(common::texts(command, "args").into_iter().map(|arg| arg.value))
+                .collect();
             Some(Spanned::new(command::join(&words), program.span))
         }),
         handler: None,
@@ -153,14 +216,37 @@ fn tool(root: &Mapping<'_>, policy: Option<&Mapping<'_>>, name: Spanned<String>)
 
 fn parameters(root: &Mapping<'_>) -> Vec<Parameter> {
     let Some(mapping) = root.get("parameters").and_then(Node::mapping) else { return Vec::new() };
-    mapping.entries.iter().filter_map(|entry| Some(common::parameter(entry.value.mapping()?, Spanned::new(entry.key.to_string(), entry.key_span), "string"))).collect()
+    mapping
+        .entries
+        .iter()
+        .filter_map(|entry| {
+            Some(common::parameter(
+                entry.value.mapping()?,
+                Spanned::new(entry.key.to_string(), entry.key_span),
+                "string",
+            ))
+        })
+        .collect()
 }
 
 fn write(skill: &Skill) -> Written {
-    let mut packs = skill.tools.iter().filter(|tool| tool.command.is_some()).map(|tool| (format!("{}.tool.json", tool.name.value), write_tool(skill, tool)));
-    let empty = || (format!("{}.tool.json", skill.name_text().unwrap_or("skill")), json!({ "name": skill.name_text(), "description": skill.description.as_ref().map(|text| text.value.clone()) }));
+    let mut packs = skill
+        .tools
+        .iter()
+        .filter(|tool| tool.command.is_some())
+        .map(|tool| (format!("{}.tool.json", tool.name.value), write_tool(skill, tool)));
+    let empty = || {
+        (
+            format!("{}.tool.json", skill.name_text().unwrap_or("skill")),
+            json!({ "name": skill.name_text(), "description": skill.description.as_ref().map(|text| text.value.clone()) }),
+        )
+    };
     let (file_name, first) = packs.next().unwrap_or_else(empty);
-    Written { text: pretty(&first), file_name, files: packs.map(|(name, pack)| (name, pretty(&pack))).collect() }
+    Written {
+        text: pretty(&first),
+        file_name,
+        files: packs.map(|(name, pack)| (name, pretty(&pack))).collect(),
+    }
 }
 
 fn pretty(value: &Value) -> String {
@@ -177,16 +263,32 @@ fn write_tool(skill: &Skill, tool: &Tool) -> Value {
     };
     put("$schema", extra.shift_remove("$schema"));
     put("name", Some(Value::String(tool.name.value.clone())));
-    let description = if tool.description.is_empty() { skill.description.as_ref().map(|text| text.value.clone()).unwrap_or_default() } else { tool.description.clone() };
+    let description = if tool.description.is_empty() {
+        skill.description.as_ref().map(|text| text.value.clone()).unwrap_or_default()
+    } else {
+        tool.description.clone()
+    };
     put("description", Some(Value::String(description)));
     put("version", skill.version.as_ref().map(|version| Value::String(version.value.clone())));
-    put("modes", (!skill.modes.is_empty()).then(|| Value::Array(skill.modes.iter().map(|mode| Value::String(mode.value.clone())).collect())));
+    put(
+        "modes",
+        (!skill.modes.is_empty()).then(|| {
+            Value::Array(skill.modes.iter().map(|mode| Value::String(mode.value.clone())).collect())
+        }),
+    );
     put("examples", extra.shift_remove("examples"));
-    let parameters: Map<String, Value> = tool.parameters.iter().map(|parameter| (parameter.name.value.clone(), write_parameter(parameter))).collect();
+    let parameters: Map<String, Value> = tool
+        .parameters
+        .iter()
+        .map(|parameter| (parameter.name.value.clone(), write_parameter(parameter)))
+        .collect();
     put("parameters", (!parameters.is_empty()).then_some(Value::Object(parameters)));
     put("command", Some(write_command(tool, &mut extra)));
     let mut policy = Map::new();
-    policy.insert("read_only".to_owned(), Value::Bool(skill.read_only.as_ref().is_some_and(|value| value.value)));
+    policy.insert(
+        "read_only".to_owned(),
+        Value::Bool(skill.read_only.as_ref().is_some_and(|value| value.value)),
+    );
     if let Some(network) = &skill.network {
         policy.insert("requires_network".to_owned(), Value::Bool(network.value));
     }
@@ -208,10 +310,15 @@ fn write_tool(skill: &Skill, tool: &Tool) -> Value {
 
 fn write_command(tool: &Tool, extra: &mut Map<String, Value>) -> Value {
     let template = tool.command.as_ref().map_or("", |command| command.as_str());
-    let words: Vec<String> = command::parse(template).map(|template| template.arguments.iter().map(command::Argument::to_template).collect()).unwrap_or_default();
+    let words: Vec<String> = command::parse(template)
+        .map(|template| template.arguments.iter().map(command::Argument::to_template).collect())
+        .unwrap_or_default();
     let mut map = Map::new();
     map.insert("program".to_owned(), Value::String(words.first().cloned().unwrap_or_default()));
-    map.insert("args".to_owned(), Value::Array(words.iter().skip(1).map(|word| Value::String(word.clone())).collect()));
+    map.insert(
+        "args".to_owned(),
+        Value::Array(words.iter().skip(1).map(|word| Value::String(word.clone())).collect()),
+    );
     for key in ["env", "cwd"] {
         if let Some(value) = extra.shift_remove(key) {
             map.insert(key.to_owned(), value);

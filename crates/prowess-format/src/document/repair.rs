@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use super::fence::{key_of, lines_from};
 use super::yaml::{self, Mapping};
-use crate::diagnostic::{Diagnostic, Edit, Findings, Fix};
+use crate::diagnostic::{Diagnostic, Edit, Findings, Fix, Safety};
 use crate::rules;
 use crate::span::Span;
 use crate::text::shorten;
@@ -23,6 +23,15 @@ pub(super) fn repair(
     error: &yaml::YamlError,
     findings: &mut Findings,
 ) -> Option<Mapping<'static>> {
+    if let Some((marker, cleaned)) = without_conflict_markers(text) {
+        let span = marker.shift(base);
+        findings.push(
+            rules::MERGE_CONFLICT
+                .at(span, "an unresolved merge conflict")
+                .help("keep one side and remove the three marker lines"),
+        );
+        return read_conflict(&cleaned, base, findings);
+    }
     let mut root = Mapping::default();
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     let mut repaired = false;
@@ -65,6 +74,45 @@ pub(super) fn repair(
     }
     findings.extend(diagnostics);
     Some(root)
+}
+
+/// The first marker of an unresolved merge, and the text with all of them blanked out, so that places stay the same.
+fn without_conflict_markers(text: &str) -> Option<(Span, String)> {
+    let is_marker = |line: &str| {
+        line.starts_with("<<<<<<< ")
+            || line.starts_with(">>>>>>> ")
+            || line.starts_with("||||||| ")
+            || line == "======="
+    };
+    let opening = lines_from(text, 0).find(|line| line.text.starts_with("<<<<<<< "))?;
+    let mut cleaned = String::with_capacity(text.len());
+    for line in lines_from(text, 0) {
+        let whole = &text[line.start..line.next];
+        if is_marker(line.text) {
+            cleaned.extend(std::iter::repeat_n(' ', line.text.len()));
+            cleaned.push_str(&whole[line.text.len()..]);
+        } else {
+            cleaned.push_str(whole);
+        }
+    }
+    Some((Span::new(opening.start, opening.start + opening.text.len()), cleaned))
+}
+
+/// Reads what both sides of a conflict say. Nothing of it is fixed: only a person knows which side counts.
+fn read_conflict(text: &str, base: usize, findings: &mut Findings) -> Option<Mapping<'static>> {
+    let mut found = Findings::default();
+    let root = match yaml::parse(text, base, &mut found) {
+        Ok(Some(node)) => match node.content {
+            yaml::Content::Mapping(mapping) => Some(mapping.into_owned()),
+            _ => None,
+        },
+        Ok(None) => None,
+        Err(error) => repair(text, base, &error, &mut found),
+    };
+    findings.extend(
+        found.into_sorted().into_iter().map(|diagnostic| Diagnostic { fix: None, ..diagnostic }),
+    );
+    root
 }
 
 /// The finding for YAML that could not be read.
@@ -125,16 +173,19 @@ fn read_chunk(source: &str, base: usize) -> Option<(Mapping<'static>, Option<Dia
         let yaml::Content::Mapping(mapping) = node.content else { return None };
         return Some((mapping, None));
     }
-    let attempts: [(&str, Rewrite); 7] = [
-        ("a tab can't indent YAML", untab),
-        ("a bracket is never closed", close_brackets),
-        ("a value with a special character in it needs quotes", quote_lines),
-        ("a comment in YAML begins with `#`", strip_slash_comments),
-        ("a text over several lines with a colon in it needs a block", fold),
-        ("a colon needs a blank behind it", space_after_colon),
-        ("a value with a special character in it needs quotes", quote_whole),
+    // Rewrites that touch the notation only are safe; those that decide what belongs together are for a person to see.
+    let attempts: [(&str, Safety, Rewrite); 9] = [
+        ("a tab can't indent YAML", Safety::Safe, untab),
+        ("a bracket is never closed", Safety::Safe, close_brackets),
+        ("a list begins on the line below its key", Safety::Suggested, break_before_dash),
+        ("a value with a special character in it needs quotes", Safety::Safe, quote_lines),
+        ("a comment in YAML begins with `#`", Safety::Safe, strip_slash_comments),
+        ("a field can't be indented below a value", Safety::Suggested, outdent_keys),
+        ("a text over several lines needs a block", Safety::Suggested, fold),
+        ("a colon needs a blank behind it", Safety::Safe, space_after_colon),
+        ("a value with a special character in it needs quotes", Safety::Suggested, quote_whole),
     ];
-    attempts.iter().find_map(|(why, attempt)| {
+    attempts.iter().find_map(|(why, safety, attempt)| {
         let fixed = attempt(source)?;
         let mapping = parse_mapping(&fixed)?;
         let edit = smallest_edit(source, &fixed);
@@ -158,12 +209,16 @@ fn read_chunk(source: &str, base: usize) -> Option<(Mapping<'static>, Option<Dia
         node.map_spans(&|span| Span::new(back(span.start), back(span.end)).shift(base));
         let yaml::Content::Mapping(mapping) = node.content else { return None };
         let span = edit.span.shift(base);
-        let shown = fixed[..new_end].rfind('\n').map_or(0, |at| at + 1);
+        let shown = fixed[..prefix].rfind('\n').map_or(0, |at| at + 1);
         let shown = fixed[shown..].lines().next().unwrap_or_default().trim();
         let diagnostic = rules::REPAIRED_YAML
             .at(span, (*why).to_owned())
             .help(format!("write `{}`", shorten(shown, 100)))
-            .fix(Fix::safe("rewrite the value as YAML", vec![Edit { span, text: edit.text }]));
+            .fix(Fix {
+                title: "rewrite the value as YAML".to_owned(),
+                safety: *safety,
+                edits: vec![Edit { span, text: edit.text }],
+            });
         Some((mapping, Some(diagnostic)))
     })
 }
@@ -319,6 +374,54 @@ fn quoted(value: &str) -> String {
     format!("'{}'", value.replace('\'', "''"))
 }
 
+/// `key: - one` with further items below becomes a list.
+fn break_before_dash(source: &str) -> Option<String> {
+    let mut lines = lines_from(source, 0).skip_while(|line| line.text.trim().is_empty());
+    let first = lines.next()?;
+    let (_, behind) = key_of(first.text)?;
+    let value = first.text[behind..].trim();
+    if !value.starts_with("- ") {
+        return None;
+    }
+    let mut result = format!("{}\n  {value}\n", &source[..first.start + behind]);
+    for line in lines {
+        let text = line.text.trim();
+        if !text.is_empty() && !text.starts_with("- ") {
+            return None;
+        }
+        result.push_str(&format!("  {text}\n"));
+    }
+    Some(result)
+}
+
+/// A line `key: value` that is indented below another value was meant to stand beside it.
+fn outdent_keys(source: &str) -> Option<String> {
+    let first = lines_from(source, 0).find(|line| !line.text.trim().is_empty())?;
+    let (_, behind) = key_of(first.text)?;
+    let value = first.text[behind..].trim();
+    if value.is_empty() || value.starts_with(['|', '>', '[', '{']) {
+        return None;
+    }
+    let mut changed = false;
+    let mut result = source[..first.next].to_owned();
+    for line in lines_from(source, first.next) {
+        let trimmed = line.text.trim_start();
+        if trimmed.len() != line.text.len() && key_of(trimmed).is_some() {
+            changed = true;
+            result.push_str(trimmed);
+            result.push_str(&source[line.start + line.text.len()..line.next]);
+        } else {
+            result.push_str(&source[line.start..line.next]);
+        }
+    }
+    changed.then_some(result)
+}
+
+/// Whether a line below the first begins like a field: joining it to a text would swallow the field.
+fn swallows_a_field(source: &str) -> bool {
+    lines_from(source, 0).skip(1).any(|line| key_of(line.text.trim_start()).is_some())
+}
+
 fn quote_whole(source: &str) -> Option<String> {
     let line = lines_from(source, 0)
         .find(|line| !line.text.trim().is_empty() && !line.text.starts_with('#'))?;
@@ -330,7 +433,8 @@ fn quote_whole(source: &str) -> Option<String> {
     } else {
         format!("{value} {}", rest.split_whitespace().collect::<Vec<_>>().join(" "))
     };
-    if text.is_empty() {
+    let notation = value.starts_with(['|', '>', '"', '\'']) && !rest.is_empty();
+    if text.is_empty() || notation || swallows_a_field(source) {
         return None;
     }
     Some(format!("{} '{}'\n", &source[..line.start + behind], text.replace('\'', "''")))
@@ -344,7 +448,8 @@ fn fold(source: &str) -> Option<String> {
     let value = line.text[behind..].trim();
     let rest: Vec<&str> = lines_from(source, line.next).map(|line| line.text).collect();
     let continued = rest.iter().any(|line| !line.trim().is_empty());
-    if value.is_empty() || !continued || value.starts_with(['|', '>', '[', '{', '"', '\'']) {
+    let notation = value.starts_with(['|', '>', '[', '{', '"', '\'']);
+    if value.is_empty() || !continued || notation || swallows_a_field(source) {
         return None;
     }
     let mut result = format!("{} >-\n  {value}\n", &source[..line.start + behind]);

@@ -18,6 +18,10 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let invocation = &subject.skill.invocation;
     if let Some(agent) = invocation.agent.as_ref().filter(|_| invocation.context.is_none()) {
-        findings.push(AGENT_WITHOUT_FORK.at(agent.span, "`agent` has no effect without `context: fork`").help("add `context: fork`, or remove `agent`"));
+        findings.push(
+            AGENT_WITHOUT_FORK
+                .at(agent.span, "`agent` has no effect without `context: fork`")
+                .help("add `context: fork`, or remove `agent`"),
+        );
     }
 }

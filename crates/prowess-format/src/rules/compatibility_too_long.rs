@@ -21,6 +21,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     }
     let length: usize = subject.skill.compatibility.iter().map(|text| text.chars().count()).sum();
     if let Some(first) = subject.skill.compatibility.first().filter(|_| length > 500) {
-        findings.push(COMPATIBILITY_TOO_LONG.at(first.span, format!("`compatibility` has {length} characters, at most 500 are allowed")).help(format!("shorten it by {} characters", length - 500)));
+        findings.push(
+            COMPATIBILITY_TOO_LONG
+                .at(
+                    first.span,
+                    format!("`compatibility` has {length} characters, at most 500 are allowed"),
+                )
+                .help(format!("shorten it by {} characters", length - 500)),
+        );
     }
 }

@@ -19,8 +19,15 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let permissions = &subject.skill.permissions;
     for none in permissions.iter().filter(|permission| permission.level == Level::None) {
-        if let Some(grant) = permissions.iter().find(|grant| grant.domain == none.domain && grant.level != Level::None) {
-            findings.push(CONTRADICTORY_PERMISSIONS.at(none.span, format!("`{}` stands beside `{}`", none.value, grant.value)).help("keep one of the two"));
+        if let Some(grant) = permissions
+            .iter()
+            .find(|grant| grant.domain == none.domain && grant.level != Level::None)
+        {
+            findings.push(
+                CONTRADICTORY_PERMISSIONS
+                    .at(none.span, format!("`{}` stands beside `{}`", none.value, grant.value))
+                    .help("keep one of the two"),
+            );
         }
     }
 }

@@ -24,6 +24,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         return;
     }
     let (severity, strict) = limit.severity;
-    let message = format!("the description has {length} characters, {} wants at most {}", subject.skill.dialect.title, limit.most);
-    findings.push(DESCRIPTION_OVER_LIMIT.at(description.span, message).severity(severity, strict).help(format!("shorten it by {} characters ({})", length - limit.most, limit.section)));
+    let message = format!(
+        "the description has {length} characters, {} wants at most {}",
+        subject.skill.dialect.title, limit.most
+    );
+    findings.push(
+        DESCRIPTION_OVER_LIMIT
+            .at(description.span, message)
+            .severity(severity, strict)
+            .help(format!("shorten it by {} characters ({})", length - limit.most, limit.section)),
+    );
 }

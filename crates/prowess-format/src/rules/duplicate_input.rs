@@ -18,12 +18,17 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let lists = std::iter::once(&subject.skill.inputs).chain(subject.skill.tools.iter().map(|tool| &tool.parameters));
+    let lists = std::iter::once(&subject.skill.inputs)
+        .chain(subject.skill.tools.iter().map(|tool| &tool.parameters));
     for list in lists {
         let mut seen = HashSet::new();
         for input in list {
             if !seen.insert(input.name.as_str()) {
-                findings.push(DUPLICATE_INPUT.at(input.name.span, format!("`{}` is declared twice", input.name.value)).help("rename one of the two"));
+                findings.push(
+                    DUPLICATE_INPUT
+                        .at(input.name.span, format!("`{}` is declared twice", input.name.value))
+                        .help("rename one of the two"),
+                );
             }
         }
     }

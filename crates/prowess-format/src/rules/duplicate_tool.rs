@@ -21,7 +21,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let mut seen = HashSet::new();
     for tool in &subject.skill.tools {
         if !seen.insert(tool.name.as_str()) {
-            findings.push(DUPLICATE_TOOL.at(tool.name.span, format!("the tool `{}` is defined twice", tool.name.value)).help("rename one of the two"));
+            findings.push(
+                DUPLICATE_TOOL
+                    .at(tool.name.span, format!("the tool `{}` is defined twice", tool.name.value))
+                    .help("rename one of the two"),
+            );
         }
     }
 }

@@ -19,8 +19,14 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let speaks = matches!(subject.skill.kind, Kind::Instructions | Kind::Prompt) && subject.document.form == Form::Markdown && subject.has_front_matter();
+    let speaks = matches!(subject.skill.kind, Kind::Instructions | Kind::Prompt)
+        && subject.document.form == Form::Markdown
+        && subject.has_front_matter();
     if speaks && subject.document.body_text().trim().is_empty() {
-        findings.push(EMPTY_BODY.at(Span::at(subject.document.text.len()), "the body is empty").help("write below the front matter what the agent should do"));
+        findings.push(
+            EMPTY_BODY
+                .at(Span::at(subject.document.text.len()), "the body is empty")
+                .help("write below the front matter what the agent should do"),
+        );
     }
 }

@@ -20,7 +20,12 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let size = subject.document.text.len();
     if subject.skill.dialect.id == "agent-flow" && size > dialect::AGENT_FLOW_MAX_BYTES {
-        let message = format!("{size} bytes, at most {} can be stored", dialect::AGENT_FLOW_MAX_BYTES);
-        findings.push(FILE_TOO_LARGE.at(Span::at(0), message).help("move long material into files beside SKILL.md"));
+        let message =
+            format!("{size} bytes, at most {} can be stored", dialect::AGENT_FLOW_MAX_BYTES);
+        findings.push(
+            FILE_TOO_LARGE
+                .at(Span::at(0), message)
+                .help("move long material into files beside SKILL.md"),
+        );
     }
 }

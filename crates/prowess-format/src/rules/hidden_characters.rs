@@ -21,7 +21,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let text = subject.document.text;
     for field in [&subject.skill.name, &subject.skill.description].into_iter().flatten() {
         let source = field.span.slice(text);
-        if source.is_ascii() && !field.value.contains(char::is_control) {
+        let has_control = || field.value.bytes().any(|byte| byte < 0x20 || byte == 0x7f);
+        if source.is_ascii() && field.value.is_ascii() && !has_control() {
             continue;
         }
         let names = names_of(field.value.chars().filter(|character| is_deceptive(*character)));
@@ -32,26 +33,50 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         let edits = removals(source, field.span);
         // Characters written as escapes, such as `\\e`, can not be removed byte by byte.
         let diagnostic = match edits.first() {
-            Some(first) => HIDDEN_CHARACTERS.at(first.span, message).fix(Fix::safe("remove the invisible characters", edits)),
+            Some(first) => HIDDEN_CHARACTERS
+                .at(first.span, message)
+                .fix(Fix::safe("remove the invisible characters", edits)),
             None => HIDDEN_CHARACTERS.at(field.span, message),
         };
         findings.push(diagnostic.help("remove them"));
     }
     // A key that begins with a no-break space looks nested and is not.
     for entry in subject.document.root.entries.iter().filter(|entry| !entry.key.is_ascii()) {
-        let odd = |character: &char| is_deceptive(*character) || (character.is_whitespace() && !character.is_ascii());
+        let odd = |character: &char| {
+            is_deceptive(*character) || (character.is_whitespace() && !character.is_ascii())
+        };
         let names = names_of(entry.key.chars().filter(odd));
         if !names.is_empty() {
-            findings.push(HIDDEN_CHARACTERS.at(entry.key_span, format!("the key `{}` holds invisible characters: {names}", entry.key.trim())).help("write plain blanks for indentation"));
+            findings.push(
+                HIDDEN_CHARACTERS
+                    .at(
+                        entry.key_span,
+                        format!(
+                            "the key `{}` holds invisible characters: {names}",
+                            entry.key.trim()
+                        ),
+                    )
+                    .help("write plain blanks for indentation"),
+            );
         }
     }
 }
 
 fn names_of(characters: impl Iterator<Item = char>) -> String {
-    characters.take(4).map(|character| format!("U+{:04X}", u32::from(character))).collect::<Vec<_>>().join(", ")
+    characters
+        .take(4)
+        .map(|character| format!("U+{:04X}", u32::from(character)))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn removals(source: &str, span: Span) -> Vec<Edit> {
-    let hidden = source.char_indices().filter(|(_, character)| is_deceptive(*character) && !character.is_control());
-    hidden.map(|(at, character)| Edit::replace(Span::new(at, at + character.len_utf8()).shift(span.start as usize), "")).collect()
+    let hidden = source
+        .char_indices()
+        .filter(|(_, character)| is_deceptive(*character) && !character.is_control());
+    hidden
+        .map(|(at, character)| {
+            Edit::replace(Span::new(at, at + character.len_utf8()).shift(span.start as usize), "")
+        })
+        .collect()
 }

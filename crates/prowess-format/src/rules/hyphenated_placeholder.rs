@@ -21,7 +21,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for (name, span) in template::undeclared(subject.skill, subject.document) {
         if name.contains('-') && !seen.contains(&name) {
             seen.push(name);
-            findings.push(HYPHENATED_PLACEHOLDER.at(span, format!("`{{{{{name}}}}}` is not declared and becomes empty at run time")).help("declare it under `inputs:`"));
+            findings.push(
+                HYPHENATED_PLACEHOLDER
+                    .at(
+                        span,
+                        format!("`{{{{{name}}}}}` is not declared and becomes empty at run time"),
+                    )
+                    .help("declare it under `inputs:`"),
+            );
         }
     }
 }

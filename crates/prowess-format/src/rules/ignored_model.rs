@@ -16,6 +16,17 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let Some(model) = subject.document.root.get("model").filter(|model| model.scalar().is_some() && subject.skill.dialect.id == "agent-flow") else { return };
-    findings.push(IGNORED_MODEL.at(model.span, "`model` as text is ignored by Agent Flow Lite").help("write `model: {temperature: 0.7}`"));
+    let Some(model) = subject
+        .document
+        .root
+        .get("model")
+        .filter(|model| model.scalar().is_some() && subject.skill.dialect.id == "agent-flow")
+    else {
+        return;
+    };
+    findings.push(
+        IGNORED_MODEL
+            .at(model.span, "`model` as text is ignored by Agent Flow Lite")
+            .help("write `model: {temperature: 0.7}`"),
+    );
 }

@@ -18,8 +18,20 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let prompt = subject.skill.dialect.id == "agent-flow";
-    let inputs = subject.document.root.get("inputs").and_then(Node::sequence).filter(|_| prompt).unwrap_or_default();
-    for input in inputs.iter().filter(|input| input.mapping().is_some_and(|input| !input.has("name"))) {
-        findings.push(INPUT_WITHOUT_NAME.at(input.span, "an input without a name is skipped").help("add `name: …`"));
+    let inputs = subject
+        .document
+        .root
+        .get("inputs")
+        .and_then(Node::sequence)
+        .filter(|_| prompt)
+        .unwrap_or_default();
+    for input in
+        inputs.iter().filter(|input| input.mapping().is_some_and(|input| !input.has("name")))
+    {
+        findings.push(
+            INPUT_WITHOUT_NAME
+                .at(input.span, "an input without a name is skipped")
+                .help("add `name: …`"),
+        );
     }
 }

@@ -19,7 +19,11 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for command in subject.skill.tools.iter().filter_map(|tool| tool.command.as_ref()) {
         if let Err(error) = command::parse(command) {
-            findings.push(INVALID_COMMAND.at(command.span, error.to_string()).help("write a program and its arguments on one line"));
+            findings.push(
+                INVALID_COMMAND
+                    .at(command.span, error.to_string())
+                    .help("write a program and its arguments on one line"),
+            );
         }
     }
 }

@@ -19,7 +19,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for handler in subject.skill.hooks.iter().flat_map(|hook| &hook.handlers) {
         let wanted = if *handler.kind == "command" { "command" } else { "prompt" };
         if handler.action.is_none() {
-            findings.push(INVALID_HOOK.at(handler.kind.span, format!("a hook of type `{}` needs `{wanted}`", handler.kind.value)).help(format!("add `{wanted}: …`")));
+            findings.push(
+                INVALID_HOOK
+                    .at(
+                        handler.kind.span,
+                        format!("a hook of type `{}` needs `{wanted}`", handler.kind.value),
+                    )
+                    .help(format!("add `{wanted}: …`")),
+            );
         }
     }
 }

@@ -17,7 +17,8 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let asks = subject.skill.layers.iter().any(|layer| matches!(layer.id, "gaia" | "skillrt" | "skillli"));
+    let asks =
+        subject.skill.layers.iter().any(|layer| matches!(layer.id, "gaia" | "skillrt" | "skillli"));
     let Some(license) = subject.skill.license.as_ref().filter(|_| asks) else { return };
     // SRT §4.2 uses this word for "none", which is not an SPDX identifier.
     if *license.value == *"UNLICENSED" || spdx::Expression::parse(license).is_ok() {
@@ -27,5 +28,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         Some((id, _)) => format!("did you mean `{}`?", id.name),
         None => "write an SPDX identifier such as `MIT` or `Apache-2.0`".to_owned(),
     };
-    findings.push(INVALID_LICENSE.at(license.span, format!("`{}` is not an SPDX expression", shorten(license, 40))).help(help));
+    findings.push(
+        INVALID_LICENSE
+            .at(license.span, format!("`{}` is not an SPDX expression", shorten(license, 40)))
+            .help(help),
+    );
 }

@@ -23,7 +23,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         return;
     }
     for mode in subject.skill.modes.iter().filter(|mode| !dialect::MODES.contains(&mode.as_str())) {
-        let message = format!("`{}` is not a mode, expected {}", mode.value, alternatives(dialect::MODES));
-        findings.push(INVALID_MODE.at(mode.span, message).severity(Severity::Warning, Severity::Warning).help("the mode is dropped: write a known one"));
+        let message =
+            format!("`{}` is not a mode, expected {}", mode.value, alternatives(dialect::MODES));
+        findings.push(
+            INVALID_MODE
+                .at(mode.span, message)
+                .severity(Severity::Warning, Severity::Warning)
+                .help("the mode is dropped: write a known one"),
+        );
     }
 }

@@ -17,14 +17,31 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let Some(schema) = subject.document.root.get("outputs").and_then(Node::mapping).and_then(|outputs| outputs.get("schema")) else { return };
+    let Some(schema) = subject
+        .document
+        .root
+        .get("outputs")
+        .and_then(Node::mapping)
+        .and_then(|outputs| outputs.get("schema"))
+    else {
+        return;
+    };
     let problem = match schema.mapping() {
         None if schema.boolean().is_some() => None,
         None => Some(format!("it is {}", schema.kind())),
-        Some(map) => map.get("type").filter(|kind| kind.sequence().is_none() && !kind.text().is_some_and(|kind| TYPES.contains(&kind))).map(|kind| format!("`type: {}` is not a JSON type", brief(kind))),
+        Some(map) => map
+            .get("type")
+            .filter(|kind| {
+                kind.sequence().is_none() && !kind.text().is_some_and(|kind| TYPES.contains(&kind))
+            })
+            .map(|kind| format!("`type: {}` is not a JSON type", brief(kind))),
     };
     if let Some(problem) = problem.filter(|_| subject.skill.has_layer("skillrt")) {
-        findings.push(INVALID_OUTPUT_SCHEMA.at(schema.span, format!("`outputs.schema` is not a JSON Schema: {problem}")).help("write a map such as `{type: object}`"));
+        findings.push(
+            INVALID_OUTPUT_SCHEMA
+                .at(schema.span, format!("`outputs.schema` is not a JSON Schema: {problem}"))
+                .help("write a map such as `{type: object}`"),
+        );
     }
 }
 

@@ -17,6 +17,11 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     if let Some(Err(error)) = subject.python() {
-        findings.push(INVALID_PYTHON.at(error.span, error.message.clone()).in_file("tools.py").help("correct the syntax at this place"));
+        findings.push(
+            INVALID_PYTHON
+                .at(error.span, error.message.clone())
+                .in_file("tools.py")
+                .help("correct the syntax at this place"),
+        );
     }
 }

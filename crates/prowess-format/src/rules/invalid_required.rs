@@ -19,8 +19,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for tool in subject.skill.tools.iter().filter(|tool| subject.in_body(tool.name.span)) {
         for parameter in &tool.parameters {
             if let Some((_, word)) = parameter.extra.iter().find(|(key, _)| key == "required") {
-                let message = format!("`{}` says {word} under Required, expected yes or no", parameter.name.value);
-                findings.push(INVALID_REQUIRED.at(parameter.name.span, message).help("write `yes` or `no`"));
+                let message = format!(
+                    "`{}` says {word} under Required, expected yes or no",
+                    parameter.name.value
+                );
+                findings.push(
+                    INVALID_REQUIRED.at(parameter.name.span, message).help("write `yes` or `no`"),
+                );
             }
         }
     }

@@ -28,7 +28,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         return;
     }
     let text = subject.document.text;
-    let lines = memchr::memchr_iter(b'\n', text.as_bytes()).count() + usize::from(!text.ends_with('\n') && !text.is_empty());
+    let lines = memchr::memchr_iter(b'\n', text.as_bytes()).count()
+        + usize::from(!text.ends_with('\n') && !text.is_empty());
     let tokens = text.len() / BYTES_PER_TOKEN;
     let message = if lines > MAX_LINES {
         format!("{lines} lines, at most {MAX_LINES} are recommended")
@@ -37,5 +38,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     } else {
         return;
     };
-    findings.push(LONG_SKILL.at(Span::at(subject.document.body.start as usize), message).help("move detail into files under `references/`"));
+    findings.push(
+        LONG_SKILL
+            .at(Span::at(subject.document.body.start as usize), message)
+            .help("move detail into files under `references/`"),
+    );
 }

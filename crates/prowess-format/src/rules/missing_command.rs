@@ -16,7 +16,16 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    for tool in subject.skill.tools.iter().filter(|tool| tool.command.is_none() && subject.in_body(tool.name.span)) {
-        findings.push(MISSING_COMMAND.at(tool.name.span, format!("`{}` has no command", tool.name.value)).help("add a fenced `bash` block below `#### Command`"));
+    for tool in subject
+        .skill
+        .tools
+        .iter()
+        .filter(|tool| tool.command.is_none() && subject.in_body(tool.name.span))
+    {
+        findings.push(
+            MISSING_COMMAND
+                .at(tool.name.span, format!("`{}` has no command", tool.name.value))
+                .help("add a fenced `bash` block below `#### Command`"),
+        );
     }
 }

@@ -18,7 +18,12 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for function in subject.declared_functions() {
         if !function.has_docstring {
-            findings.push(MISSING_DOCSTRING.at(function.span, format!("`{}` has no docstring", function.name)).in_file("tools.py").help("say in one line what it does, in triple quotes below `def`"));
+            findings.push(
+                MISSING_DOCSTRING
+                    .at(function.span, format!("`{}` has no docstring", function.name))
+                    .in_file("tools.py")
+                    .help("say in one line what it does, in triple quotes below `def`"),
+            );
         }
     }
 }

@@ -21,6 +21,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let needs = !matches!(subject.skill.dialect.id, "prose" | "skillrt");
     if subject.document.front_matter == FrontMatter::Absent && needs {
         let message = format!("no front matter, which {} needs", subject.skill.dialect.title);
-        findings.push(MISSING_FRONT_MATTER.at(Span::at(0), message).help("begin the file with `---`, `name: …`, `description: …`, `---`"));
+        findings.push(
+            MISSING_FRONT_MATTER
+                .at(Span::at(0), message)
+                .help("begin the file with `---`, `name: …`, `description: …`, `---`"),
+        );
     }
 }

@@ -16,7 +16,16 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    for tool in subject.skill.tools.iter().filter(|tool| !tool.parameters_declared && subject.in_body(tool.name.span)) {
-        findings.push(MISSING_PARAMETERS_SECTION.at(tool.name.span, format!("`{}` has no parameters section", tool.name.value)).help("add `#### Parameters` with a table, or the word `None.` below it"));
+    for tool in subject
+        .skill
+        .tools
+        .iter()
+        .filter(|tool| !tool.parameters_declared && subject.in_body(tool.name.span))
+    {
+        findings.push(
+            MISSING_PARAMETERS_SECTION
+                .at(tool.name.span, format!("`{}` has no parameters section", tool.name.value))
+                .help("add `#### Parameters` with a table, or the word `None.` below it"),
+        );
     }
 }

@@ -18,7 +18,13 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let python = subject.skill.tools.iter().find(|tool| tool.kind == ToolKind::Python);
-    if let Some(tool) = python.filter(|_| subject.place.files.is_some_and(|files| !files.exists("tools.py"))) {
-        findings.push(MISSING_TOOLS_FILE.at(tool.name.span, "tools are declared, but there is no `tools.py`").help("add `tools.py` with a function for each tool, decorated with `@tool`"));
+    if let Some(tool) =
+        python.filter(|_| subject.place.files.is_some_and(|files| !files.exists("tools.py")))
+    {
+        findings.push(
+            MISSING_TOOLS_FILE
+                .at(tool.name.span, "tools are declared, but there is no `tools.py`")
+                .help("add `tools.py` with a function for each tool, decorated with `@tool`"),
+        );
     }
 }

@@ -21,9 +21,19 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     if subject.skill.dialect.unknown == Unknown::Warned {
         return;
     }
-    for (entry, similar) in subject.unknown_fields() {
-        let Some(similar) = similar.filter(|similar| !subject.document.root.has(similar)) else { continue };
-        let fix = Fix::suggested(format!("rename it to `{similar}`"), vec![Edit::replace(entry.key_span, similar)]);
-        findings.push(MISSPELT_FIELD.at(entry.key_span, format!("`{}` has no effect", entry.key)).help(format!("did you mean `{similar}`?")).fix(fix));
+    for &(entry, similar) in subject.unknown_fields() {
+        let Some(similar) = similar.filter(|similar| !subject.document.root.has(similar)) else {
+            continue;
+        };
+        let fix = Fix::suggested(
+            format!("rename it to `{similar}`"),
+            vec![Edit::replace(entry.key_span, similar)],
+        );
+        findings.push(
+            MISSPELT_FIELD
+                .at(entry.key_span, format!("`{}` has no effect", entry.key))
+                .help(format!("did you mean `{similar}`?"))
+                .fix(fix),
+        );
     }
 }

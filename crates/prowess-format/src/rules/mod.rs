@@ -2,6 +2,8 @@
 //!
 //! A reader names the rule it finds broken; a rule with a `check` looks at the skill once it has been read.
 
+use std::cell::OnceCell;
+
 use crate::diagnostic::{Findings, Rule};
 use crate::dialect::{self, Dialect};
 use crate::document::yaml::Entry;
@@ -66,6 +68,7 @@ rules! {
     invalid_yaml INVALID_YAML
     license_too_long LICENSE_TOO_LONG
     long_skill LONG_SKILL
+    merge_conflict MERGE_CONFLICT
     missing_annotation MISSING_ANNOTATION
     missing_command MISSING_COMMAND
     missing_docstring MISSING_DOCSTRING
@@ -156,9 +159,20 @@ pub struct Subject<'s> {
     pub place: Place<'s>,
     /// Whether the user named the dialect, instead of leaving it to detection.
     pub named_dialect: bool,
+    unknown: OnceCell<Vec<(&'s Entry<'s>, Option<&'static str>)>>,
 }
 
 impl<'s> Subject<'s> {
+    /// A skill that has been read from `document`.
+    pub fn new(
+        document: &'s Document<'s>,
+        skill: &'s Skill,
+        place: Place<'s>,
+        named_dialect: bool,
+    ) -> Self {
+        Self { document, skill, place, named_dialect, unknown: OnceCell::new() }
+    }
+
     /// Whether there is front matter that could be read.
     pub(crate) fn has_front_matter(&self) -> bool {
         matches!(self.document.front_matter, FrontMatter::Read | FrontMatter::Repaired)
@@ -196,22 +210,18 @@ impl<'s> Subject<'s> {
             .flat_map(|question| [&question.on_correct, &question.on_incorrect])
     }
 
-    /// Top-level entries that no layer knows, each with a known field that it resembles.
-    pub(crate) fn unknown_fields(
-        &self,
-    ) -> impl Iterator<Item = (&'s Entry<'s>, Option<&'static str>)> {
-        let skill = self.skill;
-        let document = self.document;
-        document
-            .root
-            .entries
-            .iter()
-            .filter(|entry| !is_known(skill.layers.as_slice(), document, &entry.key))
-            .map(move |entry| {
-                let known =
-                    skill.layers.iter().flat_map(|layer| layer.fields).map(|field| field.name);
-                (entry, closest(&entry.key, known))
-            })
+    /// Top-level entries that no layer knows, each with a known field that it resembles. Two rules ask, one looks.
+    pub(crate) fn unknown_fields(&self) -> &[(&'s Entry<'s>, Option<&'static str>)] {
+        self.unknown.get_or_init(|| {
+            let (skill, document) = (self.skill, self.document);
+            let known = |entry: &&Entry<'_>| is_known(&skill.layers, document, &entry.key);
+            let unknown = document.root.entries.iter().filter(|entry| !known(entry));
+            let resembling = |entry: &'s Entry<'s>| {
+                let fields = skill.layers.iter().flat_map(|layer| layer.fields);
+                (entry, closest(&entry.key, fields.map(|field| field.name)))
+            };
+            unknown.map(resembling).collect()
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! `name-directory-mismatch`.
 
 use crate::diagnostic::{Findings, rule};
+use crate::formats;
 use crate::rules::Subject;
 use crate::text::slug;
 use unicode_normalization::UnicodeNormalization;
@@ -18,11 +19,21 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let (Some(name), Some(directory), Some((severity, strict))) = (&subject.skill.name, subject.place.directory, subject.skill.dialect.directory) else { return };
+    let (Some(name), Some(directory), Some((severity, strict))) =
+        (&subject.skill.name, subject.place.directory, subject.skill.dialect.directory)
+    else {
+        return;
+    };
     // Compatibility forms of one text are one text: macOS decomposes file names.
     if name.value == directory || name.nfkc().eq(directory.nfkc()) {
         return;
     }
+    // A name that is only written in another form has a finding of its own.
+    if formats::check_name(name).is_err() && slug(name) == directory {
+        return;
+    }
     let message = format!("the name is `{}`, the directory is `{directory}`", name.value);
-    findings.push(NAME_DIRECTORY_MISMATCH.at(name.span, message).severity(severity, strict).help(format!("rename the directory to `{}`, or the skill to `{}`", slug(name), slug(directory))));
+    findings.push(NAME_DIRECTORY_MISMATCH.at(name.span, message).severity(severity, strict).help(
+        format!("rename the directory to `{}`, or the skill to `{}`", slug(name), slug(directory)),
+    ));
 }

@@ -19,17 +19,35 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    if subject.skill.name.is_some() || subject.skill.kind == Kind::Prose || !subject.has_front_matter() {
+    if subject.skill.name.is_some()
+        || subject.skill.kind == Kind::Prose
+        || !subject.has_front_matter()
+    {
         return;
     }
     // A name of the wrong form, and an absent one where the dialect insists, are reported already.
     let insists = |need: Need| need == Need::Required;
-    if subject.document.root.has("name") || subject.skill.dialect.fields.iter().any(|field| field.name == "name" && insists(field.need)) {
+    if subject.document.root.has("name")
+        || subject
+            .skill
+            .dialect
+            .fields
+            .iter()
+            .any(|field| field.name == "name" && insists(field.need))
+    {
         return;
     }
     let diagnostic = match subject.place.directory {
-        Some(directory) => NAME_FROM_DIRECTORY.at(subject.document.opening, format!("the skill has no name, so `{directory}` counts")).help(format!("add `name: {}`", slug(directory))),
-        None => NAME_FROM_DIRECTORY.at(subject.document.opening, "the skill has no name, and no directory to take one from").severity(Severity::Warning, Severity::Error).help("add `name: …`"),
+        Some(directory) => NAME_FROM_DIRECTORY
+            .at(subject.document.opening, format!("the skill has no name, so `{directory}` counts"))
+            .help(format!("add `name: {}`", slug(directory))),
+        None => NAME_FROM_DIRECTORY
+            .at(
+                subject.document.opening,
+                "the skill has no name, and no directory to take one from",
+            )
+            .severity(Severity::Warning, Severity::Error)
+            .help("add `name: …`"),
     };
     findings.push(diagnostic);
 }

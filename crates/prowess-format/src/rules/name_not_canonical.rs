@@ -32,6 +32,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     };
     if formats::check_name(name).is_err() {
         let message = format!("`{}` is installed and published as `{}`", name.value, slug(name));
-        findings.push(NAME_NOT_CANONICAL.at(name.span, message).severity(severity, severity).help(format!("write `name: {}`", slug(name))));
+        findings.push(
+            NAME_NOT_CANONICAL
+                .at(name.span, message)
+                .severity(severity, severity)
+                .help(format!("write `name: {}`", slug(name))),
+        );
     }
 }

@@ -19,14 +19,26 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let skill = subject.skill;
     let (rule_severity, help) = match skill.dialect.id {
-        "gibberish" => ((Severity::Error, Severity::Error), "add a `### tool_name` section with `#### Command`"),
+        "gibberish" => (
+            (Severity::Error, Severity::Error),
+            "add a `### tool_name` section with `#### Command`",
+        ),
         // Today's implementation loads skills of instructions too (GAIX-2); the specification wants a tool.
-        "gaia" if !subject.document.root.has("metadata") => ((Severity::Warning, Severity::Error), "declare one under `tools:`"),
-        "openclaw" if subject.document.root.has("actions") => ((Severity::Warning, Severity::Warning), "add an action, or remove `actions`"),
+        "gaia" if !subject.document.root.has("metadata") => {
+            ((Severity::Warning, Severity::Error), "declare one under `tools:`")
+        }
+        "openclaw" if subject.document.root.has("actions") => {
+            ((Severity::Warning, Severity::Warning), "add an action, or remove `actions`")
+        }
         _ => return,
     };
     if skill.tools.is_empty() && subject.has_front_matter() {
         let (severity, strict) = rule_severity;
-        findings.push(NO_TOOLS.at(Span::at(subject.document.body.start as usize), "no tool is defined").severity(severity, strict).help(help));
+        findings.push(
+            NO_TOOLS
+                .at(Span::at(subject.document.body.start as usize), "no tool is defined")
+                .severity(severity, strict)
+                .help(help),
+        );
     }
 }

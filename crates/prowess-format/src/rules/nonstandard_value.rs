@@ -23,12 +23,28 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let root = &subject.document.root;
     for key in ["allowed-tools", "compatibility"] {
         if let Some(node) = root.get(key).filter(|node| node.sequence().is_some()) {
-            findings.push(NONSTANDARD_VALUE.at(node.span, format!("`{key}` is a list; the open standard wants text")).help(format!("write `{key}: …` on one line")));
+            findings.push(
+                NONSTANDARD_VALUE
+                    .at(node.span, format!("`{key}` is a list; the open standard wants text"))
+                    .help(format!("write `{key}: …` on one line")),
+            );
         }
     }
-    let metadata = root.get("metadata").and_then(Node::mapping).map(|metadata| metadata.entries.as_slice()).unwrap_or_default();
+    let metadata = root
+        .get("metadata")
+        .and_then(Node::mapping)
+        .map(|metadata| metadata.entries.as_slice())
+        .unwrap_or_default();
     for entry in metadata.iter().filter(|entry| entry.value.scalar().is_none()) {
-        let message = format!("`metadata.{}` is {}; the open standard wants text", entry.key, entry.value.kind());
-        findings.push(NONSTANDARD_VALUE.at(entry.key_span, message).help("write the value as text, or keep it for the agents that read it"));
+        let message = format!(
+            "`metadata.{}` is {}; the open standard wants text",
+            entry.key,
+            entry.value.kind()
+        );
+        findings.push(
+            NONSTANDARD_VALUE
+                .at(entry.key_span, message)
+                .help("write the value as text, or keep it for the agents that read it"),
+        );
     }
 }

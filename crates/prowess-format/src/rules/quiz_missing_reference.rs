@@ -19,8 +19,16 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let Some(files) = subject.place.files else { return };
     for branch in subject.branches() {
-        if let Some(reference) = branch.load_reference.as_ref().filter(|reference| is_inside(reference) && !files.exists(reference)) {
-            findings.push(QUIZ_MISSING_REFERENCE.at(reference.span, format!("`{}` does not exist", reference.value)).help("add the file, or correct the path"));
+        if let Some(reference) = branch
+            .load_reference
+            .as_ref()
+            .filter(|reference| is_inside(reference) && !files.exists(reference))
+        {
+            findings.push(
+                QUIZ_MISSING_REFERENCE
+                    .at(reference.span, format!("`{}` does not exist", reference.value))
+                    .help("add the file, or correct the path"),
+            );
         }
     }
 }

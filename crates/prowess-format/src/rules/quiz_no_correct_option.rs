@@ -18,7 +18,11 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for question in subject.skill.quiz.iter().flat_map(|quiz| &quiz.questions) {
         if !question.options.is_empty() && !question.options.iter().any(|option| option.correct) {
-            findings.push(QUIZ_NO_CORRECT_OPTION.at(question.question.span, "no option of this question is correct").help("add `correct: true` to one option"));
+            findings.push(
+                QUIZ_NO_CORRECT_OPTION
+                    .at(question.question.span, "no option of this question is correct")
+                    .help("add `correct: true` to one option"),
+            );
         }
     }
 }

@@ -18,8 +18,14 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for branch in subject.branches() {
-        if let Some(reference) = branch.load_reference.as_ref().filter(|reference| !is_inside(reference)) {
-            findings.push(QUIZ_REFERENCE_OUTSIDE.at(reference.span, format!("`{}` leaves the skill directory", reference.value)).help("name a file of the skill, such as `references/guide.md`"));
+        if let Some(reference) =
+            branch.load_reference.as_ref().filter(|reference| !is_inside(reference))
+        {
+            findings.push(
+                QUIZ_REFERENCE_OUTSIDE
+                    .at(reference.span, format!("`{}` leaves the skill directory", reference.value))
+                    .help("name a file of the skill, such as `references/guide.md`"),
+            );
         }
     }
 }

@@ -30,14 +30,29 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         if known.len() == MAX_ANCHORS {
             return;
         }
-        if *known.entry(anchor.as_str()).or_insert_with(|| markdown::section(subject.document.blocks(), anchor).is_some()) {
+        if *known
+            .entry(anchor.as_str())
+            .or_insert_with(|| markdown::section(subject.document.blocks(), anchor).is_some())
+        {
             continue;
         }
-        let headings: Vec<&str> = subject.document.blocks().iter().filter_map(|block| match block {
-            Block::Heading { text, .. } => Some(text.as_str()),
-            _ => None,
-        }).collect();
-        let help = closest(anchor.trim_start_matches('#').trim(), headings).map_or_else(|| "write the heading as it stands in the body, such as `## Setup Steps`".to_owned(), |similar| format!("did you mean `{similar}`?"));
-        findings.push(QUIZ_UNKNOWN_ANCHOR.at(anchor.span, format!("the body has no section `{}`", anchor.value)).help(help));
+        let headings: Vec<&str> = subject
+            .document
+            .blocks()
+            .iter()
+            .filter_map(|block| match block {
+                Block::Heading { text, .. } => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        let help = closest(anchor.trim_start_matches('#').trim(), headings).map_or_else(
+            || "write the heading as it stands in the body, such as `## Setup Steps`".to_owned(),
+            |similar| format!("did you mean `{similar}`?"),
+        );
+        findings.push(
+            QUIZ_UNKNOWN_ANCHOR
+                .at(anchor.span, format!("the body has no section `{}`", anchor.value))
+                .help(help),
+        );
     }
 }

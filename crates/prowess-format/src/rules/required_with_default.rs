@@ -16,8 +16,21 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let parameters = subject.skill.inputs.iter().chain(subject.skill.tools.iter().flat_map(|tool| &tool.parameters));
-    for parameter in parameters.filter(|parameter| parameter.required && parameter.default.as_ref().is_some_and(|default| !default.is_null())) {
-        findings.push(REQUIRED_WITH_DEFAULT.at(parameter.name.span, format!("`{}` is required, so its default never counts", parameter.name.value)).help("remove `required` or `default`"));
+    let parameters = subject
+        .skill
+        .inputs
+        .iter()
+        .chain(subject.skill.tools.iter().flat_map(|tool| &tool.parameters));
+    for parameter in parameters.filter(|parameter| {
+        parameter.required && parameter.default.as_ref().is_some_and(|default| !default.is_null())
+    }) {
+        findings.push(
+            REQUIRED_WITH_DEFAULT
+                .at(
+                    parameter.name.span,
+                    format!("`{}` is required, so its default never counts", parameter.name.value),
+                )
+                .help("remove `required` or `default`"),
+        );
     }
 }

@@ -19,8 +19,15 @@ rule! {
 const RESERVED: &[&str] = &["amd-", "gaia-", "mcp-"];
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let Some(name) = subject.skill.name.as_ref().filter(|_| subject.skill.dialect.id == "gaia") else { return };
+    let Some(name) = subject.skill.name.as_ref().filter(|_| subject.skill.dialect.id == "gaia")
+    else {
+        return;
+    };
     if let Some(prefix) = RESERVED.iter().find(|prefix| name.starts_with(**prefix)) {
-        findings.push(RESERVED_NAME_PREFIX.at(name.span, format!("names beginning with `{prefix}` are reserved")).help("publishing needs a publisher who may use this prefix"));
+        findings.push(
+            RESERVED_NAME_PREFIX
+                .at(name.span, format!("names beginning with `{prefix}` are reserved"))
+                .help("publishing needs a publisher who may use this prefix"),
+        );
     }
 }

@@ -19,8 +19,22 @@ rule! {
 const UNDERSTOOD: semver::Version = semver::Version::new(0, 1, 0);
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let Some(wanted) = subject.skill.runtime.as_ref().and_then(|runtime| runtime.min_version.as_ref()) else { return };
+    let Some(wanted) =
+        subject.skill.runtime.as_ref().and_then(|runtime| runtime.min_version.as_ref())
+    else {
+        return;
+    };
     if semver::Version::parse(wanted).is_ok_and(|wanted| wanted > UNDERSTOOD) {
-        findings.push(RUNTIME_TOO_NEW.at(wanted.span, format!("the skill wants a runtime of version {}, {UNDERSTOOD} is understood", wanted.value)).help("update Prowess, or lower `min-version`"));
+        findings.push(
+            RUNTIME_TOO_NEW
+                .at(
+                    wanted.span,
+                    format!(
+                        "the skill wants a runtime of version {}, {UNDERSTOOD} is understood",
+                        wanted.value
+                    ),
+                )
+                .help("update Prowess, or lower `min-version`"),
+        );
     }
 }

@@ -17,7 +17,18 @@ rule! {
 }
 
 /// Words that mean something to a shell and nothing to a program (GIB §3.5).
-const OPERATORS: &[(&str, &str)] = &[("|", "a pipe"), ("||", "a command chain"), ("&&", "a command chain"), (";", "a command chain"), ("&", "a background job"), (">", "a redirect"), (">>", "a redirect"), ("<", "a redirect"), ("2>", "a redirect"), ("2>&1", "a redirect")];
+const OPERATORS: &[(&str, &str)] = &[
+    ("|", "a pipe"),
+    ("||", "a command chain"),
+    ("&&", "a command chain"),
+    (";", "a command chain"),
+    ("&", "a background job"),
+    (">", "a redirect"),
+    (">>", "a redirect"),
+    ("<", "a redirect"),
+    ("2>", "a redirect"),
+    ("2>&1", "a redirect"),
+];
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for command in subject.skill.tools.iter().filter_map(|tool| tool.command.as_ref()) {
@@ -28,8 +39,15 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                 continue;
             }
             seen.push(what);
-            let message = format!("`{}` is {what}, but no shell is involved: the program gets it as an argument", shorten(&word, 30));
-            findings.push(SHELL_SYNTAX.at(command.span, message).help("put the command into `./scripts/name.sh` and call that"));
+            let message = format!(
+                "`{}` is {what}, but no shell is involved: the program gets it as an argument",
+                shorten(&word, 30)
+            );
+            findings.push(
+                SHELL_SYNTAX
+                    .at(command.span, message)
+                    .help("put the command into `./scripts/name.sh` and call that"),
+            );
         }
     }
 }
@@ -75,7 +93,9 @@ fn unquoted_words(command: &str) -> Vec<String> {
             (None, '\\') => _ = characters.next(),
             (None, '\'' | '"') => quote = Some(character),
             (Some(open), _) if open == character => quote = None,
-            (None, _) if character.is_whitespace() => words.extend((!word.is_empty()).then(|| std::mem::take(&mut word))),
+            (None, _) if character.is_whitespace() => {
+                words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)))
+            }
             (Some('"'), '$' | '`') | (None, _) => word.push(character),
             (Some('"'), '(') if word.ends_with('$') => word.push(character),
             _ => {}

@@ -20,12 +20,35 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in &subject.document.root.entries {
-        let Some(text) = entry.value.scalar().filter(|scalar| scalar.style == Style::Plain).map(|scalar| scalar.text.trim()) else { continue };
-        let inner = text.strip_prefix(['“', '”', '‘', '’', '„']).and_then(|text| text.strip_suffix(['“', '”', '‘', '’']));
+        let Some(text) = entry
+            .value
+            .scalar()
+            .filter(|scalar| scalar.style == Style::Plain)
+            .map(|scalar| scalar.text.trim())
+        else {
+            continue;
+        };
+        let inner = text
+            .strip_prefix(['“', '”', '‘', '’', '„'])
+            .and_then(|text| text.strip_suffix(['“', '”', '‘', '’']));
         if let Some(inner) = inner {
             let quoted = scalar(inner);
-            let fix = Fix::safe("use plain quotes", vec![Edit::replace(entry.value.span, quoted.clone())]);
-            findings.push(SMART_QUOTES.at(entry.value.span, format!("`{}` stands in typographic quotes, which are part of the text", entry.key)).help(format!("write `{}: {}`", entry.key, shorten(&quoted, 60))).fix(fix));
+            let fix = Fix::safe(
+                "use plain quotes",
+                vec![Edit::replace(entry.value.span, quoted.clone())],
+            );
+            findings.push(
+                SMART_QUOTES
+                    .at(
+                        entry.value.span,
+                        format!(
+                            "`{}` stands in typographic quotes, which are part of the text",
+                            entry.key
+                        ),
+                    )
+                    .help(format!("write `{}: {}`", entry.key, shorten(&quoted, 60)))
+                    .fix(fix),
+            );
         }
     }
 }

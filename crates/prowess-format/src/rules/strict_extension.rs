@@ -16,7 +16,16 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    for entry in subject.document.root.entries.iter().filter(|entry| entry.key == "x-runtime-strict" || entry.key.starts_with("x-runtime-strict:")) {
-        findings.push(STRICT_EXTENSION.at(entry.key_span, format!("`{}` must be understood, and is not known here", entry.key)).help("remove the field, or run the skill where it is known"));
+    for entry in subject.document.root.entries.iter().filter(|entry| {
+        entry.key == "x-runtime-strict" || entry.key.starts_with("x-runtime-strict:")
+    }) {
+        findings.push(
+            STRICT_EXTENSION
+                .at(
+                    entry.key_span,
+                    format!("`{}` must be understood, and is not known here", entry.key),
+                )
+                .help("remove the field, or run the skill where it is known"),
+        );
     }
 }

@@ -21,9 +21,16 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for tool in &subject.skill.tools {
-        let Some(template) = tool.command.as_ref().and_then(|command| Some((command.span, command::parse(command).ok()?))) else { continue };
+        let Some(template) = tool
+            .command
+            .as_ref()
+            .and_then(|command| Some((command.span, command::parse(command).ok()?)))
+        else {
+            continue;
+        };
         let (span, template) = template;
-        let declared: HashSet<&str> = tool.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        let declared: HashSet<&str> =
+            tool.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
         let mut seen: HashSet<&str> = HashSet::new();
         for name in template.variables() {
             // Tool packs refer to the context by dotted names.
@@ -35,7 +42,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                 Some(similar) => format!("did you mean `{{{{{similar}}}}}`?"),
                 None => format!("add a row for `{name}` to the parameter table"),
             };
-            findings.push(UNDECLARED_PARAMETER.at(span, format!("`{{{{{name}}}}}` is not a parameter of `{}`", tool.name.value)).help(help));
+            findings.push(
+                UNDECLARED_PARAMETER
+                    .at(
+                        span,
+                        format!("`{{{{{name}}}}}` is not a parameter of `{}`", tool.name.value),
+                    )
+                    .help(help),
+            );
         }
     }
 }

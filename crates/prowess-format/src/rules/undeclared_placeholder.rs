@@ -33,7 +33,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     }
     let Some(span) = first else { return };
     let names: Vec<&str> = names.into_iter().collect();
-    let mut list = names.iter().take(MAX_SHOWN).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let mut list =
+        names.iter().take(MAX_SHOWN).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     if names.len() > MAX_SHOWN {
         list = format!("{list} and {} more", names.len() - MAX_SHOWN);
     }
@@ -42,5 +43,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         ([_], Some(similar)) => format!("did you mean `{{{{{similar}}}}}`?"),
         _ => "declare them under `inputs:`".to_owned(),
     };
-    findings.push(UNDECLARED_PLACEHOLDER.at(span, format!("undeclared placeholders: {list}")).help(help));
+    findings.push(
+        UNDECLARED_PLACEHOLDER.at(span, format!("undeclared placeholders: {list}")).help(help),
+    );
 }

@@ -17,7 +17,19 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let Some(Ok(module)) = subject.python() else { return };
-    for function in module.functions.iter().filter(|function| function.is_tool && subject.skill.tool(&function.name).is_none()) {
-        findings.push(UNDECLARED_TOOL_FUNCTION.at(function.span, format!("`{}` is decorated with `@tool` but not declared", function.name)).in_file("tools.py").help("declare it under `tools:`"));
+    for function in module
+        .functions
+        .iter()
+        .filter(|function| function.is_tool && subject.skill.tool(&function.name).is_none())
+    {
+        findings.push(
+            UNDECLARED_TOOL_FUNCTION
+                .at(
+                    function.span,
+                    format!("`{}` is decorated with `@tool` but not declared", function.name),
+                )
+                .in_file("tools.py")
+                .help("declare it under `tools:`"),
+        );
     }
 }

@@ -17,7 +17,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    for (entry, similar) in subject.unknown_fields() {
+    for &(entry, similar) in subject.unknown_fields() {
         if similar.is_some() && subject.skill.dialect.unknown == Unknown::Kept {
             continue;
         }
@@ -25,13 +25,17 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             Unknown::Kept => continue,
             Unknown::Warned => (Severity::Warning, Severity::Warning),
             // A reader that detects the dialect by itself does not complain about other people's extensions.
-            Unknown::Forbidden => (if subject.named_dialect { Severity::Warning } else { Severity::Info }, Severity::Error),
+            Unknown::Forbidden => (
+                if subject.named_dialect { Severity::Warning } else { Severity::Info },
+                Severity::Error,
+            ),
         };
         let message = format!("`{}` is not a field of {}", entry.key, subject.skill.dialect.title);
         let help = match similar {
             Some(similar) => format!("did you mean `{similar}`?"),
             None => "remove it, or put it under `metadata`".to_owned(),
         };
-        findings.push(UNKNOWN_FIELD.at(entry.key_span, message).severity(severity, strict).help(help));
+        findings
+            .push(UNKNOWN_FIELD.at(entry.key_span, message).severity(severity, strict).help(help));
     }
 }

@@ -20,8 +20,15 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for hook in &subject.skill.hooks {
         if !dialect::HOOK_EVENTS.contains(&hook.event.as_str()) {
-            let help = closest(&hook.event, dialect::HOOK_EVENTS.iter().copied()).map_or_else(|| "write `PreToolUse`, `PostToolUse` or `Stop`".to_owned(), |similar| format!("did you mean `{similar}`?"));
-            findings.push(UNKNOWN_HOOK_EVENT.at(hook.event.span, format!("no host fires `{}`", hook.event.value)).help(help));
+            let help = closest(&hook.event, dialect::HOOK_EVENTS.iter().copied()).map_or_else(
+                || "write `PreToolUse`, `PostToolUse` or `Stop`".to_owned(),
+                |similar| format!("did you mean `{similar}`?"),
+            );
+            findings.push(
+                UNKNOWN_HOOK_EVENT
+                    .at(hook.event.span, format!("no host fires `{}`", hook.event.value))
+                    .help(help),
+            );
         }
     }
 }

@@ -20,8 +20,15 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for install in subject.skill.openclaw.iter().flat_map(|block| &block.install) {
         if !dialect::INSTALL_KINDS.contains(&install.kind.as_str()) {
-            let message = if install.kind.is_empty() { "an install entry without a kind".to_owned() } else { format!("the install kind `{}` is not one of OpenClaw's", install.kind.value) };
-            findings.push(UNKNOWN_INSTALL_KIND.at(install.kind.span, message).help(format!("write {}, or leave it as a note to people", alternatives(dialect::INSTALL_KINDS))));
+            let message = if install.kind.is_empty() {
+                "an install entry without a kind".to_owned()
+            } else {
+                format!("the install kind `{}` is not one of OpenClaw's", install.kind.value)
+            };
+            findings.push(UNKNOWN_INSTALL_KIND.at(install.kind.span, message).help(format!(
+                "write {}, or leave it as a note to people",
+                alternatives(dialect::INSTALL_KINDS)
+            )));
         }
     }
 }

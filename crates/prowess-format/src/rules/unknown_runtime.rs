@@ -18,8 +18,15 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let Some(kind) = subject.skill.runtime.as_ref().and_then(|runtime| runtime.kind.as_ref()) else { return };
+    let Some(kind) = subject.skill.runtime.as_ref().and_then(|runtime| runtime.kind.as_ref())
+    else {
+        return;
+    };
     if !dialect::RUNTIMES.contains(&kind.as_str()) {
-        findings.push(UNKNOWN_RUNTIME.at(kind.span, format!("no runtime called `{}` is registered", kind.value)).help(format!("write {}", alternatives(dialect::RUNTIMES))));
+        findings.push(
+            UNKNOWN_RUNTIME
+                .at(kind.span, format!("no runtime called `{}` is registered", kind.value))
+                .help(format!("write {}", alternatives(dialect::RUNTIMES))),
+        );
     }
 }

@@ -18,7 +18,13 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    for install in subject.skill.openclaw.iter().flat_map(|block| &block.install).filter(|install| *install.kind == "download") {
+    for install in subject
+        .skill
+        .openclaw
+        .iter()
+        .flat_map(|block| &block.install)
+        .filter(|install| *install.kind == "download")
+    {
         let text = |key: &str| install.entry.get(key).and_then(Value::as_str).unwrap_or_default();
         let mut problems: Vec<(&str, &str)> = Vec::new();
         if text("sha256").is_empty() {
@@ -31,7 +37,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             problems.push(("its `targetDir` climbs with `..`", "name a folder without `..`"));
         }
         for (problem, help) in problems {
-            findings.push(UNPINNED_DOWNLOAD.at(install.kind.span, format!("the download can not be trusted: {problem}")).help(help));
+            findings.push(
+                UNPINNED_DOWNLOAD
+                    .at(install.kind.span, format!("the download can not be trusted: {problem}"))
+                    .help(help),
+            );
         }
     }
 }

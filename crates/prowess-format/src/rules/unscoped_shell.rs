@@ -17,9 +17,15 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    for permission in subject.skill.permissions.iter().filter(|permission| permission.domain == Domain::Shell && permission.level == Level::Execute) {
+    for permission in subject.skill.permissions.iter().filter(|permission| {
+        permission.domain == Domain::Shell && permission.level == Level::Execute
+    }) {
         if permission.scope.as_deref().is_none_or(|scope| scope.trim() == "*") {
-            findings.push(UNSCOPED_SHELL.at(permission.span, "`shell:execute` covers every program on the machine").help("name the programs: `shell:execute:git,npm`"));
+            findings.push(
+                UNSCOPED_SHELL
+                    .at(permission.span, "`shell:execute` covers every program on the machine")
+                    .help("name the programs: `shell:execute:git,npm`"),
+            );
         }
     }
 }

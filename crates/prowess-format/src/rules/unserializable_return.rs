@@ -20,7 +20,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for function in subject.declared_functions() {
         if let PythonType::NotJson(annotation) = &function.returns {
             let message = format!("`{}` returns `{annotation}`, which is not JSON", function.name);
-            findings.push(UNSERIALIZABLE_RETURN.at(function.span, message).in_file("tools.py").help("return a `dict`, a `list`, `str`, `int`, `float`, `bool` or `None`"));
+            findings.push(
+                UNSERIALIZABLE_RETURN
+                    .at(function.span, message)
+                    .in_file("tools.py")
+                    .help("return a `dict`, a `list`, `str`, `int`, `float`, `bool` or `None`"),
+            );
         }
     }
 }

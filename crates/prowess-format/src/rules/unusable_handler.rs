@@ -22,18 +22,38 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             Some((path, function)) if !function.contains(['/', '\\']) => (path, Some(function)),
             _ => (handler.value.as_str(), None),
         };
-        let python = path.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("py"));
+        let python = path
+            .rsplit_once('.')
+            .is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("py"));
         let (severity, problem, help) = if !is_inside(path) {
-            (Severity::Error, format!("`{path}` leaves the skill directory"), "name a file of the skill".to_owned())
+            (
+                Severity::Error,
+                format!("`{path}` leaves the skill directory"),
+                "name a file of the skill".to_owned(),
+            )
         } else if subject.place.files.is_some_and(|files| !files.exists(path)) {
-            (Severity::Warning, format!("`{path}` does not exist"), "add the file, or correct the path".to_owned())
+            (
+                Severity::Warning,
+                format!("`{path}` does not exist"),
+                "add the file, or correct the path".to_owned(),
+            )
         } else if !python {
-            (Severity::Warning, format!("`{path}` is not Python, so only a person can migrate it"), "rewrite the handler as a Python function".to_owned())
+            (
+                Severity::Warning,
+                format!("`{path}` is not Python, so only a person can migrate it"),
+                "rewrite the handler as a Python function".to_owned(),
+            )
         } else if function.is_none_or(str::is_empty) {
-            (Severity::Warning, format!("`{}` names no function; `{}` is assumed", handler.value, tool.name.value), format!("write `{path}:{}`", tool.name.value))
+            (
+                Severity::Warning,
+                format!("`{}` names no function; `{}` is assumed", handler.value, tool.name.value),
+                format!("write `{path}:{}`", tool.name.value),
+            )
         } else {
             continue;
         };
-        findings.push(UNUSABLE_HANDLER.at(handler.span, problem).severity(severity, severity).help(help));
+        findings.push(
+            UNUSABLE_HANDLER.at(handler.span, problem).severity(severity, severity).help(help),
+        );
     }
 }

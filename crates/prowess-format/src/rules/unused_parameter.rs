@@ -20,11 +20,27 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for tool in &subject.skill.tools {
-        let Some(template) = tool.command.as_ref().and_then(|command| command::parse(command).ok()) else { continue };
+        let Some(template) = tool.command.as_ref().and_then(|command| command::parse(command).ok())
+        else {
+            continue;
+        };
         let used: HashSet<&str> = template.variables().collect();
         for parameter in &tool.parameters {
             if !used.contains(parameter.name.as_str()) {
-                findings.push(UNUSED_PARAMETER.at(parameter.name.span, format!("the command of `{}` does not use `{}`", tool.name.value, parameter.name.value)).help(format!("use `{{{{{}}}}}` in the command, or remove the parameter", parameter.name.value)));
+                findings.push(
+                    UNUSED_PARAMETER
+                        .at(
+                            parameter.name.span,
+                            format!(
+                                "the command of `{}` does not use `{}`",
+                                tool.name.value, parameter.name.value
+                            ),
+                        )
+                        .help(format!(
+                            "use `{{{{{}}}}}` in the command, or remove the parameter",
+                            parameter.name.value
+                        )),
+                );
             }
         }
     }

@@ -17,13 +17,28 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let Some(version) = subject.skill.version.as_ref().filter(|_| matches!(subject.skill.dialect.id, "openclaw" | "tool-pack" | "agent-skills" | "claude-code" | "agent-flow")) else { return };
+    let Some(version) = subject.skill.version.as_ref().filter(|_| {
+        matches!(
+            subject.skill.dialect.id,
+            "openclaw" | "tool-pack" | "agent-skills" | "claude-code" | "agent-flow"
+        )
+    }) else {
+        return;
+    };
     if semver::Version::parse(version).is_ok() {
         return;
     }
     let (severity, message) = match formats::normal_version(version) {
         Some(normal) => (Severity::Info, format!("`{}` counts as `{normal}`", version.value)),
-        None => (Severity::Warning, format!("`{}` is not a version and counts as `0.0.0`", version.value)),
+        None => (
+            Severity::Warning,
+            format!("`{}` is not a version and counts as `0.0.0`", version.value),
+        ),
     };
-    findings.push(VERSION_NOT_SEMVER.at(version.span, message).severity(severity, severity).help("write a SemVer version such as `1.0.0`"));
+    findings.push(
+        VERSION_NOT_SEMVER
+            .at(version.span, message)
+            .severity(severity, severity)
+            .help("write a SemVer version such as `1.0.0`"),
+    );
 }

@@ -23,20 +23,42 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     if subject.skill.dialect.id == "agent-flow" {
         return;
     }
-    let parameters = subject.skill.inputs.iter().chain(subject.skill.tools.iter().flat_map(|tool| &tool.parameters));
+    let parameters = subject
+        .skill
+        .inputs
+        .iter()
+        .chain(subject.skill.tools.iter().flat_map(|tool| &tool.parameters));
     for parameter in parameters {
-        let Some(default) = parameter.default.as_ref().filter(|default| !default.is_null()) else { continue };
-        let choices = parameter.extra.iter().find(|(key, _)| key == "enum").and_then(|(_, choices)| choices.as_array());
+        let Some(default) = parameter.default.as_ref().filter(|default| !default.is_null()) else {
+            continue;
+        };
+        let choices = parameter
+            .extra
+            .iter()
+            .find(|(key, _)| key == "enum")
+            .and_then(|(_, choices)| choices.as_array());
         // A number without quotes is a fine default for a text.
-        let text = matches!(parameter.kind.as_str(), "string" | "url" | "file") && matches!(default, Value::Number(_) | Value::Bool(_));
+        let text = matches!(parameter.kind.as_str(), "string" | "url" | "file")
+            && matches!(default, Value::Number(_) | Value::Bool(_));
         let problem = if !has_type(default, &parameter.kind) && !text {
-            format!("the default of `{}` is {}, expected {}", parameter.name.value, kind_of(default), parameter.kind.value)
+            format!(
+                "the default of `{}` is {}, expected {}",
+                parameter.name.value,
+                kind_of(default),
+                parameter.kind.value
+            )
         } else if choices.is_some_and(|choices| !choices.contains(default)) {
             format!("the default of `{}` is not among the values of `enum`", parameter.name.value)
         } else {
             continue;
         };
-        let severity = if subject.skill.dialect.id == "skillrt" { Severity::Error } else { Severity::Warning };
-        findings.push(WRONG_DEFAULT.at(parameter.name.span, problem).severity(severity, Severity::Error).help("give a default that the parameter takes"));
+        let severity =
+            if subject.skill.dialect.id == "skillrt" { Severity::Error } else { Severity::Warning };
+        findings.push(
+            WRONG_DEFAULT
+                .at(parameter.name.span, problem)
+                .severity(severity, Severity::Error)
+                .help("give a default that the parameter takes"),
+        );
     }
 }

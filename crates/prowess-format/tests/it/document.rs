@@ -10,7 +10,7 @@ use prowess_format::document::yaml::{Content, Mapping, Node};
 use prowess_format::document::{Document, FrontMatter};
 use prowess_format::{ReadOptions, check, check_bytes};
 
-use crate::{codes, problems, shown};
+use crate::{codes, problems, shown, skill};
 
 const PLAIN: &str = "---\nname: tidy-desk\ndescription: Tidy a desk\n---\n\n# Desk\n\nKeep it.\n";
 
@@ -365,4 +365,50 @@ fn the_body_is_commonmark_with_places() {
     code  "plain\n"
     h2 Two
     "####);
+}
+
+/// What safe fixes make of a front matter, and what they leave to a person.
+fn safely_fixed(yaml: &str) -> String {
+    let text = format!("---\n{yaml}---\n\nBody\n");
+    let found = check(&text, ReadOptions::DETECT).diagnostics;
+    let safe = found.iter().filter_map(|found| found.fix.as_ref());
+    let safe = safe.filter(|fix| fix.safety == prowess_format::diagnostic::Safety::Safe);
+    let edits: Vec<_> = safe.flat_map(|fix| fix.edits.clone()).collect();
+    let fixed = prowess_format::diagnostic::apply_edits(&text, &edits);
+    fixed.trim_start_matches("---\n").trim_end_matches("---\n\nBody\n").to_owned()
+}
+
+#[test]
+fn a_fix_that_decides_what_belongs_together_is_never_applied_unasked() {
+    let untouched = [
+        // A field below a value was meant to stand beside it.
+        "name: tab\n\tdescription: foo\n",
+        "name: a\n  description: b: c\n",
+        // A list that begins on the line of its key.
+        "name: a\nallowed-tools: - Read\n- Write\n",
+        // Both sides of a merge.
+        "name: a\n<<<<<<< ours\ndescription: b\n=======\ndescription: c: d\n>>>>>>> theirs\n",
+        // A block whose lines are not indented.
+        "name: a\ndescription: >\n  Use\n when: bad\n",
+        "name: a\ndescription: One line\nand another\n",
+    ];
+    for yaml in untouched {
+        assert_eq!(safely_fixed(yaml), yaml);
+    }
+    assert_eq!(safely_fixed("name: a\ndescription: b: c\n"), "name: a\ndescription: \"b: c\"\n");
+}
+
+#[test]
+fn fields_next_to_broken_ones_are_still_read() {
+    let read = |yaml: &str| {
+        let text = format!("---\n{yaml}---\n\nBody\n");
+        let skill = skill(&text);
+        let tools: Vec<String> =
+            skill.allowed_tools.iter().map(|tool| tool.value.clone()).collect();
+        let description = skill.description.as_ref().map(|text| text.value.clone());
+        format!("{:?} {description:?} {tools:?}", skill.name_text())
+    };
+    insta::assert_snapshot!(read("name: tab\n\tdescription: foo\n"), @r#"Some("tab") Some("foo") []"#);
+    insta::assert_snapshot!(read("name: a\ndescription: b\nallowed-tools: - Read\n- Write\n"), @r#"Some("a") Some("b") ["Read", "Write"]"#);
+    insta::assert_snapshot!(read("name: a\n<<<<<<< ours\ndescription: b\n=======\ndescription: c\n>>>>>>> theirs\n"), @r#"Some("a") Some("c") []"#);
 }

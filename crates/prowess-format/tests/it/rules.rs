@@ -149,6 +149,12 @@ fn cases() -> Vec<Case> {
         case("invalid-yaml", STANDARD, "name: desk\ndescription: Tidy a desk", "[{desk: ["),
         long("license-too-long", PROMPT, "license: MIT", format!("license: {}", "M".repeat(65))),
         long("long-skill", STANDARD, "Keep it.\n", "Keep it.\n".repeat(500)),
+        case(
+            "merge-conflict",
+            STANDARD,
+            "name: desk\n",
+            "<<<<<<< ours\nname: desk\n=======\nname: table\n>>>>>>> theirs\n",
+        ),
         case("missing-command", COMMANDS, "```bash\ntidy {{place}}\n```\n", ""),
         case("missing-field", STANDARD, "description: Tidy a desk\n", ""),
         case(

@@ -111,7 +111,10 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         check_paths(arguments, &check, printer)?
     };
     print(arguments, &walked, is_walk, printer);
-    let failed = walked.errors > 0 || !walked.failures.is_empty();
+    // A client that was named and drops the skill is what the caller wants to know.
+    let dropped = walked.reports.iter().flat_map(|report| &report.verdicts);
+    let dropped = dropped.into_iter().any(|verdict| verdict.outcome == client::Outcome::Dropped);
+    let failed = walked.errors > 0 || dropped || !walked.failures.is_empty();
     Ok(if failed { Outcome::Findings } else { Outcome::Fine })
 }
 

@@ -72,7 +72,36 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             Error::failed(format!("`{}` can't be written as {}", loaded.shown, arguments.to.id));
         return Err(conversion.notes.iter().fold(error, Error::hint));
     }
+    refuse_broken(&conversion, &loaded, arguments)?;
     deliver(conversion, &loaded, arguments, printer)
+}
+
+/// A file that its own dialect rejects is not worth writing: the source lacks something the target needs.
+fn refuse_broken(
+    conversion: &Conversion,
+    loaded: &Loaded,
+    arguments: &Arguments,
+) -> Result<(), Error> {
+    let (name, text) = &conversion.files[0];
+    let options = ReadOptions {
+        form: prowess_format::form_of(name),
+        dialect: Some(arguments.to),
+        ..ReadOptions::DETECT
+    };
+    let checked = prowess_format::check(text, options);
+    let errors = checked.diagnostics.iter().filter(|found| found.severity == Severity::Error);
+    let reasons: Vec<&str> = errors.map(|found| found.message.as_str()).collect();
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` can't be written as {}: {}",
+        loaded.shown,
+        arguments.to.id,
+        reasons.join("; ")
+    );
+    let error = Error::failed(message).hint("nothing is written");
+    Err(conversion.notes.iter().fold(error, Error::hint))
 }
 
 fn deliver(

@@ -135,6 +135,14 @@ fn prepare(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<
         return Err(Error::failed(format!("`{}` has errors and was not migrated", loaded.shown))
             .hint("correct them first, or try `prowess check --fix`"));
     }
+    if !checked.skill.has_layer("openclaw") && !checked.skill.tools.is_empty() {
+        let dialect = checked.skill.dialect;
+        return Err(Error::failed(format!(
+            "`{}` is written in {}, not for OpenClaw",
+            loaded.shown, dialect.id
+        ))
+        .hint("convert it instead: `prowess convert PATH --to gaia`"));
+    }
     let listing = loaded.directory.as_deref().map(writing::listing).unwrap_or_default();
     let directory = loaded.directory.as_deref().and_then(loading::directory_name);
     let migration = migrate(&checked, &listing, directory.as_deref());
