@@ -131,7 +131,8 @@ pub const FORMS: [Form; 3] = [Form::Markdown, Form::Json, Form::Yaml];
 /// text to the library: all other entries have to stay the same.
 pub fn both_readers_agree(text: &str) {
     let at_margin = text.starts_with(|first: char| first.is_ascii_alphanumeric());
-    if !at_margin || !text.ends_with('\n') {
+    // Block scalars are the library's anyway, and its place for an empty one depends on what follows.
+    if !at_margin || !text.ends_with('\n') || text.contains(['|', '>']) {
         return;
     }
     let read = |text: &str| match yaml::parse(text, 0, &mut Findings::default()) {
