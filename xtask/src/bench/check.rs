@@ -177,7 +177,8 @@ struct FileSet {
 
 impl FileSet {
     fn prepare() -> Result<Self> {
-        let home = process::target_dir().join("bench/check");
+        // Outside the repository: `target` is ignored by git, and a checker that honours that would find nothing.
+        let home = std::env::temp_dir().join("prowess-bench-check");
         let set = Self {
             folder: home.join("files"),
             list0: home.join("files.list0"),

@@ -406,7 +406,7 @@ fn outdent_keys(source: &str) -> Option<String> {
     let mut result = source[..first.next].to_owned();
     for line in lines_from(source, first.next) {
         let trimmed = line.text.trim_start();
-        if trimmed.len() != line.text.len() && key_of(trimmed).is_some() {
+        if trimmed.len() != line.text.len() && begins_a_field(trimmed) {
             changed = true;
             result.push_str(trimmed);
             result.push_str(&source[line.start + line.text.len()..line.next]);
@@ -414,12 +414,21 @@ fn outdent_keys(source: &str) -> Option<String> {
             result.push_str(&source[line.start..line.next]);
         }
     }
-    changed.then_some(result)
+    changed.then(|| match parse_mapping(&result) {
+        Some(_) => result,
+        None => quote_lines(&result).unwrap_or(result),
+    })
+}
+
+/// Whether a line begins with a field that a dialect has. Any other word before a colon may be part of a sentence.
+fn begins_a_field(line: &str) -> bool {
+    let Some((key, _)) = key_of(line) else { return false };
+    crate::dialect::ALL.iter().flat_map(|dialect| dialect.fields).any(|field| field.name == key)
 }
 
 /// Whether a line below the first begins like a field: joining it to a text would swallow the field.
 fn swallows_a_field(source: &str) -> bool {
-    lines_from(source, 0).skip(1).any(|line| key_of(line.text.trim_start()).is_some())
+    lines_from(source, 0).skip(1).any(|line| begins_a_field(line.text.trim_start()))
 }
 
 fn quote_whole(source: &str) -> Option<String> {

@@ -140,10 +140,9 @@ fn a_reason_names_the_cause_and_the_next_step() {
     - `name` is missing, and Gemini CLI does not take the directory's instead: add `name`
     - `description` is missing, and Gemini CLI skips such a skill: add `description`
     ");
-    assert_snapshot!(reasons("---\nname: Demo\ndescription: d\ncolour: red\n---\nb\n", "agent-skills"), @r"
+    assert_snapshot!(reasons("---\nname: Demo\ndescription: d\ncolour: red\n---\nb\n", "agent-skills"), @"
     is dropped
     - `name` is not a name of lower-case letters, digits and single hyphens: it holds upper-case letters: did you mean `demo`?
-    - the name is `Demo`, the directory is `demo`: rename the directory to `demo`, or the skill to `demo`
     - `colour` is not a field of Agent Skills open standard: remove it, or put it under `metadata`
     ");
     let long = format!(

@@ -85,7 +85,7 @@ fn nearly_every_real_file_is_a_skill() {
         counts.files,
         listed(&counts.rejected),
     );
-    assert_snapshot!(format!("files {}\nskills {}\ndialects\n{}rejected\n{}errors\n{}", counts.files, counts.skills, listed(&counts.dialects), listed(&counts.rejected), listed(&counts.errors)), @r"
+    assert_snapshot!(format!("files {}\nskills {}\ndialects\n{}rejected\n{}errors\n{}", counts.files, counts.skills, listed(&counts.dialects), listed(&counts.rejected), listed(&counts.errors)), @"
     files 400
     skills 400
     dialects
@@ -99,12 +99,13 @@ fn nearly_every_real_file_is_a_skill() {
       skillrt 1
     rejected
     errors
-      name-directory-mismatch 33
+      name-directory-mismatch 21
       invalid-name 18
       unterminated-front-matter 5
-      wrong-type 3
       missing-field 2
+      wrong-type 2
       invalid-yaml 1
+      merge-conflict 1
       not-a-choice 1
     ");
 }

@@ -389,7 +389,7 @@ fn a_fix_that_decides_what_belongs_together_is_never_applied_unasked() {
         // Both sides of a merge.
         "name: a\n<<<<<<< ours\ndescription: b\n=======\ndescription: c: d\n>>>>>>> theirs\n",
         // A block whose lines are not indented.
-        "name: a\ndescription: >\n  Use\n when: bad\n",
+        "name: a\ndescription: >\n  Use\n tags: bad\n",
         "name: a\ndescription: One line\nand another\n",
     ];
     for yaml in untouched {

@@ -127,10 +127,10 @@ fn requirements_are_checked() {
         problems(&WHOLE.replace("tools:\n", &format!("requirements:\n{lines}\ntools:\n")))
     };
     assert_eq!(with("  model: '>=7B'\n  context: 8K\n  hardware: {npu: none, gpu_vram: 8GB}"), "");
-    assert_snapshot!(with("  model: '>=large'"), @"10:10 error wrong-format `requirements.model` is not a smallest size such as `>=7B`: `>=large` is not a number with K, M, B or T behind it");
+    assert_snapshot!(with("  model: '>=large'"), @"10:10 error wrong-format `>=large` is not a number with K, M, B or T behind it (`requirements.model`)");
     assert_snapshot!(with("  hardware: {npu: maybe}"), @"10:19 error not-a-choice `requirements.hardware.npu` is `maybe`, expected `required`, `optional` or `none`");
     assert_snapshot!(with("  - python"), @"10:5 error wrong-type `requirements` is a list, expected a map");
-    assert_snapshot!(with("  skills: [{name: other, version: '>=v2'}]"), @"10:35 error invalid-range `requirements.skills[0].version` is not a version range such as `>=1.0.0`: `>=v2` is not a comparison with a version");
+    assert_snapshot!(with("  skills: [{name: other, version: '>=v2'}]"), @"10:35 error invalid-range `>=v2` is not a comparison with a version (`requirements.skills[0].version`)");
 }
 
 // GAIA-2.3-1
@@ -163,15 +163,15 @@ fn a_permission_is_domain_level_and_perhaps_scope() {
         problems(&WHOLE.replace("filesystem:none", &format!("\"{permission}\"")))
     };
     assert_eq!(judge("network:read:*.example.com"), "");
-    assert_snapshot!(judge("networkread"), @"8:5 error invalid-permission `permissions[0]` is not a permission: `networkread` is not of the form `domain:level`");
-    assert_snapshot!(judge("teleport:read"), @"8:5 error invalid-permission `permissions[0]` is not a permission: `teleport` is not a permission domain, expected `filesystem`, `network`, `shell`, `desktop`, `mcp`, `env` or `database`");
-    assert_snapshot!(judge("network:teleport"), @"8:5 error invalid-permission `permissions[0]` is not a permission: `network:teleport` is not a permission, expected `network:read`, `network:write` or `network:none`");
-    assert_snapshot!(judge("shell:read"), @"8:5 error invalid-permission `permissions[0]` is not a permission: `shell:read` is not a permission, expected `shell:execute` or `shell:none`");
-    assert_snapshot!(judge("network:"), @"8:5 error invalid-permission `permissions[0]` is not a permission: `network:` is not a permission, expected `network:read`, `network:write` or `network:none`");
-    assert_snapshot!(judge("network:read:"), @"8:5 error invalid-permission `permissions[0]` is not a permission: `network:read:` ends with an empty scope");
-    assert_snapshot!(judge("network:none:example.com"), @"8:5 error invalid-permission `permissions[0]` is not a permission: `network:none` grants nothing and takes no scope");
-    assert_snapshot!(judge("Network:Read"), @"8:5 error invalid-permission `permissions[0]` is not a permission: `Network` is not a permission domain, expected `filesystem`, `network`, `shell`, `desktop`, `mcp`, `env` or `database`");
-    assert_snapshot!(judge(""), @"8:5 error invalid-permission `permissions[0]` is not a permission: `` is not of the form `domain:level`");
+    assert_snapshot!(judge("networkread"), @"8:5 error invalid-permission `networkread` is not of the form `domain:level` (`permissions[0]`)");
+    assert_snapshot!(judge("teleport:read"), @"8:5 error invalid-permission `teleport` is not a permission domain, expected `filesystem`, `network`, `shell`, `desktop`, `mcp`, `env` or `database` (`permissions[0]`)");
+    assert_snapshot!(judge("network:teleport"), @"8:5 error invalid-permission `network:teleport` is not a permission, expected `network:read`, `network:write` or `network:none` (`permissions[0]`)");
+    assert_snapshot!(judge("shell:read"), @"8:5 error invalid-permission `shell:read` is not a permission, expected `shell:execute` or `shell:none` (`permissions[0]`)");
+    assert_snapshot!(judge("network:"), @"8:5 error invalid-permission `network:` is not a permission, expected `network:read`, `network:write` or `network:none` (`permissions[0]`)");
+    assert_snapshot!(judge("network:read:"), @"8:5 error invalid-permission `network:read:` ends with an empty scope (`permissions[0]`)");
+    assert_snapshot!(judge("network:none:example.com"), @"8:5 error invalid-permission `network:none` grants nothing and takes no scope (`permissions[0]`)");
+    assert_snapshot!(judge("Network:Read"), @"8:5 error invalid-permission `Network` is not a permission domain, expected `filesystem`, `network`, `shell`, `desktop`, `mcp`, `env` or `database` (`permissions[0]`)");
+    assert_snapshot!(judge(""), @"8:5 error invalid-permission `` is not of the form `domain:level` (`permissions[0]`)");
     let suggestion = "network:wirte".parse::<Permission>().expect_err("misspelt").suggestion;
     assert_eq!(suggestion.as_deref(), Some("network:write"));
 }
@@ -263,9 +263,9 @@ fn the_nested_shape_means_the_same_as_the_top_level() {
     let wrong = format!(
         "{head}metadata:\n  gaia:\n    security_tier: nuclear\n    permissions: [shell:read]\n---\n\nGreet.\n"
     );
-    assert_snapshot!(problems(&wrong), @r"
+    assert_snapshot!(problems(&wrong), @"
     9:20 error invalid-security-tier `metadata.gaia.security_tier` is `nuclear`, expected `verified`, `community` or `experimental`
-    10:19 error invalid-permission `metadata.gaia.permissions[0]` is not a permission: `shell:read` is not a permission, expected `shell:execute` or `shell:none`
+    10:19 error invalid-permission `shell:read` is not a permission, expected `shell:execute` or `shell:none` (`metadata.gaia.permissions[0]`)
     ");
     // `tools_required` names tools of the host; it is kept where it stands.
     let kept = skill_of("gaia/gaix-1/metadata-gaia/SKILL.md");

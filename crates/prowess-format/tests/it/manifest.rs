@@ -51,7 +51,7 @@ fn every_fixture_says_what_is_wrong_with_it() {
     agent-manifest/invalid/GAIA-9.1-1/missing-agent-name/AGENT.yaml
     1:1 error missing-field `name` is missing
     agent-manifest/invalid/GAIA-9.1-1/range-unreadable/AGENT.yaml
-    7:14 error invalid-range `skills[0].version` is not a version range such as `>=1.0.0`: `>=v2` is not a comparison with a version
+    7:14 error invalid-range `>=v2` is not a comparison with a version (`skills[0].version`)
     agent-manifest/invalid/GAIA-9.1-1/required-is-text/AGENT.yaml
     8:15 error wrong-type `skills[0].required` is text, expected `true` or `false`
     agent-manifest/invalid/GAIA-9.1-1/skill-twice/AGENT.yaml
@@ -61,9 +61,9 @@ fn every_fixture_says_what_is_wrong_with_it() {
     agent-manifest/invalid/GAIA-9.1-1/skills-a-map/AGENT.yaml
     6:3 error wrong-type `skills` is a map, expected a list, each a dependency such as `name@>=1.0.0`, or a map
     agent-manifest/invalid/GAIA-9.1-2/context-unreadable/AGENT.yaml
-    11:12 error wrong-format `model.context` is not a smallest size such as `>=7B`: `big` is not a number with K, M, B or T behind it
+    11:12 error wrong-format `big` is not a number with K, M, B or T behind it (`model.context`)
     agent-manifest/invalid/GAIA-9.1-2/model-size-unreadable/AGENT.yaml
-    11:12 error wrong-format `model.minimum` is not a smallest size such as `>=7B`: `>=plenty` is not a number with K, M, B or T behind it
+    11:12 error wrong-format `>=plenty` is not a number with K, M, B or T behind it (`model.minimum`)
     agent-manifest/invalid/GAIA-9.3-1/inline-tool-without-name/AGENT.yaml
     11:5 error missing-field `name` is missing in `tools[0]`
     ");

@@ -182,7 +182,7 @@ fn tags_are_a_list_or_separated_by_commas() {
     assert_snapshot!(judge("[]"), @"4:7 error invalid-tags `tags` is empty, expected 1 to 20 entries");
     assert_snapshot!(judge("['']"), @"4:8 error invalid-tags `tags[0]` is not a tag of 1 to 50 characters: it is empty");
     assert_snapshot!(judge(&format!("[{}]", "t".repeat(51))), @"4:8 error invalid-tags `tags[0]` is not a tag of 1 to 50 characters: it has 51 characters");
-    assert_snapshot!(judge(&format!("a, {}", "t".repeat(51))), @"4:7 error invalid-tags `tags` is not 1 to 20 tags of 1 to 50 characters: `tttttttttttttttttttt…`: it has 51 characters");
+    assert_snapshot!(judge(&format!("a, {}", "t".repeat(51))), @"4:7 error invalid-tags `tttttttttttttttttttt…`: it has 51 characters (`tags`)");
 }
 
 // SKL-L3-4

@@ -143,9 +143,9 @@ fn skill_dependencies_are_names_with_ranges() {
     assert_eq!(skill.requirements.mcp_servers[0].as_str(), "github");
     let judge = |entry: &str| problems(&with(&format!("dependencies:\n  skills: [\"{entry}\"]\n")));
     assert_eq!(judge("@acme/lint@~1.2"), "");
-    assert_snapshot!(judge("lint@>=v2"), @"8:12 error invalid-dependency `dependencies.skills[0]` is not a dependency such as `name@>=1.0.0`: `>=v2` is not a comparison with a version");
-    assert_snapshot!(judge("lint@"), @"8:12 error invalid-dependency `dependencies.skills[0]` is not a dependency such as `name@>=1.0.0`: `` is not a comparison with a version");
-    assert_snapshot!(judge("Not A Name"), @"8:12 error invalid-dependency `dependencies.skills[0]` is not a dependency such as `name@>=1.0.0`: `Not A Name` is not a skill name");
+    assert_snapshot!(judge("lint@>=v2"), @"8:12 error invalid-dependency `>=v2` is not a comparison with a version (`dependencies.skills[0]`)");
+    assert_snapshot!(judge("lint@"), @"8:12 error invalid-dependency `` is not a comparison with a version (`dependencies.skills[0]`)");
+    assert_snapshot!(judge("Not A Name"), @"8:12 error invalid-dependency `Not A Name` is not a skill name (`dependencies.skills[0]`)");
     assert_snapshot!(problems(&with("dependencies: [git]\n")), @"7:15 error wrong-type `dependencies` is a list, expected a map");
 }
 
