@@ -77,7 +77,8 @@ pub fn convert_in(
     let copied = take_lines(checked, &mut skill, to);
     let lost = entries::comments_lost(&checked.document, &copied);
     if lost > 0 {
-        notes.push(format!("comments of the front matter are left behind: {lost} lines"));
+        let noun = if lost == 1 { "line" } else { "lines" };
+        notes.push(format!("comments of the front matter are left behind: {lost} {noun}"));
     }
     let mut written = (to.write)(&skill);
     if !copied.is_empty() && to.id != "prose" {

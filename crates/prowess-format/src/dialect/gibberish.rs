@@ -208,7 +208,7 @@ fn tool(section: &Section<'_>) -> Tool {
             // GIB-3.1-7: only a paragraph that says nothing but "None" means no parameters.
             Block::Text { text, .. } if part.eq_ignore_ascii_case("Parameters") => {
                 parameters_declared |=
-                    text.trim_end_matches('.').trim().eq_ignore_ascii_case("none")
+                    text.trim_end_matches('.').trim().eq_ignore_ascii_case("none");
             }
             Block::Table { header, rows, .. } if part.eq_ignore_ascii_case("Parameters") => {
                 parameters_declared = true;

@@ -245,7 +245,7 @@ impl<'a> Document<'a> {
         if self.text.len() <= MAX_FILE_BYTES {
             return false;
         }
-        let message = format!("{} bytes, at most {MAX_FILE_BYTES} are read", self.text.len());
+        let message = format!("more than {MAX_FILE_BYTES} bytes, which is the most that is read");
         findings.push(
             rules::FILE_TOO_LARGE
                 .at(Span::at(0), message)

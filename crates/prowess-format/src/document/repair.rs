@@ -389,7 +389,9 @@ fn break_before_dash(source: &str) -> Option<String> {
         if !text.is_empty() && !text.starts_with("- ") {
             return None;
         }
-        result.push_str(&format!("  {text}\n"));
+        result.push_str("  ");
+        result.push_str(text);
+        result.push('\n');
     }
     Some(result)
 }

@@ -94,7 +94,7 @@ fn unquoted_words(command: &str) -> Vec<String> {
             (None, '\'' | '"') => quote = Some(character),
             (Some(open), _) if open == character => quote = None,
             (None, _) if character.is_whitespace() => {
-                words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)))
+                words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
             }
             (Some('"'), '$' | '`') | (None, _) => word.push(character),
             (Some('"'), '(') if word.ends_with('$') => word.push(character),

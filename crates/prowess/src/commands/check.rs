@@ -112,10 +112,13 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     };
     print(arguments, &walked, is_walk, printer);
     // A client that was named and drops the skill is what the caller wants to know.
-    let dropped = walked.reports.iter().flat_map(|report| &report.verdicts);
-    let dropped = dropped.into_iter().any(|verdict| verdict.outcome == client::Outcome::Dropped);
+    let dropped = walked.reports.iter().any(is_dropped);
     let failed = walked.errors > 0 || dropped || !walked.failures.is_empty();
     Ok(if failed { Outcome::Findings } else { Outcome::Fine })
+}
+
+fn is_dropped(report: &FileReport) -> bool {
+    report.verdicts.iter().any(|verdict| verdict.outcome == client::Outcome::Dropped)
 }
 
 fn check_stdin(arguments: &Arguments, check: &CheckOptions<'_>) -> Result<Walked, Error> {
@@ -198,6 +201,7 @@ fn print(arguments: &Arguments, walked: &Walked, is_walk: bool, printer: &mut Pr
         && let [report] = walked.reports.as_slice()
         && walked.files == 1
         && walked.errors == 0
+        && !is_dropped(report)
         && !printer.is_quiet()
     {
         printer.report(&format!("{}\n", ok_line(report)));

@@ -287,3 +287,28 @@ fn python_tools_are_compared_with_their_functions() {
         .file("web-search/tools.py", "def other():\n    pass\n");
     assert_snapshot!(scene.run("check web-search"));
 }
+
+#[test]
+fn a_client_that_drops_the_skill_fails_the_check() {
+    let text = "---\nname: desk\ndescription: Tidy: a desk\n---\n\nKeep it.\n";
+    let scene = scene().file("desk/SKILL.md", text);
+    insta::assert_snapshot!(scene.run("check desk --format concise --for codex"), @"
+    exit 1
+    --- stdout
+    desk/SKILL.md:3:14: warning[repaired-yaml] a value with a special character in it needs quotes
+    desk/SKILL.md: Codex: is dropped
+      the front matter is not valid YAML (line 3), and Codex skips such a file: run `prowess check --fix`
+    --- stderr
+    checked 1 file: 0 errors, 1 warning
+    ");
+    insta::assert_snapshot!(scene.run("check desk --format concise --for gemini"), @"
+    exit 0
+    --- stdout
+    desk/SKILL.md:3:14: warning[repaired-yaml] a value with a special character in it needs quotes
+    desk/SKILL.md: Gemini CLI: loads
+      the front matter is not valid YAML (line 3), and Gemini CLI reads it line by line: run `prowess check --fix`
+    desk/SKILL.md: ok (structured) desk@0.0.0
+    --- stderr
+    checked 1 file: 0 errors, 1 warning
+    ");
+}
