@@ -335,30 +335,7 @@ pub fn needs_quotes(text: &str) -> bool {
 fn reads_back(text: &str) -> bool {
     let bytes = text.as_bytes();
     let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
-    if matches!(
-        first,
-        b'-' | b'?'
-            | b':'
-            | b','
-            | b'['
-            | b']'
-            | b'{'
-            | b'}'
-            | b'#'
-            | b'&'
-            | b'*'
-            | b'!'
-            | b'|'
-            | b'>'
-            | b'\''
-            | b'"'
-            | b'%'
-            | b'@'
-            | b'`'
-            | b' '
-            | b'\t'
-            | b'='
-    ) {
+    if lane::is_indicator(*first) || matches!(first, b' ' | b'\t' | b'=') {
         return false;
     }
     if matches!(last, b' ' | b'\t' | b':') || text.chars().any(char::is_control) {

@@ -25,6 +25,7 @@ rules! {
     agent_without_fork AGENT_WITHOUT_FORK
     ambiguous_boolean AMBIGUOUS_BOOLEAN
     blank_lines_before_fence BLANK_LINES_BEFORE_FENCE
+    byte_order_mark BYTE_ORDER_MARK
     compatibility_too_long COMPATIBILITY_TOO_LONG
     contradictory_permissions CONTRADICTORY_PERMISSIONS
     description_over_limit DESCRIPTION_OVER_LIMIT

@@ -17,6 +17,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let has_metadata = subject.skill.dialect.fields.iter().any(|field| field.name == "metadata");
     for &(entry, similar) in subject.unknown_fields() {
         if similar.is_some() && subject.skill.dialect.unknown == Unknown::Kept {
             continue;
@@ -33,7 +34,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         let message = format!("`{}` is not a field of {}", entry.key, subject.skill.dialect.title);
         let help = match similar {
             Some(similar) => format!("did you mean `{similar}`?"),
-            None => "remove it, or put it under `metadata`".to_owned(),
+            None if has_metadata => "remove it, or put it under `metadata`".to_owned(),
+            None => "remove it; this dialect has no place for it".to_owned(),
         };
         findings
             .push(UNKNOWN_FIELD.at(entry.key_span, message).severity(severity, strict).help(help));

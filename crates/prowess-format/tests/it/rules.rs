@@ -105,6 +105,7 @@ fn cases() -> Vec<Case> {
             "filesystem:none",
             "filesystem:none\n  - filesystem:read",
         ),
+        case("byte-order-mark", STANDARD, "---\nname", "\u{feff}---\nname"),
         long("description-over-limit", COMMANDS, "Tidy a desk", "d".repeat(257)),
         long("description-too-long", STANDARD, "Tidy a desk", "d".repeat(1025)),
         case("duplicate-input", PROMPT, "inputs:\n", "inputs:\n  - name: topic\n"),

@@ -261,7 +261,8 @@ fn key_length(line: &[u8]) -> Option<usize> {
     .then_some(length)
 }
 
-fn is_indicator(byte: u8) -> bool {
+/// Whether a plain scalar can not begin with this byte.
+pub(super) fn is_indicator(byte: u8) -> bool {
     matches!(
         byte,
         b'-' | b'?'
