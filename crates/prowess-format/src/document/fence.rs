@@ -53,8 +53,13 @@ fn is_fence(line: &str) -> bool {
         .is_some_and(|rest| rest.bytes().all(|byte| matches!(byte, b' ' | b'\t')))
 }
 
+/// Where a text begins: behind its byte order mark, if it has one.
+pub(super) fn text_start(text: &str) -> usize {
+    if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
+}
+
 pub(super) fn divide(text: &str) -> Division {
-    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let start = text_start(text);
     let Some(opening) = lines_from(text, start).find(|line| !line.text.trim().is_empty()) else {
         return Division::NoFrontMatter;
     };

@@ -120,11 +120,10 @@ impl<'a> Document<'a> {
                 document.read_yaml(yaml, &mut found);
                 // A thematic break of the body can pass for the fence that was forgotten.
                 if found.has(&rules::INVALID_YAML) {
-                    let end = fence::probable_end(text, yaml.start as usize);
                     let mut shorter = Self::empty(text, Form::Markdown);
                     let mut problems = Findings::default();
                     shorter.read_unterminated(opening, yaml.start as usize, &mut problems);
-                    if end < yaml.end as usize
+                    if shorter.yaml.end < yaml.end
                         && !shorter.root.entries.is_empty()
                         && !problems.has(&rules::INVALID_YAML)
                     {
@@ -156,7 +155,7 @@ impl<'a> Document<'a> {
                     }
                 }
                 if blanks_first {
-                    let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+                    let start = fence::text_start(text);
                     let blanks = Span::new(start, opening.start as usize);
                     let fix = Fix::safe("remove the blank lines", vec![Edit::replace(blanks, "")]);
                     found.push(
@@ -176,7 +175,7 @@ impl<'a> Document<'a> {
     pub fn yaml(text: &'a str, findings: &mut Findings) -> Self {
         let mut document = Self::empty(text, Form::Yaml);
         if !document.too_large(findings) {
-            let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+            let start = fence::text_start(text);
             document.body = Span::at(text.len());
             document.read_yaml(Span::new(start, text.len()), findings);
         }
@@ -189,7 +188,7 @@ impl<'a> Document<'a> {
         if document.too_large(findings) {
             return document;
         }
-        let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+        let start = fence::text_start(text);
         document.body = Span::at(text.len());
         document.yaml = Span::new(start, text.len());
         let value: serde_json::Value = match serde_json::from_str(&text[start..]) {
@@ -228,7 +227,7 @@ impl<'a> Document<'a> {
     }
 
     fn empty(text: &'a str, form: Form) -> Self {
-        let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+        let start = fence::text_start(text);
         Self {
             text,
             form,

@@ -135,14 +135,6 @@ fn prepare(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<
         return Err(Error::failed(format!("`{}` has errors and was not migrated", loaded.shown))
             .hint("correct them first, or try `prowess check --fix`"));
     }
-    if !checked.skill.has_layer("openclaw") && !checked.skill.tools.is_empty() {
-        let dialect = checked.skill.dialect;
-        return Err(Error::failed(format!(
-            "`{}` is written in {}, not for OpenClaw",
-            loaded.shown, dialect.id
-        ))
-        .hint("convert it instead: `prowess convert PATH --to gaia`"));
-    }
     let listing = loaded.directory.as_deref().map(writing::listing).unwrap_or_default();
     let directory = loaded.directory.as_deref().and_then(loading::directory_name);
     let migration = migrate(&checked, &listing, directory.as_deref());
@@ -167,6 +159,15 @@ fn reading_dialect(
     if checked.skill.dialect.id == "gaia" {
         return Err(Error::failed(format!("`{}` is a GAIA skill already", loaded.shown))
             .hint("`--dialect openclaw` reads it as an OpenClaw skill all the same"));
+    }
+    // Tools of another dialect would be dropped without a word.
+    if !checked.skill.tools.is_empty() {
+        let id = checked.skill.dialect.id;
+        return Err(Error::failed(format!(
+            "`{}` is written in {id}, not for OpenClaw",
+            loaded.shown
+        ))
+        .hint("convert it instead: `prowess convert PATH --to gaia`"));
     }
     Ok(dialect::by_id("openclaw"))
 }

@@ -63,3 +63,15 @@ fn nothing_is_replaced_unasked() {
     assert!(scene.run("migrate old --batch --output new").starts_with("exit 1"));
     assert_eq!(scene.text("new/a/SKILL.md"), "mine");
 }
+
+#[test]
+fn tools_of_another_dialect_are_not_dropped_without_a_word() {
+    let scene = scene().copy("examples/git-insights", "git-insights");
+    insta::assert_snapshot!(scene.run("migrate git-insights --output migrated"), @"
+    exit 1
+    --- stderr
+    error: `git-insights/SKILL.md` is written in gibberish, not for OpenClaw
+    hint: convert it instead: `prowess convert PATH --to gaia`
+    ");
+    assert!(!scene.files().contains("migrated"), "nothing is written");
+}
