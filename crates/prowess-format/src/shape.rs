@@ -1,6 +1,8 @@
 //! The fields a dialect knows, as a table that does four jobs: it checks front matter, writes the JSON Schema, fills the
 //! reference pages and tells unknown fields from known ones. Reader and schema agree because they are one thing.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Edit, Findings, Fix, Rule, Severity};
@@ -221,12 +223,11 @@ pub fn check_each<'f>(
             continue;
         }
         let path = if context.is_empty() {
-            field.name.to_owned()
+            Cow::Borrowed(field.name)
         } else {
-            format!("{context}.{}", field.name)
+            Cow::Owned(format!("{context}.{}", field.name))
         };
-        let before = Findings::default();
-        let mut found = before;
+        let mut found = Findings::default();
         value(&field.shape, node, &path, field.rule, &mut found);
         for mut diagnostic in found.into_sorted() {
             if field.lenient && diagnostic.severity == Severity::Error {

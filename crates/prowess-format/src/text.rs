@@ -22,6 +22,7 @@ pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         3..=7 => 1,
         _ => 2,
     };
+    let wanted_letters = letters(wanted);
     let mut best: Option<(usize, &'a str)> = None;
     for candidate in candidates {
         if candidate.len().abs_diff(wanted.len()) > most || candidate == word {
@@ -29,12 +30,21 @@ pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         }
         let mut bytes = [0; LONGEST_WORD];
         let Some(bytes) = plain_bytes(candidate, &mut bytes) else { continue };
+        // An edit changes at most two letters of the set, which rules out nearly all candidates at once.
+        if (letters(bytes) ^ wanted_letters).count_ones() as usize > 2 * most {
+            continue;
+        }
         let distance = distance(wanted, bytes, most);
         if distance <= most && best.is_none_or(|(known, _)| distance < known) {
             best = Some((distance, candidate));
         }
     }
     best.map(|(_, candidate)| candidate)
+}
+
+/// Which bytes a word holds, as a set of 64 in which several bytes share a place.
+fn letters(word: &[u8]) -> u64 {
+    word.iter().fold(0, |set, byte| set | 1 << (byte & 63))
 }
 
 /// Longer words are not compared: keys and codes are short.

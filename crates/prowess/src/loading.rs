@@ -26,6 +26,8 @@ pub(crate) const TOOL_PACK_ENDING: &str = ".tool.json";
 pub(crate) const MANIFESTS: &[&str] = &["AGENT.yaml", "gaia-agent.yaml"];
 /// What is read of a file: one byte more than a skill may have, so that its reader sees that it is too large.
 pub(crate) const MOST_BYTES: u64 = MAX_FILE_BYTES as u64 + 1;
+/// What is read of a list of paths: enough for millions.
+const MOST_LIST_BYTES: u64 = 256 << 20;
 /// What standard input is called in results.
 pub(crate) const STDIN: &str = "<stdin>";
 
@@ -80,6 +82,43 @@ fn load_stdin() -> Result<Loaded, Error> {
         directory: None,
         directory_name: None,
     })
+}
+
+/// The paths that a file lists, ended by NUL bytes where it holds any, otherwise by line breaks; `-` is standard input.
+pub(crate) fn path_list(list: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut bytes = Vec::new();
+    let read = if list == Path::new("-") {
+        io::stdin().lock().take(MOST_LIST_BYTES + 1).read_to_end(&mut bytes)
+    } else {
+        File::open(list).and_then(|file| file.take(MOST_LIST_BYTES + 1).read_to_end(&mut bytes))
+    };
+    read.map_err(|source| Error::io("read", list, &source))?;
+    if bytes.len() as u64 > MOST_LIST_BYTES {
+        return Err(Error::failed(format!("`{}` is longer than any list of paths", shown(list)))
+            .hint("name the folder instead, it is walked on all cores"));
+    }
+    let ended_by_nul = bytes.contains(&0);
+    let separator = if ended_by_nul { 0 } else { b'\n' };
+    let lines = bytes.split(|byte| *byte == separator).map(|line| match line {
+        [line @ .., b'\r'] if !ended_by_nul => line,
+        line => line,
+    });
+    lines.filter(|line| !line.is_empty()).map(|line| path_from(line, list)).collect()
+}
+
+#[cfg(unix)]
+fn path_from(bytes: &[u8], _list: &Path) -> Result<PathBuf, Error> {
+    use std::os::unix::ffi::OsStrExt as _;
+    Ok(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
+}
+
+#[cfg(not(unix))]
+fn path_from(bytes: &[u8], list: &Path) -> Result<PathBuf, Error> {
+    let text = std::str::from_utf8(bytes).map_err(|_| {
+        Error::failed(format!("`{}` lists a path that is not UTF-8", shown(list)))
+            .hint("save the list as UTF-8")
+    })?;
+    Ok(PathBuf::from(text))
 }
 
 fn load_file(path: &Path, directory_name: Option<String>) -> Result<Loaded, Error> {

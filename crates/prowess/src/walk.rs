@@ -20,13 +20,22 @@ use worker::{Task, Worker};
 /// What to walk, and how.
 pub(crate) struct WalkOptions {
     /// Files and folders.
-    pub(crate) roots: Vec<PathBuf>,
+    pub(crate) roots: Vec<Root>,
     /// Whether skill.md and its like count as SKILL.md (OC-7).
     pub(crate) all_spellings: bool,
     /// Whether safe fixes are written.
     pub(crate) fix: bool,
     /// How many threads; 0 is one per core.
     pub(crate) threads: usize,
+}
+
+/// What the user named.
+#[derive(Clone)]
+pub(crate) struct Root {
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// Whether it is walked, or checked as it is.
+    pub(crate) is_folder: bool,
 }
 
 /// What a walk gives, in the order of paths.
@@ -62,8 +71,8 @@ struct Job<'w> {
     check: &'w CheckOptions<'w>,
     progress: &'w Progress,
     queue: Queue<Task>,
-    /// The roots as shown.
-    roots: HashSet<PathBuf>,
+    /// The folders among the roots, as shown.
+    folders: HashSet<PathBuf>,
     /// The files that were checked, where two roots may lead to the same one.
     visited: Option<Mutex<HashSet<String>>>,
     total: Mutex<Walked>,
@@ -76,11 +85,16 @@ pub(crate) fn walk(options: &WalkOptions, check: &CheckOptions<'_>, progress: &P
         check,
         progress,
         queue: Queue::new(options.roots.iter().rev().cloned().map(Task::Root).collect()),
-        roots: options.roots.iter().map(|root| PathBuf::from(loading::shown(root))).collect(),
+        folders: options
+            .roots
+            .iter()
+            .filter(|root| root.is_folder)
+            .map(|root| PathBuf::from(loading::shown(&root.path)))
+            .collect(),
         visited: None,
         total: Mutex::default(),
     };
-    if options.roots.iter().any(|root| job.is_below_a_root(root)) {
+    if options.roots.iter().any(|root| job.is_below_a_root(&root.path)) {
         job.visited = Some(Mutex::default());
     }
     run(&job);
@@ -95,7 +109,7 @@ pub(crate) fn walk(options: &WalkOptions, check: &CheckOptions<'_>, progress: &P
 }
 
 fn run(job: &Job<'_>) {
-    let one_file = matches!(job.options.roots.as_slice(), [root] if !root.is_dir());
+    let one_file = matches!(job.options.roots.as_slice(), [root] if !root.is_folder);
     let threads = match job.options.threads {
         // Starting threads for one file takes longer than checking it.
         _ if one_file => 1,
@@ -118,10 +132,13 @@ const MOST_THREADS: usize = 256;
 impl Job<'_> {
     /// Whether a path lies inside one of the roots, itself aside.
     fn is_below_a_root(&self, path: &Path) -> bool {
+        if self.folders.is_empty() {
+            return false;
+        }
         let path = PathBuf::from(loading::shown(path));
         let here = Path::new(".");
-        path.ancestors().skip(1).any(|folder| self.roots.contains(folder))
-            || (path != here && path.is_relative() && self.roots.contains(here))
+        path.ancestors().skip(1).any(|folder| self.folders.contains(folder))
+            || (path != here && path.is_relative() && self.folders.contains(here))
     }
 }
 

@@ -75,15 +75,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     terminal::heading(&format!("Checking {FILES} files, {ROUNDS} rounds in turn"));
     let program = prowess.display().to_string();
     let folder = set.folder.display().to_string();
-    let check = |threads: &str| Plan {
-        argv: ["check", "--format", "concise", "--threads", threads, &folder].iter().fold(
-            vec![program.clone()],
-            |mut argv, word| {
-                argv.push((*word).to_owned());
-                argv
-            },
-        ),
-        stdin: None,
+    let list = format!("--files-from={}", set.list0.display());
+    let check = |threads: &str, what: &str| {
+        let words = [&program, "check", "--format", "concise", "--threads", threads, what];
+        Plan { argv: words.map(str::to_owned).to_vec(), stdin: None }
     };
     let wc = Plan {
         argv: vec![
@@ -93,9 +88,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         ],
         stdin: None,
     };
-    let [wc, one_thread, all_threads] = measure(ROUNDS, &[wc, check("1"), check("0")])?
+    // `wc` and the reference validator get a list; so do we. A walk has to find the files first.
+    let plans =
+        [wc, check("1", &list), check("0", &list), check("1", &folder), check("0", &folder)];
+    let [wc, one_thread, all_threads, walk_one, walk_all] = measure(ROUNDS, &plans)?
         .try_into()
-        .map_err(|_| anyhow::anyhow!("three commands give three results"))?;
+        .map_err(|_| anyhow::anyhow!("five commands give five results"))?;
 
     terminal::heading("Starting up");
     let start_up = start_up::ratio(&prowess)?;
@@ -114,6 +112,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         &wc,
         &goal(all_threads.peak_mib < MEMORY_GOAL_MIB, &format!("< {MEMORY_GOAL_MIB} MiB")),
     ));
+    rows.push(row("the same as a walk, one thread", &walk_one, &wc, ""));
+    rows.push(row("the same as a walk, all threads", &walk_all, &wc, ""));
     if with_peers {
         terminal::heading("The reference validator and other checkers, once each");
         let reference = reference(&set)?;
@@ -178,7 +178,7 @@ struct FileSet {
 impl FileSet {
     fn prepare() -> Result<Self> {
         // Outside the repository: `target` is ignored by git, and a checker that honours that would find nothing.
-        let home = std::env::temp_dir().join("prowess-bench-check");
+        let home = std::env::temp_dir().join("prowess-bench-check-2");
         let set = Self {
             folder: home.join("files"),
             list0: home.join("files.list0"),
@@ -198,7 +198,12 @@ impl FileSet {
         for number in 0..FILES {
             let source = &sources[number % sources.len()];
             let name = source.parent().and_then(Path::file_name).unwrap_or_default();
-            let folder = set.folder.join(number.to_string()).join(name);
+            let copy = number / sources.len();
+            // As in a repository of skills: a folder each, side by side. Names that occur twice go into another one.
+            let folder = (0..)
+                .map(|twin| set.folder.join(format!("{copy}-{twin}")).join(name))
+                .find(|folder| !folder.exists())
+                .context("some number is free")?;
             let file = folder.join("SKILL.md");
             fs::create_dir_all(&folder)
                 .and_then(|()| fs::copy(source, &file))

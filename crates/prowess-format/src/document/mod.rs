@@ -66,7 +66,8 @@ pub struct Document<'a> {
 
 /// Bytes to text. Invalid UTF-8 becomes replacement characters and a finding.
 pub fn decode<'a>(bytes: &'a [u8], findings: &mut Findings) -> Cow<'a, str> {
-    match std::str::from_utf8(bytes) {
+    // `compat` gives the place of the error that the standard library gives, in a fifth of the time.
+    match simdutf8::compat::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(error) => {
             let at = error.valid_up_to();

@@ -21,11 +21,16 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let text = subject.document.text;
     for field in [&subject.skill.name, &subject.skill.description].into_iter().flatten() {
         let source = field.span.slice(text);
-        let has_control = || field.value.bytes().any(|byte| byte < 0x20 || byte == 0x7f);
-        if source.is_ascii() && field.value.is_ascii() && !has_control() {
-            continue;
-        }
-        let names = names_of(field.value.chars().filter(|character| is_deceptive(*character)));
+        // Most texts are plain ASCII, or hold a few dashes and quotes: only those are decoded.
+        let odd = field
+            .value
+            .bytes()
+            .enumerate()
+            .filter(|(_, byte)| (*byte < 0x20 || *byte >= 0x7f) && (*byte & 0xc0) != 0x80);
+        let names = names_of(
+            odd.filter_map(|(at, _)| field.value[at..].chars().next())
+                .filter(|character| is_deceptive(*character)),
+        );
         if names.is_empty() {
             continue;
         }

@@ -15,7 +15,7 @@ use crate::loading;
 use crate::output::{concise, full, github, json, sarif, verdicts};
 use crate::printer::{Printer, inline};
 use crate::progress::Progress;
-use crate::walk::{self, WalkOptions, Walked};
+use crate::walk::{self, Root, WalkOptions, Walked};
 
 /// Find everything that is wrong with skills
 ///
@@ -23,7 +23,8 @@ use crate::walk::{self, WalkOptions, Walked};
 /// `toolpack.json`) and agent manifests (`AGENT.yaml`), and reports each problem
 /// with its place, the next step and, where there is one, a fix. Folders are
 /// walked on all cores; what .gitignore names is left out, and so are .git and
-/// `node_modules`. `-` reads one skill from standard input.
+/// `node_modules`. `-` reads one skill from standard input; `--files-from` takes
+/// the paths from a list, such as that of `git ls-files`.
 ///
 /// The dialect is detected from the fields of each file. Name one with
 /// `--dialect` to hold a file to that specification, and add `--strict` for its
@@ -41,11 +42,15 @@ Examples:
   prowess check --dialect agent-skills --strict examples/commit-messages
   prowess check --fix examples/pr-review/SKILL.md
   prowess check --for claude-code,codex examples/commit-messages
-  prowess check --format github .")]
+  prowess check --format github .
+  git ls-files -z '*SKILL.md' | prowess check --files-from -")]
 pub(crate) struct Arguments {
     /// Files and folders to check; `-` is standard input
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "files_from", value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// Check the paths listed in FILE too, one per line or ended by NUL; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    files_from: Option<PathBuf>,
     #[command(flatten)]
     dialect: DialectOption,
     /// Count a specification's own wording: many warnings become errors
@@ -96,7 +101,7 @@ fn client_parser() -> impl clap::builder::TypedValueParser<Value = &'static Clie
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let quiet_notes = arguments.format.is_for_people() && !printer.is_verbose();
-    let from_stdin = arguments.paths == [Path::new("-")];
+    let from_stdin = arguments.paths == [Path::new("-")] && arguments.files_from.is_none();
     let check = CheckOptions {
         dialect: arguments.dialect.dialect,
         strict: arguments.strict,
@@ -136,9 +141,10 @@ fn check_paths(
     check: &CheckOptions<'_>,
     printer: &mut Printer,
 ) -> Result<(Walked, bool), Error> {
-    let mut roots: Vec<PathBuf> = Vec::with_capacity(arguments.paths.len());
-    let mut is_walk = arguments.paths.len() > 1;
-    for path in &arguments.paths {
+    let listed = arguments.files_from.as_deref().map(loading::path_list).transpose()?;
+    let mut is_walk = arguments.paths.len() > 1 || listed.is_some();
+    let mut roots: Vec<Root> = Vec::new();
+    for path in arguments.paths.iter().chain(listed.iter().flatten()) {
         if path == Path::new("-") {
             return Err(Error::usage("`-` stands for standard input and must be the only path")
                 .hint("check the other paths in a run of their own"));
@@ -146,10 +152,10 @@ fn check_paths(
         let metadata =
             std::fs::metadata(path).map_err(|source| Error::io("read", path, &source))?;
         is_walk |= metadata.is_dir();
-        roots.push(path.clone());
+        roots.push(Root { path: path.clone(), is_folder: metadata.is_dir() });
     }
-    roots.sort();
-    roots.dedup_by(|a, b| loading::shown(a) == loading::shown(b));
+    roots.sort_by(|a, b| a.path.cmp(&b.path));
+    roots.dedup_by(|a, b| loading::shown(&a.path) == loading::shown(&b.path));
     let progress = Progress::new(printer);
     let options = WalkOptions {
         roots,
@@ -165,9 +171,13 @@ fn check_paths(
     Ok((walked, is_walk))
 }
 
-fn nothing_found(roots: &[PathBuf], other_spellings: usize) -> Error {
+fn nothing_found(roots: &[Root], other_spellings: usize) -> Error {
     let places: Vec<String> =
-        roots.iter().map(|root| format!("`{}`", loading::shown(root))).collect();
+        roots.iter().map(|root| format!("`{}`", loading::shown(&root.path))).collect();
+    if places.is_empty() {
+        return Error::not_found("the list names no path")
+            .hint("list one path per line, or end each with a NUL byte");
+    }
     let error = Error::not_found(format!("no skill in {}", places.join(", ")));
     if other_spellings > 0 {
         return error.hint(format!(

@@ -11,7 +11,7 @@ use prowess_format::form_of;
 
 use super::folder::{Folder, Kind, Scratch};
 use super::ignored::{self, Ignored};
-use super::{Job, Walked};
+use super::{Job, Root, Walked};
 use crate::checking::{self, CheckOptions, Examined, Source};
 use crate::error::Error;
 use crate::fixing;
@@ -20,7 +20,7 @@ use crate::loading::{self, Buffer};
 /// A part of a walk.
 pub(super) enum Task {
     /// What the user named.
-    Root(PathBuf),
+    Root(Root),
     /// A folder below it.
     Folder {
         /// The folder that it lies in.
@@ -59,7 +59,7 @@ impl<'w> Worker<'w> {
     pub(super) fn run(mut self) {
         while let Some(task) = self.tasks.pop().or_else(|| self.job.queue.take()) {
             match task {
-                Task::Root(path) => self.root(path),
+                Task::Root(root) => self.root(root),
                 Task::Folder { parent, path, ignored } => match parent.child(&path) {
                     Ok(folder) => self.folder(folder, &path, ignored),
                     Err(error) => self.fail(&path, &error),
@@ -69,8 +69,8 @@ impl<'w> Worker<'w> {
         }
     }
 
-    fn root(&mut self, path: PathBuf) {
-        if path.is_dir() {
+    fn root(&mut self, Root { path, is_folder }: Root) {
+        if is_folder {
             match Folder::open(&path) {
                 Ok(folder) => self.folder(folder, &path, Ignored::around(&path)),
                 Err(error) => self.fail(&path, &error),

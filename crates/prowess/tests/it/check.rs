@@ -42,6 +42,26 @@ fn a_walk_counts_and_sorts() {
 }
 
 #[test]
+fn a_list_names_the_files_to_check() {
+    let scene = scene()
+        .file("a/SKILL.md", skill("other"))
+        .file("b c/SKILL.md", "no front matter\n")
+        .file("d/SKILL.md", skill("d"))
+        .file("lines", "a/SKILL.md\r\n\nd/SKILL.md\nd/SKILL.md\n")
+        .file("nuls", "b c/SKILL.md\0d\0")
+        .file("missing", "a/SKILL.md\nx/SKILL.md\n")
+        .file("empty", "\n");
+    assert_snapshot!(scene.run("check --files-from lines --format concise"));
+    assert_snapshot!(scene.run("check --files-from nuls --format concise"));
+    assert_snapshot!(scene.run("check --files-from nuls a --format concise"));
+    let piped = scene.run_with(&["check", "--files-from", "-"], "d/SKILL.md\n");
+    assert_snapshot!(piped);
+    assert_snapshot!(scene.run("check --files-from missing"));
+    assert_snapshot!(scene.run("check --files-from empty"));
+    assert_snapshot!(scene.run("check --files-from none"));
+}
+
+#[test]
 fn a_walk_leaves_out_what_git_ignores() {
     let broken = "---\nname: [\n---\n";
     let scene = scene()

@@ -131,6 +131,7 @@ impl<'a> Lane<'a> {
             let rest = &text[key_end + 1..];
             let value_start = line.start + text.len() - rest.trim_start_matches(' ').len();
             let (value_end, line_indent) = (line.end, line.indent);
+            let is_block = matches!(self.text.as_bytes().get(value_start), Some(b'|' | b'>'));
             self.at += 1;
             let value = if value_start == value_end {
                 let next = self.lines.get(self.at)?;
@@ -142,6 +143,8 @@ impl<'a> Lane<'a> {
                 } else {
                     return None;
                 }
+            } else if is_block {
+                self.block_scalar(value_start, value_end, indent)?
             } else {
                 let value = self.scalar(value_start, value_end)?;
                 self.ends_here(indent)?;
@@ -198,25 +201,92 @@ impl<'a> Lane<'a> {
         Span::new(start, end).shift(self.base)
     }
 
+    fn node(&self, start: usize, end: usize, text: &'a str, style: Style) -> Node<'a> {
+        let content = Content::Scalar(Scalar { text: Cow::Borrowed(text), style });
+        Node { span: self.span(start, end), content }
+    }
+
     fn scalar(&self, start: usize, end: usize) -> Option<Node<'a>> {
         let text = &self.text[start..end];
-        let node = |text: &'a str, style| Node {
-            span: self.span(start, end),
-            content: Content::Scalar(Scalar { text: Cow::Borrowed(text), style }),
-        };
         match text.as_bytes()[0] {
             quote @ (b'"' | b'\'') => {
                 let inner = text.get(1..)?.strip_suffix(char::from(quote))?;
                 let plain = !inner.as_bytes().iter().any(|&byte| byte == quote || byte == b'\\');
-                plain.then(|| node(inner, Style::Quoted))
+                plain.then(|| self.node(start, end, inner, Style::Quoted))
             }
             b'[' => self.flow_sequence(start, end),
             first if is_indicator(first) => None,
-            _ => is_plain(text).then(|| node(text, Style::Plain)),
+            _ => is_plain(text).then(|| self.node(start, end, text, Style::Plain)),
         }
     }
 
-    /// `[a, b]` of plain words.
+    /// `|` and `>` with or without `-`, whose lines all begin in the same column.
+    fn block_scalar(&mut self, start: usize, header_end: usize, parent: usize) -> Option<Node<'a>> {
+        let (folded, strip) = match &self.text[start..header_end] {
+            "|" => (false, false),
+            "|-" => (false, true),
+            ">" => (true, false),
+            ">-" => (true, true),
+            _ => return None,
+        };
+        // The first line that holds something gives the column, a comment's `#` included.
+        let bytes = self.text.as_bytes();
+        let mut at = header_end + memchr::memchr(b'\n', &bytes[header_end..])? + 1;
+        let column = self.lines.get(self.at).map(|line| line.indent)?;
+        if column <= parent {
+            return None;
+        }
+        let mut text = String::with_capacity(128);
+        let (mut blank_lines, mut first, mut end) = (0, None, bytes.len());
+        while at < bytes.len() {
+            let line_end = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |n| at + n);
+            let line = self.text[at..line_end].trim_end_matches('\r');
+            let indent = line.bytes().take_while(|&byte| byte == b' ').count();
+            if indent == line.len() {
+                // Blanks beyond the column would be content.
+                if indent > column {
+                    return None;
+                }
+                blank_lines += 1;
+            } else if indent < column {
+                // Comments behind a block and text between the columns are for the library.
+                if indent > parent || line.as_bytes()[indent] == b'#' {
+                    return None;
+                }
+                // The library counts to a block what lies between it and the next key.
+                end = at + indent;
+                break;
+            } else if indent > column {
+                return None;
+            } else {
+                let breaks = match (text.is_empty(), folded) {
+                    (true, _) => blank_lines,
+                    (false, true) if blank_lines == 0 => {
+                        text.push(' ');
+                        0
+                    }
+                    (false, true) => blank_lines,
+                    (false, false) => blank_lines + 1,
+                };
+                text.extend(std::iter::repeat_n('\n', breaks));
+                text.push_str(&line[column..]);
+                blank_lines = 0;
+                first.get_or_insert(at + column);
+            }
+            at = line_end + 1;
+        }
+        let first = first?;
+        if !strip {
+            text.push('\n');
+        }
+        while self.lines.get(self.at).is_some_and(|line| line.start < end) {
+            self.at += 1;
+        }
+        let content = Content::Scalar(Scalar { text: Cow::Owned(text), style: Style::Block });
+        Some(Node { span: self.span(first, end), content })
+    }
+
+    /// `[a, 'b']` of plain words and quoted texts without a comma.
     fn flow_sequence(&self, start: usize, end: usize) -> Option<Node<'a>> {
         let inner = self.text[start..end].strip_prefix('[')?.strip_suffix(']')?;
         let mut items = Vec::new();
@@ -233,14 +303,13 @@ impl<'a> Lane<'a> {
             if first.is_none() && inner.is_empty() {
                 break;
             }
-            if first.is_none_or(|byte| !byte.is_ascii_alphanumeric()) || !word.bytes().all(simple) {
-                return None;
-            }
             let word_start = at + part.len() - part.trim_start_matches(' ').len();
-            let span = self.span(word_start, word_start + word.len());
-            items.push(Node {
-                span,
-                content: Content::Scalar(Scalar { text: Cow::Borrowed(word), style: Style::Plain }),
+            items.push(match first? {
+                b'"' | b'\'' => self.scalar(word_start, word_start + word.len())?,
+                byte if byte.is_ascii_alphanumeric() && word.bytes().all(simple) => {
+                    self.node(word_start, word_start + word.len(), word, Style::Plain)
+                }
+                _ => return None,
             });
             at += part.len() + 1;
         }
