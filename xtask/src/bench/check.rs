@@ -200,10 +200,10 @@ impl FileSet {
             let name = source.parent().and_then(Path::file_name).unwrap_or_default();
             let copy = number / sources.len();
             // As in a repository of skills: a folder each, side by side. Names that occur twice go into another one.
-            let folder = (0..)
+            let folder = (0..sources.len())
                 .map(|twin| set.folder.join(format!("{copy}-{twin}")).join(name))
                 .find(|folder| !folder.exists())
-                .context("some number is free")?;
+                .context("each copy of the corpus has room for its twins")?;
             let file = folder.join("SKILL.md");
             fs::create_dir_all(&folder)
                 .and_then(|()| fs::copy(source, &file))
