@@ -34,8 +34,8 @@ pub(crate) struct WalkOptions {
 pub(crate) struct Root {
     /// Where it is.
     pub(crate) path: PathBuf,
-    /// Whether it is walked, or checked as it is.
-    pub(crate) is_folder: bool,
+    /// Whether it is walked, or checked as it is; `None` where reading it will tell.
+    pub(crate) is_folder: Option<bool>,
 }
 
 /// What a walk gives, in the order of paths.
@@ -88,7 +88,7 @@ pub(crate) fn walk(options: &WalkOptions, check: &CheckOptions<'_>, progress: &P
         folders: options
             .roots
             .iter()
-            .filter(|root| root.is_folder)
+            .filter(|root| root.is_folder == Some(true))
             .map(|root| PathBuf::from(loading::shown(&root.path)))
             .collect(),
         visited: None,
@@ -109,7 +109,7 @@ pub(crate) fn walk(options: &WalkOptions, check: &CheckOptions<'_>, progress: &P
 }
 
 fn run(job: &Job<'_>) {
-    let one_file = matches!(job.options.roots.as_slice(), [root] if !root.is_folder);
+    let one_file = matches!(job.options.roots.as_slice(), [root] if root.is_folder == Some(false));
     let threads = match job.options.threads {
         // Starting threads for one file takes longer than checking it.
         _ if one_file => 1,

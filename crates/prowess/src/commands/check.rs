@@ -144,7 +144,7 @@ fn check_paths(
     let listed = arguments.files_from.as_deref().map(loading::path_list).transpose()?;
     let mut is_walk = arguments.paths.len() > 1 || listed.is_some();
     let mut roots: Vec<Root> = Vec::new();
-    for path in arguments.paths.iter().chain(listed.iter().flatten()) {
+    for path in &arguments.paths {
         if path == Path::new("-") {
             return Err(Error::usage("`-` stands for standard input and must be the only path")
                 .hint("check the other paths in a run of their own"));
@@ -152,8 +152,15 @@ fn check_paths(
         let metadata =
             std::fs::metadata(path).map_err(|source| Error::io("read", path, &source))?;
         is_walk |= metadata.is_dir();
-        roots.push(Root { path: path.clone(), is_folder: metadata.is_dir() });
+        roots.push(Root { path: path.clone(), is_folder: Some(metadata.is_dir()) });
     }
+    // A list is long, and one file that is gone by now does not stop the others.
+    roots.extend(listed.into_iter().flatten().map(|path| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let is_folder =
+            if name.is_some_and(loading::is_main_name) { None } else { Some(path.is_dir()) };
+        Root { path, is_folder }
+    }));
     roots.sort_by(|a, b| a.path.cmp(&b.path));
     roots.dedup_by(|a, b| loading::shown(&a.path) == loading::shown(&b.path));
     let progress = Progress::new(printer);

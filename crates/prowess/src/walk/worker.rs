@@ -70,7 +70,7 @@ impl<'w> Worker<'w> {
     }
 
     fn root(&mut self, Root { path, is_folder }: Root) {
-        if is_folder {
+        if is_folder == Some(true) {
             match Folder::open(&path) {
                 Ok(folder) => self.folder(folder, &path, Ignored::around(&path)),
                 Err(error) => self.fail(&path, &error),
@@ -142,6 +142,10 @@ impl<'w> Worker<'w> {
         };
         let bytes = match read {
             Ok(bytes) => bytes,
+            Err(error) if folder.is_none() && error.kind() == io::ErrorKind::IsADirectory => {
+                self.root(Root { path, is_folder: Some(true) });
+                return;
+            }
             Err(error) => {
                 self.share.failures.push(Error::io("read", &path, &error));
                 return;

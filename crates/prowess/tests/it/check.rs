@@ -48,7 +48,7 @@ fn a_list_names_the_files_to_check() {
         .file("b c/SKILL.md", "no front matter\n")
         .file("d/SKILL.md", skill("d"))
         .file("lines", "a/SKILL.md\r\n\nd/SKILL.md\nd/SKILL.md\n")
-        .file("nuls", "b c/SKILL.md\0d\0")
+        .file("nuls", "b c/SKILL.md\0d\0d/SKILL.md\0")
         .file("missing", "a/SKILL.md\nx/SKILL.md\n")
         .file("empty", "\n");
     assert_snapshot!(scene.run("check --files-from lines --format concise"));
