@@ -107,6 +107,7 @@ pub(crate) fn path_list(list: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 #[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems know paths that are no text")]
 fn path_from(bytes: &[u8], _list: &Path) -> Result<PathBuf, Error> {
     use std::os::unix::ffi::OsStrExt as _;
     Ok(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
