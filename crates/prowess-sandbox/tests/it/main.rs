@@ -1,0 +1,3 @@
+//! The walls, tried from inside.
+
+mod walls;
