@@ -30,6 +30,7 @@ rules! {
     contradictory_permissions CONTRADICTORY_PERMISSIONS
     description_over_limit DESCRIPTION_OVER_LIMIT
     description_too_long DESCRIPTION_TOO_LONG
+    dropped_by_client DROPPED_BY_CLIENT
     duplicate_input DUPLICATE_INPUT
     duplicate_key DUPLICATE_KEY
     duplicate_tool DUPLICATE_TOOL
@@ -39,6 +40,7 @@ rules! {
     front_matter_language FRONT_MATTER_LANGUAGE
     front_matter_not_a_map FRONT_MATTER_NOT_A_MAP
     hidden_characters HIDDEN_CHARACTERS
+    hidden_description HIDDEN_DESCRIPTION
     hyphenated_placeholder HYPHENATED_PLACEHOLDER
     ignored_model IGNORED_MODEL
     input_without_name INPUT_WITHOUT_NAME

@@ -40,3 +40,21 @@ fn sarif_has_what_readers_need() {
         );
     }
 }
+
+#[test]
+fn verdicts_of_clients_are_findings_where_there_is_nothing_else() {
+    let text = "---\nname: desk\n---\n\nKeep it.\n";
+    let scene = scene().file("desk/SKILL.md", text);
+    let arguments = "check desk --dialect claude-code --for claude-code,codex --format";
+    assert_snapshot!(scene.run(&format!("{arguments} github")));
+    let sarif: Value =
+        serde_json::from_str(&scene.stdout(&format!("{arguments} sarif"))).expect("SARIF is JSON");
+    let results = sarif["runs"][0]["results"].as_array().expect("results are a list");
+    let told: Vec<String> = results
+        .iter()
+        .map(|result| {
+            format!("{} {} {}", result["level"], result["ruleId"], result["message"]["text"])
+        })
+        .collect();
+    assert_snapshot!(told.join("\n"));
+}
