@@ -128,17 +128,33 @@ fn two_skills_of_one_folder_need_two_names() {
 }
 
 #[test]
-fn a_lone_file_need_not_match_its_directory() {
+fn a_skill_file_gets_the_verdict_of_its_directory() {
     let scene = scene().file("elsewhere/SKILL.md", skill("hello"));
-    assert_snapshot!(scene.run("check elsewhere/SKILL.md --format concise"));
-    assert_snapshot!(scene.run("check elsewhere --format concise"));
+    let directory = scene.run("check elsewhere --format concise");
+    assert_snapshot!(directory);
+    for path in ["elsewhere/SKILL.md", "./elsewhere/SKILL.md", "elsewhere/../elsewhere/SKILL.md"] {
+        let file = scene.run(&format!("check {path} --format concise"));
+        assert!(file.starts_with("exit 1"), "{path}: {file}");
+        let message =
+            "error[name-directory-mismatch] the name is `hello`, the directory is `elsewhere`";
+        assert!(directory.contains(message) && file.contains(message), "{path}: {file}");
+    }
+}
+
+#[test]
+fn a_text_and_a_file_with_a_name_of_its_own_have_no_directory_to_match() {
+    let scene = scene().file("elsewhere/hello.md", skill("hello"));
+    assert!(scene.run("check elsewhere/hello.md").starts_with("exit 0"));
+    assert!(scene.run_with(&["check", "-"], &skill("hello")).starts_with("exit 0"));
 }
 
 #[test]
 fn the_name_of_the_current_folder_counts() {
     let scene = scene().file("SKILL.md", skill("hello"));
-    let output = scene.run("check . --format concise");
-    assert!(output.contains("error[name-directory-mismatch]"), "{output}");
+    for path in [".", "SKILL.md", "./SKILL.md"] {
+        let output = scene.run(&format!("check {path} --format concise"));
+        assert!(output.contains("error[name-directory-mismatch]"), "{path}: {output}");
+    }
 }
 
 #[test]
