@@ -286,7 +286,9 @@ impl Judge {
             .iter()
             .filter(|found| found.rule.name == "fence-trailing-blanks")
             .find(on_opening_fence);
-        if document.form != Form::Markdown {
+        if has(checked, "not-text") {
+            Some(("the file is not text".to_owned(), "write a SKILL.md"))
+        } else if document.form != Form::Markdown {
             Some(("the file is not Markdown with front matter".to_owned(), "write a SKILL.md"))
         } else if has(checked, "unterminated-front-matter") {
             Some(("the front matter is never closed".to_owned(), "end it with a line `---`"))

@@ -1,5 +1,6 @@
 //! The way from a text to a skill with its findings: document, layers, shapes, model, rules.
 
+use crate::binary::not_text;
 use crate::diagnostic::{Diagnostic, Findings, Severity};
 use crate::dialect::{self, Dialect};
 use crate::document::yaml::Node;
@@ -70,6 +71,13 @@ pub fn check_bytes<'a>(
     options: ReadOptions<'_>,
 ) -> Checked<'a> {
     let mut findings = Findings::default();
+    if let Some(diagnostic) = not_text(bytes) {
+        // There is nothing to read, and nothing else to say.
+        let mut document = parse("", Form::Markdown, &mut findings);
+        document.front_matter = FrontMatter::Broken;
+        findings.push(diagnostic);
+        return finish(document, options, findings);
+    }
     *text = crate::document::decode(bytes, &mut findings);
     let document = parse(text, options.form, &mut findings);
     finish(document, options, findings)

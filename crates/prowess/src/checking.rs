@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
+use prowess_format::binary::not_text;
 use prowess_format::client::{self, Client, Verdict};
 use prowess_format::diagnostic::{Diagnostic, Findings, Fix, Rule, Severity};
 use prowess_format::dialect::Dialect;
@@ -192,7 +193,10 @@ fn examine_manifest(source: &Source<'_>, options: &CheckOptions<'_>) -> Examined
     let mut decoding = Findings::default();
     let text = decode(source.bytes, &mut decoding);
     let mut checked = manifest::check(&text);
-    checked.diagnostics.splice(..0, decoding.into_sorted());
+    match not_text(source.bytes) {
+        Some(diagnostic) => checked.diagnostics = vec![diagnostic],
+        None => _ = checked.diagnostics.splice(..0, decoding.into_sorted()),
+    }
     let mut examined = count(&checked.diagnostics, options);
     if is_reported(&checked.diagnostics, options) {
         let value = |text: &Text| text.as_ref().map(|text| text.value.clone());

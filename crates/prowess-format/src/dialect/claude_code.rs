@@ -113,7 +113,9 @@ const FIELDS: &[Field] = &[
         .default("true"),
     Field::new("mode", Shape::Boolean, "SKL layer 2", "It is listed as a mode command.")
         .default("false"),
-    Field::new("context", Shape::Choice(&["fork"]), "SKL layer 2", "`fork` runs it in a subagent."),
+    // The client ignores any other word, and the skill runs in the main conversation.
+    Field::new("context", Shape::Choice(&["fork"]), "SKL layer 2", "`fork` runs it in a subagent.")
+        .lenient(),
     Field::new("agent", TEXT, "SKL layer 2", "The subagent's type.").default("general-purpose"),
     Field::new(
         "model",

@@ -89,6 +89,7 @@ rules! {
     no_tools NO_TOOLS
     nonstandard_value NONSTANDARD_VALUE
     not_a_choice NOT_A_CHOICE
+    not_text NOT_TEXT
     out_of_range OUT_OF_RANGE
     parameter_mismatch PARAMETER_MISMATCH
     public_suffix_wildcard PUBLIC_SUFFIX_WILDCARD

@@ -106,6 +106,5 @@ fn nearly_every_real_file_is_a_skill() {
       wrong-type 2
       invalid-yaml 1
       merge-conflict 1
-      not-a-choice 1
     ");
 }

@@ -341,6 +341,8 @@ fn bytes_and_a_named_dialect_raise_the_rest() {
     let files = Files { names: &[], python: None };
     let bytes = [STANDARD.as_bytes(), b"\xff"].concat();
     assert_eq!(crate::codes(&raised(&bytes, Form::Markdown, &files)), ["invalid-utf8"]);
+    let bytes = [STANDARD.as_bytes(), b"\xff\0"].concat();
+    assert_eq!(crate::codes(&raised(&bytes, Form::Markdown, &files)), ["not-text"]);
     let options = ReadOptions { dialect: Some(named("agent-flow")), ..ReadOptions::DETECT };
     let found = prowess_format::check("Only text.\n", options).diagnostics;
     assert_eq!(crate::codes(&found), ["missing-front-matter"]);
@@ -356,6 +358,7 @@ fn no_rule_is_left_out() {
         "missing-front-matter",
         "missing-tool-function",
         "missing-tools-file",
+        "not-text",
         "parameter-mismatch",
         "undeclared-tool-function",
         "unserializable-return",

@@ -216,6 +216,49 @@ fn a_file_that_is_not_utf8_is_reported() {
 }
 
 #[test]
+fn a_file_that_is_not_text_gets_one_finding() {
+    let scene = scene()
+        .file("logo.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff\xfe")
+        .file("zeros/SKILL.md", [0_u8; 64])
+        .file("agent/AGENT.yaml", b"name: x\0\xff")
+        .file("wide/SKILL.md", b"\xff\xfe-\0-\0-\0\n\0");
+    assert_snapshot!(scene.run("check logo.png"), @"
+    exit 1
+    --- stdout
+    error[not-text]: this is not a text file: it begins like a PNG image
+     --> logo.png:1:1
+      |
+    1 |
+      | ^
+      |
+      = help: name a SKILL.md; a text in UTF-16 has to be saved as UTF-8
+    ");
+    assert_snapshot!(scene.run("check zeros agent wide --for codex --format concise"));
+    for verb in ["show", "render", "convert --to gaia"] {
+        let output = scene.run(&format!("{verb} logo.png"));
+        assert!(output.starts_with("exit 1") && output.contains("not-text"), "{verb}: {output}");
+    }
+}
+
+#[test]
+fn the_column_is_that_of_the_source() {
+    let hidden = "---\nname: hello\ndescription: \"\u{200b}\u{200b} x\"\nallowed-tols: Read\ncolour: [\u{200b} x\n---\n\nText\n";
+    let long =
+        format!("---\nname: hello\ndescription: \"{}\u{200b}\"\n---\n\nText\n", "x".repeat(5000));
+    let scene = scene().file("hello/SKILL.md", hidden).file("long/hello/SKILL.md", long);
+    for path in ["hello", "long/hello"] {
+        let concise = scene.stdout(&format!("check {path} --format concise"));
+        let full = scene.stdout(&format!("check {path}"));
+        let places =
+            concise.lines().filter_map(|line| line.split_once(": ")).map(|(place, _)| place);
+        for place in places.filter(|place| place.ends_with(|end: char| end.is_ascii_digit())) {
+            assert!(full.contains(&format!("--> {place}\n")), "{place}: {full}");
+        }
+        assert!(concise.contains(":3:"), "{concise}");
+    }
+}
+
+#[test]
 fn the_same_bad_file_gives_the_same_findings() {
     // NEG-3
     let scene = scene().copy("fixtures/neg", "neg");
