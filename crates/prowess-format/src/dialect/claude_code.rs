@@ -101,7 +101,8 @@ const FIELDS: &[Field] = &[
     )
     .expected()
     .rule(&rules::DESCRIPTION_TOO_LONG),
-    Field::new("argument-hint", TEXT_OR_TEXTS, "SKL layer 2", "Shown during completion."),
+    Field::new("argument-hint", TEXT_OR_TEXTS, "SKL layer 2", "Shown during completion.")
+        .mistakes(&["argument"]),
     Field::new(
         "disable-model-invocation",
         Shape::Boolean,
@@ -181,7 +182,7 @@ fn affinity(document: &Document<'_>) -> u32 {
     let root = &document.root;
     let own = OWN.iter().filter(|key| root.has(key)).count();
     let alias = root.get("model").is_some_and(|model| model.scalar().is_some());
-    u32::try_from(own).unwrap_or(0) * 16 + if alias { 10 } else { 0 }
+    u32::try_from(own).unwrap_or(0) * super::OWN_FIELD + if alias { 10 } else { 0 }
 }
 
 fn read(document: &Document<'_>, skill: &mut Skill) {
