@@ -7,7 +7,7 @@ mod table;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect;
 use crate::document::yaml::{Mapping, Node};
-use crate::document::{Form, FrontMatter};
+use crate::document::{Document, Form, FrontMatter};
 use crate::read::{Checked, ReadOptions, check};
 use crate::rules::Place;
 
@@ -96,6 +96,8 @@ pub struct Opening {
     pub blank_lines: bool,
     /// Blanks behind its three dashes.
     pub trailing_blanks: bool,
+    /// Lines that end with a carriage return alone, as on old Macs.
+    pub lone_carriage_returns: bool,
 }
 
 /// What a client does with front matter that is not YAML.
@@ -308,6 +310,9 @@ impl Judge {
             Some((blind("blank lines stand before `---`"), "remove them"))
         } else if trailing.is_some() && !opening.trailing_blanks {
             Some((blind("blanks stand behind the opening `---`"), "remove them"))
+        } else if ends_with_lone_return(document) && !opening.lone_carriage_returns {
+            let what = "its lines end with a carriage return alone";
+            Some((blind(what), "save the file with the line breaks of Unix or Windows"))
         } else {
             None
         }
@@ -454,6 +459,13 @@ const MOST_REASONS: usize = 20;
 
 fn has(checked: &Checked<'_>, rule: &str) -> bool {
     checked.diagnostics.iter().any(|found| found.rule.name == rule)
+}
+
+/// Whether nothing but a carriage return ends the line of the opening fence.
+fn ends_with_lone_return(document: &Document<'_>) -> bool {
+    let rest = document.text.get(document.opening.end as usize..).unwrap_or_default();
+    let line_break = rest.find(['\r', '\n']).map_or("", |at| &rest[at..]);
+    line_break.starts_with('\r') && !line_break.starts_with("\r\n")
 }
 
 /// The line of the first thing that is not YAML.

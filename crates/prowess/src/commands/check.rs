@@ -232,9 +232,11 @@ fn ok_line(report: &FileReport) -> String {
     if !report.structured {
         return format!("{path}: ok (prose, {} bytes)", report.bytes);
     }
-    let name = report.name.as_deref().unwrap_or("unnamed");
-    let version = report.version.as_deref().unwrap_or("0.0.0");
-    format!("{path}: ok (structured) {}@{}", inline(name), inline(version))
+    let name = inline(report.name.as_deref().unwrap_or("unnamed"));
+    match &report.version {
+        Some(version) => format!("{path}: ok (structured) {name}@{}", inline(version)),
+        None => format!("{path}: ok (structured) {name}"),
+    }
 }
 
 fn summary(walked: &Walked) -> String {

@@ -10,7 +10,7 @@ fn a_clean_file_gets_one_line() {
     assert_snapshot!(scene.run("check hello/SKILL.md"), @"
     exit 0
     --- stdout
-    hello/SKILL.md: ok (structured) hello@0.0.0
+    hello/SKILL.md: ok (structured) hello
     ");
 }
 
@@ -53,7 +53,7 @@ fn a_walk_leaves_out_what_git_ignores() {
     assert_snapshot!(scene.run("check ."), @"
     exit 0
     --- stdout
-    .claude/skills/hello/SKILL.md: ok (structured) hello@0.0.0
+    .claude/skills/hello/SKILL.md: ok (structured) hello
     --- stderr
     checked 1 file: 0 errors, 0 warnings
     ");
@@ -163,7 +163,7 @@ fn standard_input_is_a_skill() {
     assert_snapshot!(scene.run_with(&["check", "-"], &skill("hello")), @"
     exit 0
     --- stdout
-    <stdin>: ok (structured) hello@0.0.0
+    <stdin>: ok (structured) hello
     ");
     assert_snapshot!(scene.run_with(&["check", "-", "--format", "concise"], "---\nname: x\n"));
 }
@@ -366,7 +366,7 @@ fn a_client_that_drops_the_skill_fails_the_check() {
     desk/SKILL.md:3:14: warning[repaired-yaml] a value with a special character in it needs quotes
     desk/SKILL.md: Gemini CLI: loads
       the front matter is not valid YAML (line 3), and Gemini CLI reads it line by line: run `prowess check --fix`
-    desk/SKILL.md: ok (structured) desk@0.0.0
+    desk/SKILL.md: ok (structured) desk
     --- stderr
     checked 1 file: 0 errors, 1 warning
     ");
