@@ -89,6 +89,7 @@ impl PartialEq for Client {
 
 /// What a client forgives before and on the opening fence.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is forgiven or not, by itself")]
 pub struct Opening {
     /// A byte order mark in front of it.
     pub byte_order_mark: bool,
