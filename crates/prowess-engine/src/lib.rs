@@ -41,7 +41,7 @@ pub use error::RunError;
 pub use event::{Event, Source, Stream, Thought};
 pub use inputs::InputError;
 pub use lower::FileError;
-pub use prepare::{Call, Prepared, Subject, prepare};
+pub use prepare::{Call, Prepared, Subject, examine, prepare};
 pub use programs::ProgramError;
 pub use run::{Cancel, run};
 pub use world::{State, World, WorldError};

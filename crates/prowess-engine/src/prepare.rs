@@ -83,10 +83,38 @@ pub fn prepare<'c>(call: Call<'c>, world: &World) -> Result<Prepared<'c>, RunErr
     let pins = pins(&images, subject.directory, &mut hashes)?;
     let skill_pins = pins_of_skill(&call, &grants, finder, &mut hashes);
     hashes.save();
-    let request = Request::of(subject.skill, subject.name, &tool.name, digest, pins)
-        .map_err(|error| RunError::Unsupported(error.to_string()))?
-        .with_skill_pins(skill_pins);
+    let request = request(subject, tool, digest, pins)?.with_skill_pins(skill_pins);
     Ok(Prepared { call, recipe, images, request, grants, time: Duration::ZERO, grace: None })
+}
+
+/// What the policy says about a tool, whatever values it is called with. A program that is missing does not matter here.
+pub fn examine(
+    subject: &Subject<'_>,
+    tool: &Tool,
+    mode: Mode,
+    world: &World,
+    approvals: &Approvals,
+) -> Result<Decision, RunError> {
+    let grants = grants::of(subject.skill);
+    let finder = finder(subject, world);
+    let images = tool::starter(tool)
+        .and_then(|starter| finder.images(&starter, &granted_programs(tool, &grants)).ok())
+        .unwrap_or_default();
+    let mut hashes = ImageHashes::load(&world.state);
+    let pins = pins(&images, subject.directory, &mut hashes)?;
+    hashes.save();
+    let request = request(subject, tool, digest_of(subject)?, pins)?;
+    Ok(decide(&request, subject.trust, &grants, approvals, mode))
+}
+
+fn request(
+    subject: &Subject<'_>,
+    tool: &Tool,
+    digest: Digest,
+    pins: Vec<ProgramPin>,
+) -> Result<Request, RunError> {
+    Request::of(subject.skill, subject.name, &tool.name, digest, pins)
+        .map_err(|error| RunError::Unsupported(error.to_string()))
 }
 
 impl Prepared<'_> {

@@ -81,7 +81,11 @@ impl Images {
 impl Finder<'_> {
     /// Everything that some programs need. The first one is the one to start; a program that is granted and not there is
     /// left out, because then it can't be started anyway.
-    pub(crate) fn images(&self, start: &Program, granted: &[Program]) -> Result<Images, ProgramError> {
+    pub(crate) fn images(
+        &self,
+        start: &Program,
+        granted: &[Program],
+    ) -> Result<Images, ProgramError> {
         let mut images = Images::default();
         self.collect(&self.locate(start)?, &mut images, 0)?;
         for program in granted {
