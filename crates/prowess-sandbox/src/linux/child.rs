@@ -314,6 +314,10 @@ fn hand_out_listeners(socket: RawFd, ports: &[u16]) -> Outcome {
 /// Starts the program as a second process and stays as the first one.
 fn start(context: &Context<'_>) -> Built<Never> {
     let signals = sys::child_signals().at(Stage::Init)?;
+    if context.privileged {
+        // Before the program exists: the first process must be able to signal it from the start.
+        sys::become_user(NOBODY, NOBODY).at(Stage::User)?;
+    }
     // SAFETY: neither side allocates; see the head of this file.
     let program = unsafe { sys::fork() }.at(Stage::Init)?;
     if program == 0 {
@@ -325,9 +329,7 @@ fn start(context: &Context<'_>) -> Built<Never> {
         report(context.status, REPORT_FAILED, stage as i32, errno);
         sys::exit(120)
     }
-    let prepared = if context.privileged { sys::become_user(NOBODY, NOBODY) } else { Ok(()) };
-    prepared
-        .and_then(|()| sys::drop_capabilities_if_any())
+    sys::drop_capabilities_if_any()
         .and_then(|()| sys::prctl(libc::PR_SET_DUMPABLE, 0))
         .at(Stage::Init)?;
     let mut keep = [signals, context.control, context.status];
@@ -381,7 +383,6 @@ fn watch(context: &Context<'_>, signals: RawFd, program: i32) -> ! {
 fn become_program(context: &Context<'_>) -> Built<Never> {
     let plan = context.plan;
     if context.privileged {
-        sys::become_user(NOBODY, NOBODY).at(Stage::User)?;
         // Otherwise /proc/self belongs to root, and the maps below can't be written.
         sys::prctl(libc::PR_SET_DUMPABLE, 1).at(Stage::User)?;
         sys::new_user_namespace().at(Stage::UserNamespace)?;

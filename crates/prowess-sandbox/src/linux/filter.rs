@@ -177,11 +177,10 @@ fn build(network: bool) -> Result<Vec<libc::sock_filter>, String> {
         vec![all(vec![when(0, SeccompCmpOp::Ne, u64::from(libc::AF_UNIX.cast_unsigned()))])?],
     );
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
-    #[expect(clippy::cast_sign_loss, reason = "error numbers are positive")]
     let filter = SeccompFilter::new(
         rules,
         SeccompAction::Allow,
-        SeccompAction::Errno(libc::EPERM as u32),
+        SeccompAction::Errno(libc::EPERM.cast_unsigned()),
         arch,
     )
     .map_err(|error| error.to_string())?;
@@ -205,14 +204,9 @@ fn prefix() -> Vec<libc::sock_filter> {
     const RETURN: u16 = 0x06;
     const X32: u32 = 0x4000_0000;
     let line = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
-    #[expect(
-        clippy::cast_sign_loss,
-        clippy::cast_possible_truncation,
-        reason = "numbers of calls are small"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "numbers of calls are small")]
     let clone3 = libc::SYS_clone3 as u32;
-    #[expect(clippy::cast_sign_loss, reason = "error numbers are positive")]
-    let unknown = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
+    let unknown = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
     vec![
         line(LOAD, 0, 0, 0),
         line(JUMP_AT_LEAST, 1, 0, X32),

@@ -1,7 +1,7 @@
 //! Who runs the sandbox: root, or somebody ordinary.
 
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::sync::OnceLock;
 
@@ -68,14 +68,13 @@ fn has_all_powers() -> io::Result<bool> {
 /// files as nobody's, and what nobody creates there belongs to root.
 #[allow(unsafe_code, reason = "a clone that waits")]
 fn owner_map() -> io::Result<OwnedFd> {
-    let (reader, mut writer) = io::pipe()?;
-    let waiting: RawFd = reader.as_raw_fd();
-    let writing: RawFd = writer.as_raw_fd();
+    let (waiting_end, mut waking_end) = io::pipe()?;
+    let (waiting, other): (RawFd, RawFd) = (waiting_end.as_raw_fd(), waking_end.as_raw_fd());
     // SAFETY: the child does nothing but wait.
     let cloned = unsafe { sys::clone_into(libc::CLONE_NEWUSER, None) };
     match cloned.map_err(io::Error::from_raw_os_error)? {
         Cloned::Child => {
-            sys::close(writing);
+            sys::close(other);
             let _ = sys::read(waiting, &mut [0]);
             sys::exit(0)
         }
@@ -90,10 +89,10 @@ fn owner_map() -> io::Result<OwnedFd> {
             let result = fs::write(format!("/proc/{pid}/uid_map"), &map)
                 .and_then(|()| fs::write(format!("/proc/{pid}/gid_map"), &map))
                 .and_then(|()| fs::File::open(format!("/proc/{pid}/ns/user")));
-            let _ = writer.write_all(b"x");
+            let _ = waking_end.write_all(b"x");
             let _ = sys::wait_by_descriptor(pidfd);
             sys::close(pidfd);
-            drop(reader.take(0));
+            drop(waiting_end);
             result.map(OwnedFd::from)
         }
     }

@@ -51,7 +51,7 @@ impl Prepared {
     pub fn new(spec: Spec) -> Result<Self, Error> {
         let words = Words::empty(plan::PREPARED_WORDS)?;
         let (reader, writer) = io::pipe().map_err(|source| set_up("pipe", source))?;
-        let launch = Launch::new(spec, words, Some(reader.into()))?;
+        let launch = Launch::new(spec, words, Some(&reader.into()))?;
         Ok(Self { launch, start: writer.into() })
     }
 
@@ -89,7 +89,7 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), Error> {
 }
 
 impl Launch {
-    fn new(spec: Spec, words: Words, start: Option<OwnedFd>) -> Result<Self, Error> {
+    fn new(spec: Spec, words: Words, start: Option<&OwnedFd>) -> Result<Self, Error> {
         let host = Host::get().map_err(|source| set_up("looking at this process", source))?;
         if spec.descriptors.len() > sys::MOST_SENT {
             return Err(Error::Invalid(format!("more than {} descriptors", sys::MOST_SENT)));
@@ -115,7 +115,7 @@ impl Launch {
                 .chain(descriptors.iter().copied())
                 .chain([&status_writer, &control_reader, &plan.ruleset].map(plan::number))
                 .chain(host.owners.as_ref().map(plan::number))
-                .chain(start.as_ref().map(plan::number))
+                .chain(start.map(plan::number))
                 .chain(listeners.as_ref().map(|(_, theirs)| plan::number(theirs))),
         );
         let mut mounts = vec![-1; plan.binds.len()];
@@ -133,7 +133,7 @@ impl Launch {
             control: plan::number(&control_reader),
             listeners: listeners.as_ref().map(|(_, theirs)| plan::number(theirs)),
             words: words.address(),
-            start: start.as_ref().map(plan::number),
+            start: start.map(plan::number),
             wait_for_parent: false,
             memory: spec.limits.memory,
         };

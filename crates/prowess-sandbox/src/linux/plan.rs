@@ -224,8 +224,9 @@ fn ruleset(binds: &[Bind], images: &[PathBuf], ports: &[u16]) -> Result<OwnedFd,
     for bind in binds {
         let rights = match bind.rights {
             Rights::Read | Rights::Library => AccessFs::ReadFile | AccessFs::ReadDir,
-            // A folder of scripts; an image gets its right below, by its own path.
-            Rights::Execute => AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute,
+            Rights::Image | Rights::Execute => {
+                AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute
+            }
             Rights::Device => AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev,
             Rights::Write => write_rights(),
         };
@@ -233,6 +234,7 @@ fn ruleset(binds: &[Bind], images: &[PathBuf], ports: &[u16]) -> Result<OwnedFd,
         let path = Path::new(std::ffi::OsStr::from_bytes(bind.source.as_bytes()));
         ruleset = add(ruleset, path, rights)?;
     }
+    // An image may lie in a folder that is shown for another reason; a loader lies among the libraries.
     for image in images.iter().chain(&system::loaders()) {
         ruleset = add(ruleset, image, AccessFs::Execute | AccessFs::ReadFile)?;
     }

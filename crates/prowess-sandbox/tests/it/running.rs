@@ -95,12 +95,14 @@ while True:
 fn a_daemon_does_not_outlive_the_program() {
     // Attack E03.
     let world = World::new();
-    let mut spec = world.python(
-        "if os.fork() == 0:\n    os.setsid()\n    signal.pause()\nprint('main is done')",
-    );
+    let mut spec = world
+        .python("if os.fork() == 0:\n    os.setsid()\n    signal.pause()\nprint('main is done')");
     spec.limits.time = Duration::from_secs(600);
     let (ended, output, _) = ran(spec);
-    assert_eq!((ended.expect("it starts").how, output.as_str()), (How::Exited(0), "main is done\n"));
+    assert_eq!(
+        (ended.expect("it starts").how, output.as_str()),
+        (How::Exited(0), "main is done\n")
+    );
 }
 
 #[test]
@@ -137,7 +139,10 @@ fn nothing_is_left_behind() {
             std::thread::spawn(|| {
                 for _ in 0..25 {
                     let (ended, output, _) = ran(echo(&["x"]));
-                    assert_eq!((ended.expect("it starts").how, output.as_str()), (How::Exited(0), "x\n"));
+                    assert_eq!(
+                        (ended.expect("it starts").how, output.as_str()),
+                        (How::Exited(0), "x\n")
+                    );
                 }
             })
         })

@@ -9,12 +9,14 @@ use prowess_sandbox::{Access, Capture, Ended, Error, FileGrant, Observer, Spec, 
 /// Folders of the host: `ws` is granted for writing in most cases, `ro` for reading, `sec` never.
 pub(crate) struct World {
     root: tempfile::TempDir,
+    /// A port of 127.0.0.77 where somebody outside listens.
+    pub(crate) canary: u16,
 }
 
 impl World {
     pub(crate) fn new() -> Self {
         let root = tempfile::tempdir().expect("a temporary folder");
-        let world = Self { root };
+        let world = Self { root, canary: 1 };
         for folder in ["ws", "ro", "sec", "skill"] {
             fs::create_dir(world.path(folder)).expect("the folder is new");
         }
@@ -59,10 +61,15 @@ impl World {
     /// A Python program with the world's paths as variables and `attempt(name, function)`, which prints what came of it.
     pub(crate) fn python(&self, payload: &str) -> Spec {
         let root = self.path("");
-        let text = format!("{PRELUDE}\nWS, RO, SEC, SKILL = (\"{0}/\" + name for name in (\"ws\", \"ro\", \"sec\", \"skill\"))\n{payload}\n", root.display());
+        let text = format!(
+            "{PRELUDE}\nWS, RO, SEC, SKILL = (\"{0}/\" + name for name in (\"ws\", \"ro\", \"sec\", \"skill\"))\nCANARY = {1}\n{payload}\n",
+            root.display(),
+            self.canary
+        );
         let mut spec = python();
         spec.arguments = vec!["-I".into(), "-B".into(), "-c".into(), text.into()];
-        spec.environment = vec![("HOME".into(), "/home/skill".into()), ("PATH".into(), "/usr/bin".into())];
+        spec.environment =
+            vec![("HOME".into(), "/home/skill".into()), ("PATH".into(), "/usr/bin".into())];
         spec
     }
 }
@@ -74,7 +81,11 @@ pub(crate) fn python() -> Spec {
         .expect("a folder")
         .flatten()
         .map(|entry| entry.path())
-        .filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("python3")))
+        .filter(|path| {
+            path.file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(|name| name.starts_with("python3"))
+        })
         .filter(|path| path.join("os.py").is_file());
     spec.support = library.collect();
     assert!(!spec.support.is_empty(), "Python is needed to try the walls");
@@ -111,6 +122,7 @@ def write(path, text="x"):
 pub(crate) struct Kept {
     pub(crate) output: Capture,
     pub(crate) error: Capture,
+    listeners: Vec<std::net::TcpListener>,
 }
 
 impl Observer for Kept {
@@ -119,6 +131,10 @@ impl Observer for Kept {
             Stream::Output => self.output.push(bytes),
             Stream::Error => self.error.push(bytes),
         }
+    }
+
+    fn listeners(&mut self, listeners: Vec<std::net::TcpListener>) {
+        self.listeners = listeners;
     }
 }
 
