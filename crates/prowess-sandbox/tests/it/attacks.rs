@@ -584,10 +584,10 @@ pub(crate) fn again_as_nobody(test: &str) {
         // Whoever is not root has run the test itself as an ordinary user.
         Err(error) => panic!("`setpriv` is needed to become somebody else: {error}"),
     };
-    let text = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stdout);
     assert!(
-        output.status.success() && text.contains("1 passed"),
-        "{text}{}",
+        output.status.success() && said.contains("1 passed"),
+        "{said}{}",
         String::from_utf8_lossy(&output.stderr)
     );
 }
@@ -771,7 +771,7 @@ fn open_descriptors_stay_outside() {
     let secrets: Vec<fs::File> =
         (0..50).map(|_| fs::File::open(world.path("sec/k")).expect("the secret")).collect();
     // Some are not even closed by exec.
-    let inherited: Vec<_> = secrets.iter().map(|secret| inheritable(secret)).collect();
+    let inherited: Vec<_> = secrets.iter().map(inheritable).collect();
     let (_, output, error) = ran(world
         .python("print([fd for fd in range(3, 300) if os.path.exists(f'/proc/self/fd/{fd}')])"));
     assert_eq!(output, "[]\n", "{error}");

@@ -97,7 +97,7 @@ fn a_daemon_does_not_outlive_the_program() {
     let world = World::new();
     let mut spec = world
         .python("if os.fork() == 0:\n    os.setsid()\n    signal.pause()\nprint('main is done')");
-    spec.limits.time = Duration::from_secs(600);
+    spec.limits.time = Duration::from_mins(10);
     let (ended, output, _) = ran(spec);
     assert_eq!(
         (ended.expect("it starts").how, output.as_str()),
@@ -109,7 +109,7 @@ fn a_daemon_does_not_outlive_the_program() {
 fn a_run_can_be_cancelled() {
     let world = World::new();
     let mut spec = world.python("print('up', flush=True)\nsignal.pause()");
-    spec.limits.time = Duration::from_secs(600);
+    spec.limits.time = Duration::from_mins(10);
     let sandbox = Sandbox::spawn(spec).expect("it starts");
     let canceller = sandbox.canceller();
     std::thread::spawn(move || canceller.cancel());
@@ -123,12 +123,12 @@ fn too_much_output_ends_the_run() {
     let mut spec = python();
     spec.arguments = vec!["-c".into(), "while True: print('x' * 1000)".into()];
     spec.limits.output = 10 << 20;
-    spec.limits.time = Duration::from_secs(600);
+    spec.limits.time = Duration::from_mins(10);
     let started = Instant::now();
     let (ended, output, _) = ran(spec);
     assert_eq!(ended.expect("it starts").how, How::TooMuchOutput);
     assert!(output.contains("... [truncated "), "{output}");
-    assert!(started.elapsed() < Duration::from_secs(600));
+    assert!(started.elapsed() < Duration::from_mins(10));
 }
 
 #[test]
