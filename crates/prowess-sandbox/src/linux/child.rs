@@ -58,6 +58,7 @@ pub(super) type Report = [u8; 12];
 pub(super) const REPORT_FAILED: u32 = 1;
 pub(super) const REPORT_ENDED: u32 = 2;
 pub(super) const REPORT_MEMORY: u32 = 3;
+pub(super) const REPORT_READY: u32 = 4;
 
 fn report(fd: RawFd, what: u32, first: i32, second: i32) {
     let mut bytes: Report = [0; 12];
@@ -395,7 +396,7 @@ fn become_program(context: &Context<'_>) -> Built<Never> {
     }
     let arranged = arrange_descriptors(context).at(Stage::Descriptors)?;
     // From here on failures are reported through the copy.
-    let (stage, errno) = match confine(context, arranged.start) {
+    let (stage, errno) = match confine(context, &arranged) {
         Err(failure) => failure,
         Ok(never) => match never {},
     };
@@ -436,7 +437,7 @@ fn arrange_descriptors(context: &Context<'_>) -> Outcome<Arranged> {
     Ok(Arranged { status, start })
 }
 
-fn confine(context: &Context<'_>, start: Option<RawFd>) -> Built<Never> {
+fn confine(context: &Context<'_>, arranged: &Arranged) -> Built<Never> {
     let plan = context.plan;
     sys::drop_capabilities().at(Stage::Capabilities)?;
     sys::prctl_no_new_privileges().at(Stage::NoNewPrivileges)?;
@@ -444,7 +445,8 @@ fn confine(context: &Context<'_>, start: Option<RawFd>) -> Built<Never> {
     sys::filter_calls(plan.filter).at(Stage::Seccomp)?;
     self_test().at(Stage::SelfTest)?;
     sys::change_folder(&plan.working_directory).at(Stage::WorkingDirectory)?;
-    if let Some(start) = start {
+    if let Some(start) = arranged.start {
+        report(arranged.status, REPORT_READY, 0, 0);
         let mut order = [0];
         if sys::read(start, &mut order) != Ok(1) {
             sys::exit(0);

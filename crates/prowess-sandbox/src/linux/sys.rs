@@ -620,6 +620,15 @@ pub(super) fn poll(events: &mut [libc::pollfd], milliseconds: c_int) -> Outcome<
     }
 }
 
+/// The version of the kernel's Landlock.
+pub(super) fn landlock_version() -> Outcome<i32> {
+    const VERSION: c_uint = 1;
+    // SAFETY: the version is asked for with a null pointer and no size.
+    small(unsafe {
+        libc::syscall(libc::SYS_landlock_create_ruleset, ptr::null::<c_void>(), 0_usize, VERSION)
+    })
+}
+
 /// Puts the process under a Landlock ruleset.
 pub(super) fn restrict_files(ruleset: RawFd) -> Outcome {
     // SAFETY: numbers.
