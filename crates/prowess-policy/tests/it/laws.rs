@@ -1,8 +1,11 @@
 //! Laws, on generated grants, claims, tiers, approvals and environments.
 
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use prowess_format::skill::Skill;
 use prowess_policy::environment::{Injected, Sources, filter};
 use prowess_policy::scope::{HostName, PathPattern, Program, RootedPath, is_control, is_secret};
 use prowess_policy::spec::{Access, Action, SandboxSpec, Variables};
@@ -49,6 +52,8 @@ const PERMISSIONS: &[&str] = &[
     "database:read:notes",
     "desktop:control",
 ];
+
+static BASE: LazyLock<Skill> = LazyLock::new(|| python_skill(&["mcp:none"]));
 
 fn permissions() -> impl Strategy<Value = Vec<&'static str>> {
     proptest::collection::vec(select(PERMISSIONS), 0..6)
@@ -142,7 +147,7 @@ fn decided(
     approvals: &Approvals,
     digest: &str,
 ) -> Decision {
-    let mut skill = python_skill(&["mcp:none"]);
+    let mut skill = BASE.clone();
     skill.read_only = Some(prowess_format::span::Spanned::new(
         around.read_only,
         prowess_format::span::Span::default(),

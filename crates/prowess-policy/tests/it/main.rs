@@ -9,6 +9,7 @@ mod laws;
 mod matrix;
 mod modes;
 mod scopes;
+mod specs;
 
 use prowess_format::skill::Skill;
 use prowess_format::{ReadOptions, form_of};
