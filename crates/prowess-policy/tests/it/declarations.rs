@@ -165,6 +165,12 @@ fn refusals_say_what_and_why() {
     filesystem:write:./** [run] (commands work in the working directory)
     `../../bin/x` can not be granted: `../../bin/x` leads out of the skill's directory
     ");
+    // A server called `*` would be every server once an approval is read back.
+    let text = "---\nname: a\nversion: 1.0.0\ndescription: A\nruntime: {type: markdown-skill}\ndependencies: {mcp-servers: [\"*\", \"a,b\"]}\n---\nBody\n";
+    assert_snapshot!(listed(&crate::skill(text)), @"
+    `*` can not be granted: `*` is not a name
+    `a,b` can not be granted: `a,b` is not a name
+    ");
     assert_snapshot!(listed(&command_skill("", "{{program}} x")), @"
     filesystem:write:./** [run] (commands work in the working directory)
     `{{program}}` can not be granted: `{{program}}` is not the name of one program

@@ -371,6 +371,7 @@ fn the_other_domains_have_names_or_nothing() {
         ),
         ("mcp:connect:files,web", "mcp:connect:files mcp:connect:web"),
         ("mcp:connect", "mcp:connect"),
+        ("mcp:connect:web,*", "mcp:connect:web mcp:connect"),
         ("database:read:notes", "database:read:notes"),
         ("database:write", "database:write"),
     ] {
