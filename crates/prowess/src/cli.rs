@@ -18,7 +18,6 @@ use crate::commands::{
     name = "prowess",
     version,
     max_term_width = 80,
-    disable_help_subcommand = true,
     after_long_help = "\
 Examples:
   prowess check examples
@@ -79,12 +78,18 @@ pub(crate) fn dialect_parser() -> impl clap::builder::TypedValueParser<Value = &
         .map(|id| dialect::by_id(&id).expect("the possible values are the ids of dialects"))
 }
 
+/// The verbs that users see.
+pub(crate) fn verbs(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
+    command.get_subcommands().filter(|verb| !verb.is_hide_set())
+}
+
 /// Reads this process's arguments.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
     Cli::try_parse()
 }
 
-/// The whole command line as data, for completions, man pages and the reference.
+/// The whole command line as data, for completions, man pages and the reference. The parser's own `help` has no page,
+/// and would list hidden verbs.
 pub(crate) fn command() -> clap::Command {
-    Cli::command()
+    Cli::command().disable_help_subcommand(true)
 }

@@ -1,0 +1,5 @@
+//! The walls, tried from inside: every row of the list of attacks that can be tried on Linux.
+
+mod attacks;
+mod running;
+mod world;
