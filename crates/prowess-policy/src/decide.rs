@@ -1,6 +1,6 @@
 //! The decision (DESIGN §3): who is asked what, before a tool runs.
 
-use prowess_format::permission::Domain;
+use prowess_format::permission::{Domain, Level};
 
 use crate::approval::{Approvals, Standing};
 use crate::decision::{
@@ -25,10 +25,11 @@ pub fn decide(
 ) -> Decision {
     let tier = trust.tier().min(request.ceiling());
     let wanted = grants.for_tool(&request.tool);
-    let narrowed = narrow(wanted.grants(), tier);
+    let asked = placed(wanted.grants(), request);
+    let narrowed = narrow(&asked, tier, request);
     let case = Box::new(Case {
         spec: SandboxSpec::of(&narrowed, tier, request.timeout_secs),
-        skill_grants: narrow(grants.grants(), tier),
+        skill_grants: narrow(&placed(grants.grants(), request), tier, request),
         grants: narrowed,
         request: request.clone(),
         trust,
@@ -39,7 +40,7 @@ pub fn decide(
     if !denials.is_empty() {
         return Decision::Deny(Denied { case, reasons: denials });
     }
-    let mut reasons = reasons(request, trust, tier, wanted.grants());
+    let mut reasons = reasons(request, trust, tier, asked.iter().zip(&case.grants));
     let (by, changed) = match approvals.covers(request, &case.grants) {
         Standing::Covered(approval) => {
             reasons.retain(|reason| reason.every == Every::Time);
@@ -77,7 +78,12 @@ fn denials(request: &Request, wanted: &GrantSet, mode: Mode) -> Vec<Denial> {
 }
 
 /// Why the user is asked, the weightiest first.
-fn reasons(request: &Request, trust: Trust, tier: Tier, wanted: &[Grant]) -> Vec<Reason> {
+fn reasons<'g>(
+    request: &Request,
+    trust: Trust,
+    tier: Tier,
+    asked_and_narrowed: impl Iterator<Item = (&'g Grant, &'g Grant)>,
+) -> Vec<Reason> {
     let mut reasons = Vec::new();
     let about_skill = |kind, every, in_advance| Reason { kind, grant: None, every, in_advance };
     if trust.origin() == Origin::Downloaded && !trust.is_signed() {
@@ -92,14 +98,14 @@ fn reasons(request: &Request, trust: Trust, tier: Tier, wanted: &[Grant]) -> Vec
     if !(vouched && request.read_only) {
         reasons.push(about_skill(ReasonKind::FirstUse, Every::Change, true));
     }
-    for grant in wanted {
-        reasons.extend(about_grant(grant, tier));
-    }
+    reasons.extend(
+        asked_and_narrowed.filter_map(|(asked, narrowed)| about_grant(asked, narrowed, tier)),
+    );
     reasons
 }
 
 /// The question that a grant puts, if it puts one.
-fn about_grant(grant: &Grant, tier: Tier) -> Option<Reason> {
+fn about_grant(grant: &Grant, narrowed: &Grant, tier: Tier) -> Option<Reason> {
     let (kind, in_advance) = match grant.scope() {
         // Asked at every tier: a signature says who wrote it, and the secret is the user's.
         Scope::Path(path) if path.named_secret().is_some() => (ReasonKind::SecretFiles, false),
@@ -107,7 +113,9 @@ fn about_grant(grant: &Grant, tier: Tier) -> Option<Reason> {
         _ if *grant.source() == Source::NetworkFlag => {
             (ReasonKind::NetworkFlag, tier > Tier::Experimental)
         }
-        _ if matrix::asks(grant, tier) => (ReasonKind::Permission, may_be_in_advance(grant, tier)),
+        _ if matrix::asks(grant, tier) => {
+            (ReasonKind::Permission, may_be_in_advance(narrowed, tier))
+        }
         _ => return None,
     };
     let every = match (grant.domain(), tier) {
@@ -115,7 +123,8 @@ fn about_grant(grant: &Grant, tier: Tier) -> Option<Reason> {
         (Domain::Desktop, Tier::Experimental) => Every::Time,
         _ => Every::Change,
     };
-    Some(Reason { kind, grant: Some(grant.clone()), every, in_advance })
+    // What was narrowed is what the user decides about.
+    Some(Reason { kind, grant: Some(narrowed.clone()), every, in_advance })
 }
 
 /// What `--yes` may answer of the questions that the table puts. `docs/design/policy.md` has the list.
@@ -125,19 +134,33 @@ fn may_be_in_advance(grant: &Grant, tier: Tier) -> bool {
         (Domain::Desktop, _) => false,
         (Domain::Shell | Domain::Env | Domain::Database, Scope::All) => !unvouched,
         (Domain::Network, Scope::Host(host)) => !(unvouched && (host.is_any() || host.is_local())),
-        // R52 narrows an unscoped grant to the working directory, a broad pattern it does not.
-        (Domain::Filesystem, Scope::Path(path)) => !(unvouched && path.is_broad()),
+        // R52 narrows an unscoped grant to the working directory, a broad pattern it does not. Reading in a home
+        // that happens to be the working directory is what a command tool does (GIB §5.1), changing it is more.
+        (Domain::Filesystem, Scope::Path(path)) => {
+            let implied =
+                *grant.source() == Source::WorkingDirectory && grant.level() == Level::Read;
+            !unvouched || implied || !path.is_broad()
+        }
         _ => true,
     }
 }
 
+/// The grants with `./` read as the place it is (R54): of a run in the home, the home.
+fn placed(grants: &[Grant], request: &Request) -> Vec<Grant> {
+    let place = |grant: &Grant| match grant.scope() {
+        Scope::Path(path) if request.in_home => grant.with_scope(Scope::Path(path.in_home())),
+        _ => grant.clone(),
+    };
+    grants.iter().map(place).collect()
+}
+
 /// What a tier leaves of the grants (R52): experimental skills get the working directory where they ask for all files.
-fn narrow(grants: &[Grant], tier: Tier) -> Vec<Grant> {
+fn narrow(grants: &[Grant], tier: Tier, request: &Request) -> Vec<Grant> {
     let narrowed = grants.iter().map(|grant| match (grant.domain(), grant.scope(), tier) {
         (Domain::Filesystem, Scope::All, Tier::Experimental) => {
             grant.with_scope(Scope::Path(PathPattern::working_directory()))
         }
         _ => grant.clone(),
     });
-    narrowed.collect()
+    placed(&narrowed.collect::<Vec<_>>(), request)
 }

@@ -14,7 +14,7 @@ use crate::spec::SandboxSpec;
 use crate::trust::{Tier, Trust};
 
 /// What is to happen with a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Decision {
     /// It runs.
     Allow(Allowed),
@@ -38,8 +38,8 @@ pub(crate) struct Case {
     pub(crate) spec: SandboxSpec,
 }
 
-/// A request that may run. Whatever starts a process takes one of these, and only [`decide`](crate::decide) and [`Question::approve`] give one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A request that may run, once. Whatever starts a process takes one of these, and only [`decide`](crate::decide) and the approval of a [`Question`] give one. It can not be cloned: a yes for one run is not a yes for two.
+#[derive(Debug, PartialEq, Eq)]
 pub struct Allowed {
     pub(crate) case: Box<Case>,
     pub(crate) approval: Option<Approval>,
@@ -56,7 +56,7 @@ pub(crate) enum Because {
 }
 
 /// A request that the user has to answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Question {
     pub(crate) case: Box<Case>,
     pub(crate) reasons: Vec<Reason>,
@@ -64,7 +64,7 @@ pub struct Question {
 }
 
 /// A request that does not run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Denied {
     pub(crate) case: Box<Case>,
     pub(crate) reasons: Vec<Denial>,

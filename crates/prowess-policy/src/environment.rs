@@ -55,7 +55,7 @@ pub enum Why {
     RuntimeKey,
     /// The parent does not have it.
     NotSet,
-    /// It decides what programs load or reach, and a tool may not set it.
+    /// A tool sets it that may not: it decides what programs load or reach, or is no name at all.
     Control,
 }
 

@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use prowess_format::permission::{Domain, Level};
 use prowess_format::text::visible;
 
-use crate::decision::{Because, Case, Decision, Every, Question};
+use crate::decision::{Because, Case, Decision, Every, Question, Reason, ReasonKind};
 use crate::grant::{Grant, Scope, Source};
 use crate::limits::Limits;
 use crate::scope::{HostScope, PathPattern};
@@ -51,22 +51,18 @@ impl fmt::Display for Line {
 pub fn explain(decision: &Decision) -> Vec<Line> {
     let case = decision.case();
     let mut lines = vec![line(LineKind::Verdict, verdict(decision)), trust_line(case)];
-    let may = grouped(&case.grants);
-    lines.extend(may.into_iter().map(|text| line(LineKind::May, text)));
-    lines.extend(may_not(&case.grants).map(|text| line(LineKind::MayNot, text.to_owned())));
-    match decision {
-        Decision::Allow(_) => {}
-        Decision::Ask(question) => {
-            lines.extend(asks(question));
-        }
-        Decision::Deny(denied) => {
-            let reasons = denied.reasons.iter();
-            lines.extend(
-                reasons.map(|reason| line(LineKind::Refused, format!("refused, because {reason}"))),
-            );
-        }
+    if let Decision::Deny(denied) = decision {
+        // What it could do if it ran would only distract from why it does not.
+        let reasons = denied.reasons.iter().map(|reason| format!("refused, because {reason}"));
+        lines.extend(reasons.map(|text| line(LineKind::Refused, text)));
+        return lines;
     }
+    lines.extend(grouped(&case.grants).into_iter().map(|text| line(LineKind::May, text)));
+    lines.extend(may_not(&case.grants).map(|text| line(LineKind::MayNot, text.to_owned())));
     lines.push(line(LineKind::Limit, limits(&case.spec.limits)));
+    if let Decision::Ask(question) = decision {
+        lines.extend(asks(question));
+    }
     lines
 }
 
@@ -209,7 +205,9 @@ fn asks(question: &Question) -> Vec<Line> {
         let void = void.to_string();
         lines.push(line(LineKind::Asks, format!("asks again, because {}", visible(&void))));
     }
-    for reason in &question.reasons {
+    // Of something that was approved before it would be odd to say that it never was.
+    let told = |reason: &&Reason| reason.kind != ReasonKind::FirstUse || question.changed.is_none();
+    for reason in question.reasons.iter().filter(told) {
         let every = match reason.every {
             Every::Time => "asks every time",
             Every::Change => "asks",
@@ -233,8 +231,9 @@ fn limits(limits: &Limits) -> String {
     parts.extend(limits.memory_bytes.map(|bytes| format!("{} of memory", size(bytes))));
     parts.extend(limits.processes.map(|count| format!("{count} processes")));
     parts.extend(limits.network_bytes.map(|bytes| format!("{} of traffic", size(bytes))));
-    parts.extend(limits.network_bytes_per_sec.map(|bytes| format!("{} per second", size(bytes))));
-    format!("ends after {}", parts.join(", "))
+    let rate = limits.network_bytes_per_sec;
+    parts.extend(rate.map(|bytes| format!("{} of traffic per second", size(bytes))));
+    format!("at most {}", parts.join(", "))
 }
 
 fn size(bytes: u64) -> String {

@@ -228,38 +228,66 @@ impl fmt::Display for Source {
 }
 
 fn scopes(domain: Domain, scope: Option<&str>) -> Result<Vec<Scope>, GrantError> {
-    let scope = scope.map(str::trim).filter(|scope| *scope != "*");
-    let Some(scope) = scope else {
-        return Ok(vec![match domain {
-            Domain::Network => Scope::Host(HostPattern::ANY),
-            Domain::Filesystem
-            | Domain::Shell
-            | Domain::Desktop
-            | Domain::Mcp
-            | Domain::Env
-            | Domain::Database => Scope::All,
-        }]);
+    let Some(scope) = scope.map(str::trim).filter(|scope| *scope != "*") else {
+        return Ok(vec![all_of(domain)]);
     };
-    // A comma can not stand in the name of a host, a program or a variable, so it separates them (GAIA §3.2: `git,npm`).
-    let list = || scope.split(',');
     match domain {
         Domain::Filesystem => Ok(PathPattern::parse_all(scope)?
             .into_iter()
             // `/**` says in more characters what no scope says, and gets what that gets (R52).
             .map(|path| if path.is_everything() { Scope::All } else { Scope::Path(path) })
             .collect()),
-        Domain::Network => list().map(|host| Ok(Scope::Host(HostPattern::parse(host)?))).collect(),
-        Domain::Shell => list().map(|name| Ok(Scope::Program(Program::parse(name)?))).collect(),
-        Domain::Env => list().map(|name| Ok(Scope::Variable(VariableName::parse(name)?))).collect(),
-        Domain::Mcp => list().map(|name| Ok(Scope::Name(checked_name(name)?))).collect(),
         Domain::Database => Ok(vec![Scope::Name(checked_name(scope)?)]),
         Domain::Desktop => Err(GrantError::Unscopable("desktop:control")),
+        // A comma can not stand in the name of a host, a program or a variable, so it separates them (GAIA §3.2: `git,npm`).
+        Domain::Network | Domain::Shell | Domain::Env | Domain::Mcp => {
+            scope.split(',').map(|item| item_of(domain, item.trim())).collect()
+        }
     }
 }
 
-pub(crate) fn checked_name(text: &str) -> Result<String, GrantError> {
+fn all_of(domain: Domain) -> Scope {
+    match domain {
+        Domain::Network => Scope::Host(HostPattern::ANY),
+        Domain::Filesystem
+        | Domain::Shell
+        | Domain::Desktop
+        | Domain::Mcp
+        | Domain::Env
+        | Domain::Database => Scope::All,
+    }
+}
+
+/// One item of a list.
+fn item_of(domain: Domain, item: &str) -> Result<Scope, GrantError> {
+    // Also inside a list: whatever a scope means, it is spelled in one way only, because approvals are kept as text.
+    if item == "*" {
+        return Ok(all_of(domain));
+    }
+    match domain {
+        Domain::Network => Ok(Scope::Host(HostPattern::parse(item)?)),
+        Domain::Shell => Ok(Scope::Program(Program::parse(item)?)),
+        Domain::Env => Ok(Scope::Variable(VariableName::parse(item)?)),
+        Domain::Mcp | Domain::Database | Domain::Filesystem | Domain::Desktop => {
+            Ok(Scope::Name(checked_server(item)?))
+        }
+    }
+}
+
+/// The name of a database.
+fn checked_name(text: &str) -> Result<String, GrantError> {
     let text = text.trim();
-    let valid =
-        !text.is_empty() && text.len() <= LONGEST_NAME && !text.chars().any(char::is_control);
+    let valid = !text.is_empty()
+        && text != "*"
+        && text.len() <= LONGEST_NAME
+        && !text.chars().any(char::is_control);
     if valid { Ok(text.to_owned()) } else { Err(GrantError::Name(text.to_owned())) }
+}
+
+/// The name of an MCP server, which may stand in a list.
+pub(crate) fn checked_server(text: &str) -> Result<String, GrantError> {
+    if text.contains(',') {
+        return Err(GrantError::Name(text.to_owned()));
+    }
+    checked_name(text)
 }

@@ -9,7 +9,7 @@ use prowess_format::permission::{Domain, Level};
 use prowess_format::skill::{Skill, Tool, ToolKind};
 use prowess_format::text::visible;
 
-use crate::grant::{Grant, GrantError, Scope, Source, checked_name};
+use crate::grant::{Grant, GrantError, Scope, Source, checked_server};
 use crate::scope::{HostPattern, PathPattern, Program, VariableName};
 
 /// Everything a skill asks for, and what of it is refused.
@@ -33,7 +33,7 @@ pub struct Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let error = self.error.to_string();
-        write!(f, "`{}` is refused: {}", visible(&self.text), visible(&error))
+        write!(f, "`{}` can not be granted: {}", visible(&self.text), visible(&error))
     }
 }
 
@@ -164,7 +164,7 @@ fn required(skill: &Skill, set: &mut GrantSet) {
         }
     }
     for server in &skill.requirements.mcp_servers {
-        match checked_name(server) {
+        match checked_server(server) {
             Ok(name) => set.push(Grant::implied(
                 Domain::Mcp,
                 Level::Connect,

@@ -2,7 +2,7 @@
 //!
 //! Pure: a skill, what is known about its trust and the user's earlier answers come in; a [`Decision`] goes out. Nothing here reads a file, the clock or the environment.
 //!
-//! The way of a request: [`grants::of`] reads what the skill asks for, [`Request::of`] says which tool is to run, [`decide`] answers. Only an [`Allowed`] can be run, and only [`decide`] and [`Question::approve`] make one.
+//! The way of a request: [`grants::of`] reads what the skill asks for, [`Request::of`] says which tool is to run, [`decide`] answers. Only an [`Allowed`] can be run, and only [`decide`] and the approval of a [`Question`] make one.
 
 pub mod approval;
 mod decide;

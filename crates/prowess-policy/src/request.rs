@@ -20,6 +20,7 @@ pub struct Request {
     pub(crate) always_ask: bool,
     pub(crate) modes: Vec<String>,
     pub(crate) timeout_secs: u64,
+    pub(crate) in_home: bool,
 }
 
 /// A skill has no tool of this name.
@@ -62,6 +63,7 @@ impl Request {
             always_ask: skill.always_ask.as_ref().is_some_and(|flag| flag.value),
             modes: skill.modes_or_default().into_iter().map(str::to_owned).collect(),
             timeout_secs: timeout.unsigned_abs(),
+            in_home: false,
         })
     }
 
@@ -69,6 +71,13 @@ impl Request {
     #[must_use]
     pub fn with_skill_pins(mut self, pins: Vec<ProgramPin>) -> Self {
         self.skill_pins = pins;
+        self
+    }
+
+    /// The same wish for a run whose working directory is the user's home (GIB §5.1). What a skill asks for below `./` is then asked for below `~/`, and judged as that.
+    #[must_use]
+    pub fn in_home(mut self) -> Self {
+        self.in_home = true;
         self
     }
 

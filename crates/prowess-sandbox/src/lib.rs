@@ -7,12 +7,14 @@ mod error;
 #[cfg(target_os = "linux")]
 mod linux;
 mod output;
+mod probe;
 mod spec;
 
 pub use error::Error;
 #[cfg(target_os = "linux")]
-pub use linux::{Canceller, Prepared, Sandbox, run};
+pub use linux::{Canceller, Prepared, Sandbox, probe, run};
 pub use output::{Capture, Captured, HEAD, TAIL};
+pub use probe::{Layer, Probe, State};
 pub use spec::{
     Access, Discarded, Ended, FileGrant, How, Input, Limits, Network, Observer, Spec, Stream,
     SyntheticFile,

@@ -10,6 +10,10 @@ const LONGEST_LABEL: usize = 63;
 /// The ports that a grant without one reaches.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 
+/// Domains of one owner below which everybody gets names, and that the public suffix list has only in parts.
+const SHARED: &[&str] =
+    &["amazonaws.com", "amazonaws.com.cn", "windows.net", "glitch.me", "surge.sh"];
+
 /// A host in its canonical spelling: lower case, punycode, no trailing dot; addresses as numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum HostName {
@@ -177,7 +181,8 @@ impl HostPattern {
             HostName::Address(_) => Err(HostError::WildcardAddress(text.to_owned())),
             HostName::Domain(domain) => {
                 // A name that is its own public suffix has no owner (R55). A lone label counts as one, known or not.
-                if psl::suffix_str(&domain) == Some(domain.as_str()) {
+                let is_suffix = psl::suffix_str(&domain) == Some(domain.as_str());
+                if is_suffix || SHARED.contains(&domain.as_str()) {
                     return Err(HostError::PublicSuffix(domain));
                 }
                 Ok(Self { host: HostScope::Below(domain), port })

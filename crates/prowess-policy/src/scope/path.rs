@@ -101,7 +101,7 @@ pub const SECRET_PLACES: &[&str] = &[
 
 /// The place of secrets that names in a row lead into, if any.
 ///
-/// Below `./` nothing counts as one: a project has its own `.npmrc`. Whoever runs in the home itself resolves `./` to `~/` first.
+/// Below `./` nothing counts as one: a project has its own `.npmrc`. Of a run in the home itself `./` is read as `~/`, see [`PathPattern::in_home`].
 pub fn secret_place(root: PathRoot, parts: &[String]) -> Option<&'static str> {
     if root == PathRoot::Working {
         return None;
@@ -178,6 +178,16 @@ impl PathPattern {
     /// The working directory and everything below it.
     pub fn working_directory() -> Self {
         Self { root: PathRoot::Working, parts: vec!["**".to_owned()] }
+    }
+
+    /// The same pattern for a run whose working directory is the home: there `./` is `~/`, with all that lies in a home.
+    #[must_use]
+    pub fn in_home(&self) -> Self {
+        let root = match self.root {
+            PathRoot::Working | PathRoot::Home => PathRoot::Home,
+            PathRoot::Absolute => PathRoot::Absolute,
+        };
+        Self { root, parts: self.parts.clone() }
     }
 
     /// Where it begins.

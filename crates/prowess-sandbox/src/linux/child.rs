@@ -58,6 +58,7 @@ pub(super) type Report = [u8; 12];
 pub(super) const REPORT_FAILED: u32 = 1;
 pub(super) const REPORT_ENDED: u32 = 2;
 pub(super) const REPORT_MEMORY: u32 = 3;
+pub(super) const REPORT_READY: u32 = 4;
 
 fn report(fd: RawFd, what: u32, first: i32, second: i32) {
     let mut bytes: Report = [0; 12];
@@ -314,6 +315,10 @@ fn hand_out_listeners(socket: RawFd, ports: &[u16]) -> Outcome {
 /// Starts the program as a second process and stays as the first one.
 fn start(context: &Context<'_>) -> Built<Never> {
     let signals = sys::child_signals().at(Stage::Init)?;
+    if context.privileged {
+        // Before the program exists: the first process must be able to signal it from the start.
+        sys::become_user(NOBODY, NOBODY).at(Stage::User)?;
+    }
     // SAFETY: neither side allocates; see the head of this file.
     let program = unsafe { sys::fork() }.at(Stage::Init)?;
     if program == 0 {
@@ -325,9 +330,7 @@ fn start(context: &Context<'_>) -> Built<Never> {
         report(context.status, REPORT_FAILED, stage as i32, errno);
         sys::exit(120)
     }
-    let prepared = if context.privileged { sys::become_user(NOBODY, NOBODY) } else { Ok(()) };
-    prepared
-        .and_then(|()| sys::drop_capabilities_if_any())
+    sys::drop_capabilities_if_any()
         .and_then(|()| sys::prctl(libc::PR_SET_DUMPABLE, 0))
         .at(Stage::Init)?;
     let mut keep = [signals, context.control, context.status];
@@ -381,7 +384,6 @@ fn watch(context: &Context<'_>, signals: RawFd, program: i32) -> ! {
 fn become_program(context: &Context<'_>) -> Built<Never> {
     let plan = context.plan;
     if context.privileged {
-        sys::become_user(NOBODY, NOBODY).at(Stage::User)?;
         // Otherwise /proc/self belongs to root, and the maps below can't be written.
         sys::prctl(libc::PR_SET_DUMPABLE, 1).at(Stage::User)?;
         sys::new_user_namespace().at(Stage::UserNamespace)?;
@@ -394,7 +396,7 @@ fn become_program(context: &Context<'_>) -> Built<Never> {
     }
     let arranged = arrange_descriptors(context).at(Stage::Descriptors)?;
     // From here on failures are reported through the copy.
-    let (stage, errno) = match confine(context, arranged.start) {
+    let (stage, errno) = match confine(context, &arranged) {
         Err(failure) => failure,
         Ok(never) => match never {},
     };
@@ -435,7 +437,7 @@ fn arrange_descriptors(context: &Context<'_>) -> Outcome<Arranged> {
     Ok(Arranged { status, start })
 }
 
-fn confine(context: &Context<'_>, start: Option<RawFd>) -> Built<Never> {
+fn confine(context: &Context<'_>, arranged: &Arranged) -> Built<Never> {
     let plan = context.plan;
     sys::drop_capabilities().at(Stage::Capabilities)?;
     sys::prctl_no_new_privileges().at(Stage::NoNewPrivileges)?;
@@ -443,7 +445,8 @@ fn confine(context: &Context<'_>, start: Option<RawFd>) -> Built<Never> {
     sys::filter_calls(plan.filter).at(Stage::Seccomp)?;
     self_test().at(Stage::SelfTest)?;
     sys::change_folder(&plan.working_directory).at(Stage::WorkingDirectory)?;
-    if let Some(start) = start {
+    if let Some(start) = arranged.start {
+        report(arranged.status, REPORT_READY, 0, 0);
         let mut order = [0];
         if sys::read(start, &mut order) != Ok(1) {
             sys::exit(0);

@@ -1,7 +1,7 @@
 //! Who runs the sandbox: root, or somebody ordinary.
 
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::sync::OnceLock;
 
@@ -14,6 +14,8 @@ use super::system::USER;
 pub(super) struct Host {
     /// Root with all its powers: namespaces belong to the machine, the program to nobody.
     pub(super) privileged: bool,
+    /// Root without its powers, as in many containers: it would still own too much.
+    pub(super) is_weak_root: bool,
     /// Maps root's files to the user inside.
     pub(super) owners: Option<OwnedFd>,
     /// The map of users that an ordinary user writes.
@@ -32,14 +34,25 @@ impl Host {
 
     fn look() -> io::Result<Self> {
         let (uid, gid) = sys::identity_of_process();
-        let privileged = uid == 0 && has_all_powers()?;
+        let is_root = uid == 0 && is_first_namespace()?;
+        let privileged = is_root && has_all_powers()?;
         let owners = if privileged { Some(owner_map()?) } else { None };
         Ok(Self {
             privileged,
+            is_weak_root: is_root && !privileged,
             owners,
             user_map: format!("{USER} {uid} 1"),
             group_map: format!("{USER} {gid} 1"),
         })
+    }
+
+    /// Why such a root is refused, and what to do (attack D19).
+    pub(super) fn weak_root() -> (String, String) {
+        (
+            "this is root without the right to mount: programs would run as the machine's root"
+                .to_owned(),
+            "run as an ordinary user, or give the container the capability SYS_ADMIN".to_owned(),
+        )
     }
 
     pub(super) fn namespaces(&self) -> libc::c_int {
@@ -51,6 +64,13 @@ impl Host {
             | libc::CLONE_NEWCGROUP;
         if self.privileged { shared } else { shared | libc::CLONE_NEWUSER }
     }
+}
+
+/// Whether users here are the machine's users: root of a user namespace is somebody ordinary outside.
+fn is_first_namespace() -> io::Result<bool> {
+    let map = fs::read_to_string("/proc/self/uid_map")?;
+    let fields: Vec<&str> = map.split_whitespace().collect();
+    Ok(fields == ["0", "0", "4294967295"])
 }
 
 /// Whether this process may mount: root in a container often may not.
@@ -68,14 +88,13 @@ fn has_all_powers() -> io::Result<bool> {
 /// files as nobody's, and what nobody creates there belongs to root.
 #[allow(unsafe_code, reason = "a clone that waits")]
 fn owner_map() -> io::Result<OwnedFd> {
-    let (reader, mut writer) = io::pipe()?;
-    let waiting: RawFd = reader.as_raw_fd();
-    let writing: RawFd = writer.as_raw_fd();
+    let (waiting_end, mut waking_end) = io::pipe()?;
+    let (waiting, other): (RawFd, RawFd) = (waiting_end.as_raw_fd(), waking_end.as_raw_fd());
     // SAFETY: the child does nothing but wait.
     let cloned = unsafe { sys::clone_into(libc::CLONE_NEWUSER, None) };
     match cloned.map_err(io::Error::from_raw_os_error)? {
         Cloned::Child => {
-            sys::close(writing);
+            sys::close(other);
             let _ = sys::read(waiting, &mut [0]);
             sys::exit(0)
         }
@@ -90,10 +109,10 @@ fn owner_map() -> io::Result<OwnedFd> {
             let result = fs::write(format!("/proc/{pid}/uid_map"), &map)
                 .and_then(|()| fs::write(format!("/proc/{pid}/gid_map"), &map))
                 .and_then(|()| fs::File::open(format!("/proc/{pid}/ns/user")));
-            let _ = writer.write_all(b"x");
+            let _ = waking_end.write_all(b"x");
             let _ = sys::wait_by_descriptor(pidfd);
             sys::close(pidfd);
-            drop(reader.take(0));
+            drop(waiting_end);
             result.map(OwnedFd::from)
         }
     }

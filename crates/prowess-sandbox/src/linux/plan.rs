@@ -11,7 +11,6 @@ use landlock::{
     PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, Scope,
 };
 
-use super::host::Host;
 use super::sys;
 use super::system::{self, HOME};
 use super::view::{self, Bind, Rights, Step, View};
@@ -38,7 +37,7 @@ pub(super) struct Plan {
 pub(super) const SELF_TEST: &std::ffi::CStr = c"/.self-test";
 
 impl Plan {
-    pub(super) fn new(spec: &Spec, host: &Host) -> Result<Self, Error> {
+    pub(super) fn new(spec: &Spec, counted: bool) -> Result<Self, Error> {
         let mut view = View::default();
         system::show(&mut view, spec.limits.scratch);
         view.text(Path::new("/.self-test"), b"");
@@ -110,10 +109,10 @@ impl Plan {
             steps,
             own_rules,
             ruleset,
-            filter: super::filter::program(!ports.is_empty()).map_err(|cause| {
+            filter: super::filter::program(!ports.is_empty(), counted).map_err(|cause| {
                 Error::Unenforceable { cause, remedy: "this processor is not supported".to_owned() }
             })?,
-            limits: limits(&spec.limits, host),
+            limits: limits(&spec.limits),
             working_directory: view::c_path(&spec.working_directory)?,
             ports,
             foothold: view::c_path(Path::new(foothold))?,
@@ -224,8 +223,9 @@ fn ruleset(binds: &[Bind], images: &[PathBuf], ports: &[u16]) -> Result<OwnedFd,
     for bind in binds {
         let rights = match bind.rights {
             Rights::Read | Rights::Library => AccessFs::ReadFile | AccessFs::ReadDir,
-            // A folder of scripts; an image gets its right below, by its own path.
-            Rights::Execute => AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute,
+            Rights::Image | Rights::Execute => {
+                AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute
+            }
             Rights::Device => AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev,
             Rights::Write => write_rights(),
         };
@@ -233,6 +233,7 @@ fn ruleset(binds: &[Bind], images: &[PathBuf], ports: &[u16]) -> Result<OwnedFd,
         let path = Path::new(std::ffi::OsStr::from_bytes(bind.source.as_bytes()));
         ruleset = add(ruleset, path, rights)?;
     }
+    // An image may lie in a folder that is shown for another reason; a loader lies among the libraries.
     for image in images.iter().chain(&system::loaders()) {
         ruleset = add(ruleset, image, AccessFs::Execute | AccessFs::ReadFile)?;
     }
@@ -255,7 +256,7 @@ fn add(
         .map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn limits(limits: &Limits, host: &Host) -> Vec<(libc::c_int, u64)> {
+fn limits(limits: &Limits) -> Vec<(libc::c_int, u64)> {
     #[expect(clippy::cast_possible_wrap, reason = "resources are small numbers")]
     let resource = |resource: libc::__rlimit_resource_t| resource as libc::c_int;
     let mut all = vec![
@@ -272,7 +273,6 @@ fn limits(limits: &Limits, host: &Host) -> Vec<(libc::c_int, u64)> {
     if let Some(cpu) = limits.cpu {
         all.push((resource(libc::RLIMIT_CPU), cpu.as_secs().max(1)));
     }
-    let _ = host;
     all
 }
 

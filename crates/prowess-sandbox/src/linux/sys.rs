@@ -435,7 +435,6 @@ pub(super) fn send_descriptors(socket: RawFd, descriptors: &[RawFd]) -> Outcome 
 }
 
 /// Receives what [`send_descriptors`] sent; an empty message means that the sender is gone.
-#[expect(clippy::cast_possible_truncation, reason = "sizes of a few bytes")]
 pub(super) fn receive_descriptors(socket: RawFd) -> Outcome<Vec<RawFd>> {
     let mut byte = [0_u8];
     let mut text = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
@@ -452,10 +451,8 @@ pub(super) fn receive_descriptors(socket: RawFd) -> Outcome<Vec<RawFd>> {
         let header = libc::CMSG_FIRSTHDR(&raw const message);
         if !header.is_null() && (*header).cmsg_type == libc::SCM_RIGHTS {
             let payload = (*header).cmsg_len - libc::CMSG_LEN(0) as usize;
-            let data = libc::CMSG_DATA(header).cast::<RawFd>();
-            for index in 0..payload / size_of::<RawFd>() {
-                received.push(ptr::read_unaligned(data.add(index)));
-            }
+            let data = std::slice::from_raw_parts(libc::CMSG_DATA(header), payload);
+            received.extend(data.as_chunks().0.iter().map(|bytes| RawFd::from_ne_bytes(*bytes)));
         }
     }
     Ok(received)
@@ -621,6 +618,15 @@ pub(super) fn poll(events: &mut [libc::pollfd], milliseconds: c_int) -> Outcome<
         Err(libc::EINTR) => Ok(0),
         result => result.map(|count| usize::try_from(count).unwrap_or_default()),
     }
+}
+
+/// The version of the kernel's Landlock.
+pub(super) fn landlock_version() -> Outcome<i32> {
+    const VERSION: c_uint = 1;
+    // SAFETY: the version is asked for with a null pointer and no size.
+    small(unsafe {
+        libc::syscall(libc::SYS_landlock_create_ruleset, ptr::null::<c_void>(), 0_usize, VERSION)
+    })
 }
 
 /// Puts the process under a Landlock ruleset.

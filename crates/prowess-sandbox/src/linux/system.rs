@@ -107,7 +107,7 @@ pub(super) fn show_program(view: &mut View, program: &Path) -> Result<PathBuf, E
             reason: "it is not a file".to_owned(),
         });
     }
-    view.host(&real, &real, Rights::Execute);
+    view.host(&real, &real, Rights::Image);
     // The name may be a link, and so may a folder on its way.
     let name = program.file_name().unwrap_or_default();
     let folder = program.parent().and_then(|folder| folder.canonicalize().ok());

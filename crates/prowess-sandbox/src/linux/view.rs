@@ -35,6 +35,8 @@ pub(super) enum Rights {
     Read,
     /// Reading libraries, which are mapped as code.
     Library,
+    /// An image of the system.
+    Image,
     /// Reading and executing.
     Execute,
     /// A device such as /dev/null.
@@ -48,7 +50,9 @@ impl Rights {
         let always = sys::MOUNT_NOSUID;
         match self {
             Rights::Read => always | sys::MOUNT_RDONLY | sys::MOUNT_NODEV | sys::MOUNT_NOEXEC,
-            Rights::Library | Rights::Execute => always | sys::MOUNT_RDONLY | sys::MOUNT_NODEV,
+            Rights::Library | Rights::Image | Rights::Execute => {
+                always | sys::MOUNT_RDONLY | sys::MOUNT_NODEV
+            }
             Rights::Device => always | sys::MOUNT_NOEXEC,
             Rights::Write => always | sys::MOUNT_NODEV | sys::MOUNT_NOEXEC,
         }
