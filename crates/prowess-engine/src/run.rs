@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use prowess_policy::Allowed;
 use prowess_sandbox::{Canceller, Observer, Sandbox, Spec};
+use serde_json::Value;
 
 use crate::envelope::{Ending, Envelope, Fold};
 use crate::error::RunError;
@@ -16,6 +17,7 @@ use crate::lower::{self, Launch};
 use crate::outputs;
 use crate::pins::ImageHashes;
 use crate::prepare::{self, Prepared};
+use crate::tool::python::{PythonWorkers, Session};
 use crate::world::World;
 
 /// What a handler may return.
@@ -41,13 +43,23 @@ impl Cancel {
         }
     }
 
-    fn watch(&self, sandbox: &Sandbox) {
+    /// Whether somebody wants the end.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).asked
+    }
+
+    /// From now on this sandbox is the one to end.
+    pub(crate) fn watch(&self, canceller: Canceller) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let canceller = sandbox.canceller();
         if state.asked {
             canceller.cancel();
         }
         state.running = Some(canceller);
+    }
+
+    /// The sandbox lives on and does something else now.
+    pub(crate) fn release(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).running = None;
     }
 }
 
@@ -59,10 +71,23 @@ pub fn run(
     cancel: &Cancel,
     sink: &mut dyn FnMut(&Event),
 ) -> Envelope {
+    run_with(&PythonWorkers::one_shot(), prepared, allowed, world, cancel, sink)
+}
+
+/// The same, with Python workers that are warm and stay for the next call.
+pub fn run_with(
+    workers: &PythonWorkers,
+    prepared: &Prepared<'_>,
+    allowed: &Allowed,
+    world: &World,
+    cancel: &Cancel,
+    sink: &mut dyn FnMut(&Event),
+) -> Envelope {
     let mut watcher = Watcher { fold: Fold::default(), sink };
-    let envelope = match start(prepared, allowed, world, cancel, &mut watcher) {
-        Ok((ending, duration)) => {
-            let envelope = std::mem::take(&mut watcher.fold).finish(ending, duration);
+    let envelope = match start(workers, prepared, allowed, world, cancel, &mut watcher) {
+        Ok(Finished { ending, duration, result }) => {
+            let mut envelope = std::mem::take(&mut watcher.fold).finish(ending, duration);
+            envelope.parsed = result.or(envelope.parsed);
             let call = &prepared.call;
             match outputs::schema(call.subject.skill, call.tool) {
                 Some(schema) => outputs::validate(envelope, schema),
@@ -96,13 +121,29 @@ impl Observer for Watcher<'_> {
     }
 }
 
-fn start(
+/// A run that has ended.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) ending: Ending,
+    pub(crate) duration: Duration,
+    /// What a function returned. A program has only its output.
+    pub(crate) result: Option<Value>,
+}
+
+/// What a call may touch and how long it may take.
+#[derive(Debug)]
+pub(crate) struct Specification {
+    pub(crate) spec: Spec,
+    pub(crate) time: Duration,
+    warnings: Vec<String>,
+}
+
+/// Makes sure that what was decided about is still there, and turns the decision into what a sandbox enforces.
+pub(crate) fn specification(
     prepared: &Prepared<'_>,
     allowed: &Allowed,
     world: &World,
-    cancel: &Cancel,
-    watcher: &mut Watcher<'_>,
-) -> Result<(Ending, Duration), RunError> {
+) -> Result<Specification, RunError> {
     same_as_decided(prepared, allowed, world)?;
     let call = &prepared.call;
     let recipe = &prepared.recipe;
@@ -121,18 +162,38 @@ fn start(
         spec.limits.time = prepared.time;
         spec.limits.grace = grace;
     }
-    for message in lowered.warnings {
+    Ok(Specification { time: spec.limits.time, spec, warnings: lowered.warnings })
+}
+
+fn start(
+    workers: &PythonWorkers,
+    prepared: &Prepared<'_>,
+    allowed: &Allowed,
+    world: &World,
+    cancel: &Cancel,
+    watcher: &mut Watcher<'_>,
+) -> Result<Finished, RunError> {
+    let Specification { mut spec, time, warnings } = specification(prepared, allowed, world)?;
+    for message in warnings {
         watcher.tell(&Event::Warning { message });
     }
-    let time = spec.limits.time;
-    let result = if recipe.private_result { Some(private_result(&mut spec)?) } else { None };
-    watcher.tell(&Event::Started {
+    let call = &prepared.call;
+    let recipe = &prepared.recipe;
+    let started = Event::Started {
         skill: call.subject.name.to_owned(),
         tool: call.tool.name.value.clone(),
         command: recipe.shown.clone(),
-    });
+    };
+    if let Some(plan) = &recipe.python {
+        watcher.tell(&started);
+        let subject = &call.subject;
+        let session = Session { subject, plan, allowed, world, workers, cancel, time };
+        return session.run(spec, &mut |event| watcher.tell(&event));
+    }
+    let result = if recipe.private_result { Some(private_result(&mut spec)?) } else { None };
+    watcher.tell(&started);
     let sandbox = Sandbox::spawn(spec)?;
-    cancel.watch(&sandbox);
+    cancel.watch(sandbox.canceller());
     let ended = sandbox.wait(watcher)?;
     if let Some(reader) = result {
         let bytes = reader.join().unwrap_or_default();
@@ -144,7 +205,8 @@ fn start(
         let message = format!("`{}` was not kept: {}", discarded.path.display(), discarded.reason);
         watcher.tell(&Event::Warning { message });
     }
-    Ok((Ending::of(ended.how, time, &recipe.successes), ended.duration))
+    let ending = Ending::of(ended.how, time, &recipe.successes);
+    Ok(Finished { ending, duration: ended.duration, result: None })
 }
 
 /// A question may wait for minutes. What is run has to be what was shown (attacks B12, G07).
