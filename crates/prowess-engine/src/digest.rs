@@ -75,8 +75,8 @@ pub fn of_skill(place: &Path) -> Result<Digest, DigestError> {
             Entry::File { executable } => {
                 hasher.update(if *executable { b"x" } else { b"f" });
                 framed(&mut hasher, name);
-                let hashed = hash_file(path, MOST_BYTES - total + 1);
-                let (content, length) = hashed.map_err(|source| read(path, source))?;
+                let (content, length) =
+                    hash_file(path, MOST_BYTES - total + 1).map_err(|source| read(path, source))?;
                 total += length;
                 if total > MOST_BYTES {
                     return Err(DigestError::TooLarge(root));
@@ -165,3 +165,6 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
         text
     })
 }
+
+#[cfg(test)]
+mod tests;

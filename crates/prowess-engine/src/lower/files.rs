@@ -72,10 +72,10 @@ pub(super) fn open(
     let rules = rules.chain(allowed.write.iter().map(|scope| (scope, Access::Write)));
     for (scope, access) in rules {
         let guards = protect::guards(allowed, scope, world);
-        let mut opener = Opener { guards: &guards, opened: &mut opened, skill_directory };
+        let mut work = Opener { guards: &guards, opened: &mut opened, skill_directory };
         match scope {
-            FileScope::Everything => opener.everything(access)?,
-            FileScope::Pattern(pattern) => opener.pattern(pattern, access, world)?,
+            FileScope::Everything => work.everything(access)?,
+            FileScope::Pattern(pattern) => work.pattern(pattern, access, world)?,
         }
     }
     let written: Vec<PathBuf> = opened
@@ -312,4 +312,43 @@ fn name_matches(pattern: &str, name: &str) -> bool {
         reachable = next;
     }
     reachable[name.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_is_not_writable_with_everything() {
+        let mut opened = Opened::default();
+        Opener { guards: &[], opened: &mut opened, skill_directory: None }
+            .everything(Access::Write)
+            .expect("the root can be listed");
+        let access = |path: &str| {
+            let found = opened.grants.iter().find(|grant| grant.path == Path::new(path));
+            found.map(|grant| grant.access)
+        };
+        assert_eq!(access("/usr"), Some(Access::Read));
+        assert_eq!(access("/etc"), Some(Access::Read));
+        assert_eq!(access("/proc"), None);
+        assert!(opened.grants.iter().any(|grant| grant.access == Access::Write));
+    }
+
+    #[test]
+    fn patterns_reach_what_they_may_match() {
+        for (pattern, place, expected) in [
+            ("*.csv", ".ssh", false),
+            ("*", ".ssh", true),
+            (".*", ".ssh", true),
+            (".ssh/*.pub", ".ssh", true),
+            ("notes/*.md", ".ssh", false),
+            ("**/*.md", ".config/gh", true),
+            (".config", ".config/gh", true),
+            (".config/*/x", ".config/gh", true),
+            (".config/fish/x", ".config/gh", false),
+            ("?ssh", ".ssh", true),
+        ] {
+            assert_eq!(may_reach(pattern, Path::new(place)), expected, "{pattern} {place}");
+        }
+    }
 }

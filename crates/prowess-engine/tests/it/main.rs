@@ -1,1 +1,5 @@
-//! Tests.
+//! Runs real tools behind real walls and looks at what is left of them.
+
+mod approving;
+mod running;
+mod world;
