@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use prowess_policy::Allowed;
+use prowess_format::permission::Domain;
+use prowess_policy::scope::Program;
+use prowess_policy::{Allowed, Scope};
 use prowess_sandbox::{Canceller, Observer, Sandbox, Spec};
 
-use crate::envelope::{Ending, Envelope, Fold};
+use crate::envelope::{Ending, Envelope, Fold, Outcome};
 use crate::error::RunError;
 use crate::event::{Event, Stream};
 use crate::lower::{self, Launch};
@@ -144,7 +146,22 @@ fn start(
         let message = format!("`{}` was not kept: {}", discarded.path.display(), discarded.reason);
         watcher.tell(&Event::Warning { message });
     }
-    Ok((Ending::of(ended.how, time, &recipe.successes), ended.duration))
+    let ending = Ending::of(ended.how, time, &recipe.successes);
+    if ending.outcome == Outcome::Failed && is_alone(prepared) {
+        let message = "the script sees no program but its interpreter: declare those that it starts, as in `permissions: [\"shell:execute:git,sort\"]`";
+        watcher.tell(&Event::Warning { message: message.to_owned() });
+    }
+    Ok((ending, ended.duration))
+}
+
+/// Whether the tool is a script of the skill without any program beside it: most scripts need one, and fail without.
+fn is_alone(prepared: &Prepared<'_>) -> bool {
+    let wanted = prepared.grants.for_tool(&prepared.call.tool.name);
+    matches!(prepared.recipe.program, Program::Own(_))
+        && wanted.grants().iter().all(|grant| {
+            grant.domain() != Domain::Shell
+                || matches!(grant.scope(), Scope::Program(Program::Own(_)))
+        })
 }
 
 /// A question may wait for minutes. What is run has to be what was shown (attacks B12, G07).

@@ -41,8 +41,7 @@ use crate::running::{self, Sound};
 #[command(after_long_help = "\
 Examples:
   prowess run examples/word-count --input file=examples/README.md --yes
-  prowess run examples/word-count --inputs '{\"file\": \"examples/README.md\"}' \\
-      --yes --format json
+  prowess run examples/word-count --input file=/dev/null --yes --format json
 
 Exit codes:
   The tool's own code, or
