@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                     ErrorKind::Usage => Ending::InvalidParameter,
                     _ => Ending::Refused,
                 };
-                Envelope::not_started(outcome, code, error.message.clone())
+                Box::new(Envelope::not_started(outcome, code, error.message.clone()))
             });
             tell_not_run(arguments.format, envelope, printer);
             error
@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 /// A run that did not start.
 struct NotRun {
     error: Error,
-    envelope: Option<Envelope>,
+    envelope: Option<Box<Envelope>>,
 }
 
 impl From<Error> for NotRun {
@@ -112,7 +112,7 @@ impl From<Error> for NotRun {
 
 impl From<prowess_engine::RunError> for NotRun {
     fn from(error: prowess_engine::RunError) -> Self {
-        Self { envelope: Some(error.envelope()), error: running::not_run(&error) }
+        Self { envelope: Some(Box::new(error.envelope())), error: running::not_run(&error) }
     }
 }
 
@@ -164,14 +164,14 @@ fn exit_code(envelope: &Envelope) -> u8 {
 }
 
 /// Programs that read JSON get their answer also when nothing ran.
-fn tell_not_run(format: Format, envelope: Envelope, printer: &mut Printer) {
+fn tell_not_run(format: Format, envelope: Box<Envelope>, printer: &mut Printer) {
     match format {
         Format::Text => {}
         Format::Json => printer.json(&wire::envelope(&envelope)),
         Format::Events => {
             let mut writer = wire::EventWriter::default();
             let message = envelope.error.clone().unwrap_or_default();
-            for event in [Event::Error { message }, Event::Done(Box::new(envelope))] {
+            for event in [Event::Error { message }, Event::Done(envelope)] {
                 for line in writer.write(&event) {
                     printer.json_line(&line);
                 }
