@@ -59,8 +59,8 @@ impl Prepared {
         Ok(Self { launch, start: writer.into() })
     }
 
-    /// Waits until the walls stand, then takes them down again.
-    fn ready(self) -> Result<(), Error> {
+    /// Waits until the walls stand.
+    pub fn ready(&mut self) -> Result<(), Error> {
         self.launch.sandbox.ready()
     }
 

@@ -154,7 +154,7 @@ fn everything(layers: &[Layer]) -> Layer {
         );
     }
     let program = std::env::current_exe().unwrap_or_else(|_| "/bin/true".into());
-    let tried = Prepared::new(Spec::new(program)).and_then(Prepared::ready);
+    let tried = Prepared::new(Spec::new(program)).and_then(|mut prepared| prepared.ready());
     layer(
         "all together",
         match tried {
