@@ -1,0 +1,1 @@
+//! Tests of the proxy against real servers on the loopback.
