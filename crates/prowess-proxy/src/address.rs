@@ -50,7 +50,7 @@ fn forbidden_v6(address: Ipv6Addr) -> Option<&'static str> {
         [0xfd00, 0x0ec2, ..] => Some("a cloud metadata address"),
         [0xfc00..=0xfdff, ..] => Some("a private address"),
         [0xff00..=0xffff, ..] => Some("a multicast address"),
-        [0x2001, 0x0001..=0x01ff, ..] | [0x2001, 0x0db8, ..] | [0x3fff, 0..=0x0fff, ..] => {
+        [0x2001, 0x0001..=0x01ff | 0x0db8, ..] | [0x3fff, 0..=0x0fff, ..] => {
             Some("a reserved address")
         }
         // Only 2000::/3 has been given out; whatever else there is has a meaning of its own.

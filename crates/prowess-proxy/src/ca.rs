@@ -15,7 +15,7 @@ use rcgen::{
 };
 use rustls::ServerConfig;
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use time::{Duration, OffsetDateTime};
 
 use crate::host::Host;
@@ -97,6 +97,19 @@ impl CertificateAuthority {
     }
 
     fn sign(&self, host: &Host) -> Result<ServerConfig, CertificateError> {
+        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(self.leaf_key.serialize_der()));
+        let mut config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(vec![self.leaf(host)?], key)?;
+        // Requests are read by an HTTP/1.1 reader; who can't speak that gets no connection.
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        // Every request of a resumed session would be judged all the same, but none is needed.
+        config.send_tls13_tickets = 0;
+        Ok(config)
+    }
+
+    fn leaf(&self, host: &Host) -> Result<CertificateDer<'static>, CertificateError> {
         let mut params = CertificateParams::default();
         // A subject of its own: with the issuer's it would look self-signed.
         params.distinguished_name = common_name("Prowess sandbox");
@@ -112,17 +125,7 @@ impl CertificateAuthority {
         params.not_after = self.not_after;
         // The same key signs again and again, and the default serial number comes from the key.
         params.serial_number = Some(serial(&self.provider)?);
-        let leaf = params.signed_by(&self.leaf_key, &self.issuer)?;
-        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(self.leaf_key.serialize_der()));
-        let mut config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_single_cert(vec![leaf.der().clone()], key)?;
-        // Requests are read by an HTTP/1.1 reader; who can't speak that gets no connection.
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        // Every request of a resumed session would be judged all the same, but none is needed.
-        config.send_tls13_tickets = 0;
-        Ok(config)
+        Ok(params.signed_by(&self.leaf_key, &self.issuer)?.der().clone())
     }
 }
 

@@ -91,7 +91,7 @@ where
         return Ok(Exchanged::Nothing(refusal.into()));
     };
     let fields = request_fields(head, &to.authority(scheme.usual_port()));
-    let (uploader, upload) = body::channel(head.framing);
+    let (sink, upload) = body::channel(head.framing);
     let mut request = Request::new(upload);
     *request.method_mut() = head.method.clone();
     *request.uri_mut() = uri;
@@ -139,7 +139,7 @@ where
             started.store(true, Ordering::Relaxed);
             respond(writer, head, response, keep_alive).await.map(Ok)
         };
-        let upload = body::pump(reader, head.framing, uploader);
+        let upload = body::pump(reader, head.framing, sink);
         let (mut relay, mut upload) = (pin!(relay), pin!(upload));
         let mut uploaded = false;
         loop {
@@ -288,16 +288,13 @@ async fn respond<W: AsyncWrite + Unpin>(
     text.extend_from_slice(b"\r\n");
     writer.write_all(&text).await?;
 
-    while !bodiless {
-        let Some(frame) = poll_fn(|ctx| Pin::new(&mut body).poll_frame(ctx)).await else {
-            break;
-        };
+    while let Some(frame) = poll_fn(|ctx| Pin::new(&mut body).poll_frame(ctx)).await {
         // A response that breaks off must not look finished: the connection ends here.
         let frame = frame.map_err(io::Error::other)?;
         let Ok(data) = frame.into_data() else {
             continue; // trailers
         };
-        if data.is_empty() {
+        if data.is_empty() || bodiless {
             continue;
         }
         if chunked {
