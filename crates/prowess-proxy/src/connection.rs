@@ -7,6 +7,7 @@
 //!              └─ requests ─► judge ─► exchange         └─ read ──► requests ─► judge ─► exchange
 //! ```
 
+use std::borrow::Cow;
 use std::io;
 use std::time::Duration;
 
@@ -115,7 +116,7 @@ async fn serve_transparent(
         Ok(tunnel) => serve_tls(run, stream, tunnel).await,
         Err(NoWay::Refused(refusal)) => deny_tls(run, stream, refusal).await,
         Err(NoWay::Failed(why)) => {
-            run.ledger.note(format!("{host}:{port}"), why);
+            run.ledger.note(why);
             Ok(())
         }
     }
@@ -192,8 +193,7 @@ async fn read_inside(run: &Run, stream: Prefixed<TcpStream>, to: Destination) ->
     let config = match ca.server_config(&to.host) {
         Ok(config) => config,
         Err(error) => {
-            let authority = to.authority(Scheme::Https.usual_port());
-            run.ledger.note(authority, format!("can't make a certificate: {error}"));
+            run.ledger.note(format!("can't make a certificate for `{}`: {error}", to.host));
             return Ok(());
         }
     };
@@ -237,7 +237,11 @@ where
                 answer_refusal(run, &mut writer, &refusal, None).await?;
                 return linger(reader, writer).await.map(|()| None);
             }
-            None => return Ok(None),
+            None => {
+                // Inside TLS this says goodbye, so that the end can't be mistaken for a cut.
+                writer.shutdown().await?;
+                return Ok(None);
+            }
         };
         let outcome = if matches!(scope, Scope::Proxy) && head.method == Method::CONNECT {
             match connect(run, &head).await {
@@ -301,10 +305,9 @@ async fn serve_request<S: AsyncRead + AsyncWrite + Unpin>(
         }
     };
     if access == Access::Read && overrides_in_query(head) {
-        let message = "a query asked for another method (`_method=`)".to_owned();
-        run.ledger.note(to.authority(scheme.usual_port()), message);
+        run.ledger.note(format!("a query to `{host}` asked for another method (`_method=`)"));
     }
-    exchange(run, link, &to, scheme, head, path, client).await
+    exchange(run, link, &to, scheme, head, &path, client).await
 }
 
 /// `CONNECT host:port`, and the `Host` field must say the same (attack C09).
@@ -322,7 +325,7 @@ async fn connect(run: &Run, head: &Head) -> Result<Tunnel, NoWay> {
 }
 
 /// Where a request goes, and the path that is asked for there.
-fn target<'a>(scope: &Scope, head: &'a Head) -> Result<(Host, u16, &'a str), Refusal> {
+fn target<'a>(scope: &Scope, head: &'a Head) -> Result<(Host, u16, Cow<'a, str>), Refusal> {
     match scope {
         Scope::Proxy => {
             let (authority, path) = absolute_form(&head.target)?;
@@ -340,12 +343,12 @@ fn target<'a>(scope: &Scope, head: &'a Head) -> Result<(Host, u16, &'a str), Ref
             if authority.port.is_some_and(|named| named != *port) {
                 return Err(Refusal::host_mismatch(&authority.host, *port));
             }
-            Ok((authority.host, *port, origin_form(head)?))
+            Ok((authority.host, *port, origin_form(head)?.into()))
         }
         Scope::Inside(to) => {
             // Another host in here is domain fronting (attack C17).
             check_host(head, &to.host, to.port, to.port)?;
-            Ok((to.host.clone(), to.port, origin_form(head)?))
+            Ok((to.host.clone(), to.port, origin_form(head)?.into()))
         }
     }
 }
@@ -371,7 +374,7 @@ fn check_host(head: &Head, host: &Host, port: u16, usual_port: u16) -> Result<()
 
 /// `http://authority/path`. What belongs to neither (`user@`, `\`) is left to the authority, which
 /// takes none of it (attack C10).
-fn absolute_form(target: &str) -> Result<(&str, &str), Refusal> {
+fn absolute_form(target: &str) -> Result<(&str, Cow<'_, str>), Refusal> {
     let scheme = target.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://"));
     if scheme.is_none() {
         let what = "a proxy takes `http://` targets and `CONNECT`";
@@ -380,7 +383,10 @@ fn absolute_form(target: &str) -> Result<(&str, &str), Refusal> {
     let rest = &target[7..];
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
-    Ok((authority, if path.is_empty() { "/" } else { path }))
+    if path.starts_with('/') {
+        return Ok((authority, path.into()));
+    }
+    Ok((authority, format!("/{path}").into()))
 }
 
 fn origin_form(head: &Head) -> Result<&str, Refusal> {
@@ -434,8 +440,7 @@ async fn answer<W: AsyncWrite + Unpin>(
     match no_way {
         NoWay::Refused(refusal) => answer_refusal(run, writer, &refusal, Some(head)).await,
         NoWay::Failed(why) => {
-            // The target holds a path, which may hold secrets; the reason names the host.
-            run.ledger.note(String::new(), why.clone());
+            run.ledger.note(why.clone());
             write_answer(writer, 502, &format!("failed: {why}\n"), Some(head)).await
         }
     }
@@ -457,10 +462,12 @@ async fn write_answer<W: AsyncWrite + Unpin>(
     text: &str,
     head: Option<&Head>,
 ) -> io::Result<bool> {
-    // A body that is still on its way would be read as the next request.
-    let again = head.is_some_and(|head| {
-        head.keeps_alive() && !head.has_body() && head.method != Method::CONNECT
-    });
+    // A body that is still on its way would be read as the next request, and who sends broken
+    // requests is not asked for another one.
+    let again = status != 400
+        && head.is_some_and(|head| {
+            head.keeps_alive() && !head.has_body() && head.method != Method::CONNECT
+        });
     let reason = match status {
         400 => "Bad Request",
         403 => "Forbidden",
@@ -475,7 +482,7 @@ async fn write_answer<W: AsyncWrite + Unpin>(
     );
     writer.write_all(response.as_bytes()).await?;
     writer.flush().await?;
-    Ok(again && status != 400)
+    Ok(again)
 }
 
 async fn deny_tls(run: &Run, mut stream: Prefixed<TcpStream>, refusal: Refusal) -> io::Result<()> {
@@ -507,3 +514,6 @@ async fn linger<S: AsyncRead + AsyncWrite + Unpin>(
         Err(_) => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

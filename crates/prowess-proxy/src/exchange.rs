@@ -90,65 +90,60 @@ where
         let refusal = Refusal::malformed("the request's target is not valid");
         return Ok(Exchanged::Nothing(refusal.into()));
     };
-    let fields = request_fields(head, &to.authority(scheme.usual_port()));
-    let (sink, upload) = body::channel(head.framing);
-    let mut request = Request::new(upload);
-    *request.method_mut() = head.method.clone();
-    *request.uri_mut() = uri;
-    *request.headers_mut() = fields;
+    let request = |upload| {
+        let mut request = Request::new(upload);
+        *request.method_mut() = head.method.clone();
+        *request.uri_mut() = uri.clone();
+        *request.headers_mut() = request_fields(head, &to.authority(scheme.usual_port()));
+        request
+    };
+
+    // A kept connection may be closed by the server at any moment, also while a request is on its
+    // way. Only what can be asked twice is therefore asked on one (RFC 9110 §9.2.2).
+    let kept = link.take();
+    if head.method.is_safe() && !head.has_body() {
+        if let Some(mut sender) = reusable(kept, to, scheme).await {
+            let (_, nothing) = body::channel(Framing::None);
+            if let Ok(response) = sender.send_request(request(nothing)).await {
+                return match relay(writer, head, to, response).await? {
+                    Ok(lasts) => Ok(finish(link, to, scheme, sender, lasts)),
+                    Err(no_way) => Ok(Exchanged::Nothing(no_way)),
+                };
+            }
+        }
+    }
 
     // Connecting comes first: a client that waits for `100 Continue` should not be told to send
     // its body to nobody.
-    let mut sender = match reusable(link.take(), to, scheme).await {
-        Some(sender) => sender,
-        None => match open(run, to, scheme).await {
-            Ok(sender) => sender,
-            Err(no_way) => return Ok(Exchanged::Nothing(no_way)),
-        },
+    let mut sender = match open(run, to, scheme).await {
+        Ok(sender) => sender,
+        Err(no_way) => return Ok(Exchanged::Nothing(no_way)),
     };
     if head.has_body() && head.fields.contains_key(EXPECT) {
         writer.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
     }
-
-    let keep_alive = head.keeps_alive();
+    let (sink, upload) = body::channel(head.framing);
     let started = AtomicBool::new(false);
     let (relayed, uploaded) = {
-        let relay = async {
-            let response = match sender.try_send_request(request).await {
-                Ok(response) => response,
-                // The server closed a kept connection before it saw the request, so asking once
-                // more on a new one repeats nothing.
-                Err(mut error) => match error.take_message() {
-                    Some(request) => match open(run, to, scheme).await {
-                        Ok(again) => {
-                            sender = again;
-                            match sender.send_request(request).await {
-                                Ok(response) => response,
-                                Err(error) => return Ok(Err(broken(run, to, &error))),
-                            }
-                        }
-                        Err(no_way) => return Ok(Err(no_way)),
-                    },
-                    None => return Ok(Err(broken(run, to, error.error()))),
-                },
-            };
-            if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-                let why = format!("`{}` changed the protocol without being asked", to.host);
-                return Ok(Err(NoWay::Failed(why)));
+        let relaying = async {
+            match sender.send_request(request(upload)).await {
+                Ok(response) => {
+                    started.store(true, Ordering::Relaxed);
+                    relay(writer, head, to, response).await
+                }
+                Err(error) => Ok(Err(broken(run, to, &error))),
             }
-            started.store(true, Ordering::Relaxed);
-            respond(writer, head, response, keep_alive).await.map(Ok)
         };
-        let upload = body::pump(reader, head.framing, sink);
-        let (mut relay, mut upload) = (pin!(relay), pin!(upload));
+        let uploading = body::pump(reader, head.framing, sink);
+        let (mut relaying, mut uploading) = (pin!(relaying), pin!(uploading));
         let mut uploaded = false;
         loop {
             tokio::select! {
                 biased;
-                result = &mut upload, if !uploaded => match result {
+                result = &mut uploading, if !uploaded => match result {
                     Ok(()) => uploaded = true,
                     // The response tells why, or the connection ends.
-                    Err(UploadError::Unwanted) => break (relay.await?, false),
+                    Err(UploadError::Unwanted) => break (relaying.await?, false),
                     Err(UploadError::Client(error)) => return Err(error),
                     Err(UploadError::Malformed(what)) => {
                         if started.load(Ordering::Relaxed) {
@@ -157,18 +152,29 @@ where
                         return Ok(Exchanged::Nothing(Refusal::malformed(what).into()));
                     }
                 },
-                result = &mut relay => break (result?, uploaded),
+                result = &mut relaying => break (result?, uploaded),
             }
         }
     };
     match relayed {
+        Ok(lasts) => Ok(finish(link, to, scheme, sender, lasts && uploaded)),
         Err(no_way) => Ok(Exchanged::Nothing(no_way)),
-        Ok(reusable) if reusable && uploaded => {
-            *link = Some(Link { to: to.clone(), scheme, sender });
-            Ok(Exchanged::Again)
-        }
-        Ok(_) => Ok(Exchanged::Last),
     }
+}
+
+/// Keeps the connection to the server if the one to the client lasts.
+fn finish(
+    link: &mut Option<Link>,
+    to: &Destination,
+    scheme: Scheme,
+    sender: SendRequest<Upload>,
+    lasts: bool,
+) -> Exchanged {
+    if !lasts {
+        return Exchanged::Last;
+    }
+    *link = Some(Link { to: to.clone(), scheme, sender });
+    Exchanged::Again
 }
 
 /// The kept connection, if it leads to the same host and is still open.
@@ -243,20 +249,24 @@ fn remove_hop_by_hop(fields: &mut HeaderMap) {
 }
 
 /// Writes a response. Says whether the connection to the client can carry another one.
-async fn respond<W: AsyncWrite + Unpin>(
+async fn relay<W: AsyncWrite + Unpin>(
     writer: &mut W,
     head: &Head,
+    to: &Destination,
     response: Response<Incoming>,
-    keep_alive: bool,
-) -> io::Result<bool> {
+) -> io::Result<Result<bool, NoWay>> {
     let (parts, mut body) = response.into_parts();
     let status = parts.status;
+    if status == StatusCode::SWITCHING_PROTOCOLS {
+        let why = format!("`{}` changed the protocol without being asked", to.host);
+        return Ok(Err(NoWay::Failed(why)));
+    }
     let bodiless = head.method == Method::HEAD
         || status == StatusCode::NO_CONTENT
         || status == StatusCode::NOT_MODIFIED;
     let length = body.size_hint().exact();
     let chunked = !bodiless && length.is_none() && head.version == Version::Http11;
-    let keep_alive = keep_alive && (bodiless || length.is_some() || chunked);
+    let keep_alive = head.keeps_alive() && (bodiless || length.is_some() || chunked);
 
     let mut fields = parts.headers;
     let declared = fields.get(CONTENT_LENGTH).cloned();
@@ -312,7 +322,7 @@ async fn respond<W: AsyncWrite + Unpin>(
         writer.write_all(b"0\r\n\r\n").await?;
     }
     writer.flush().await?;
-    Ok(keep_alive)
+    Ok(Ok(keep_alive))
 }
 
 fn write_field(text: &mut Vec<u8>, name: &str, value: &[u8]) {

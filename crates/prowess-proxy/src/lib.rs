@@ -30,6 +30,6 @@ mod upstream;
 pub use host::{DnsName, Host, HostError};
 pub use policy::{Access, HostGrant, HostPattern, ProxyPolicy, UpstreamRoots};
 pub use refusal::{Refusal, RefusalKind};
-pub use report::{Note, Report};
+pub use report::Report;
 pub use resolver::{Resolver, SystemResolver};
 pub use serve::{Listener, Proxy, ProxyError, Running};

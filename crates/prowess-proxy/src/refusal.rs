@@ -53,12 +53,13 @@ impl Refusal {
     /// The status that tells a client: its request is broken, or its request is not allowed.
     pub(crate) fn status(&self) -> u16 {
         match self.kind {
-            RefusalKind::Malformed | RefusalKind::HostMismatch | RefusalKind::Slow => 400,
+            RefusalKind::Malformed | RefusalKind::Slow => 400,
             RefusalKind::Host
             | RefusalKind::Port
             | RefusalKind::Address
             | RefusalKind::Method
             | RefusalKind::Smuggling
+            | RefusalKind::HostMismatch
             | RefusalKind::ServerName
             | RefusalKind::NotTls
             | RefusalKind::Certificate

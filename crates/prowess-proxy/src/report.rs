@@ -24,18 +24,9 @@ pub struct Report {
     /// Refusals that are not listed, because there were so many.
     pub refusals_not_listed: u64,
     /// What was let through or failed, and may still be worth knowing. Bounded as well.
-    pub notes: Vec<Note>,
+    pub notes: Vec<String>,
     /// Whether the byte cap cut something off.
     pub byte_cap_reached: bool,
-}
-
-/// Something that is worth knowing and was not refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
-    /// Host and port it was about.
-    pub authority: String,
-    /// What happened.
-    pub message: String,
 }
 
 /// The report while it is being written.
@@ -59,8 +50,7 @@ impl Ledger {
         }
     }
 
-    pub(crate) fn note(&self, authority: String, message: String) {
-        let note = Note { authority, message };
+    pub(crate) fn note(&self, note: String) {
         let mut report = self.lock();
         if report.notes.len() < KEPT && !report.notes.contains(&note) {
             report.notes.push(note);

@@ -46,7 +46,7 @@ fn a_star_means_the_apex_and_everything_below_it() {
 
 #[test]
 fn an_empty_list_is_nobody_and_a_star_is_every_name() {
-    // SRT-4.7-1, C27, C11
+    // SRT §4.7, C27, C11
     let nobody = policy(&[]);
     let everybody = policy(&[("*", None, Access::Write)]);
     for host in ["brave.com", "localhost", "a"] {
