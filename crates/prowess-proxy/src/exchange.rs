@@ -101,15 +101,16 @@ where
     // A kept connection may be closed by the server at any moment, also while a request is on its
     // way. Only what can be asked twice is therefore asked on one (RFC 9110 §9.2.2).
     let kept = link.take();
-    if head.method.is_safe() && !head.has_body() {
-        if let Some(mut sender) = reusable(kept, to, scheme).await {
-            let (_, nothing) = body::channel(Framing::None);
-            if let Ok(response) = sender.send_request(request(nothing)).await {
-                return match relay(writer, head, to, response).await? {
-                    Ok(lasts) => Ok(finish(link, to, scheme, sender, lasts)),
-                    Err(no_way) => Ok(Exchanged::Nothing(no_way)),
-                };
-            }
+    if head.method.is_safe()
+        && !head.has_body()
+        && let Some(mut sender) = reusable(kept, to, scheme).await
+    {
+        let (_, nothing) = body::channel(Framing::None);
+        if let Ok(response) = sender.send_request(request(nothing)).await {
+            return match relay(writer, head, to, response).await? {
+                Ok(lasts) => Ok(finish(link, to, scheme, sender, lasts)),
+                Err(no_way) => Ok(Exchanged::Nothing(no_way)),
+            };
         }
     }
 

@@ -21,8 +21,8 @@ pub struct ProxyPolicy {
     pub head_timeout: Duration,
     /// Whom to believe when a server shows its certificate.
     pub upstream_roots: UpstreamRoots,
-    /// Addresses that may be dialled although [they never may](crate#). Only tests, whose servers
-    /// are on the loopback, have a reason to name any.
+    /// Addresses that are dialled although no grant reaches them. For tests alone, whose servers
+    /// are on the loopback; a skill's permissions must never fill this.
     pub permit_addresses: Vec<IpAddr>,
 }
 

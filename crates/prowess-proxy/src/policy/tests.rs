@@ -34,7 +34,7 @@ const PORT: Result<Access, Ungranted> = Err(Ungranted::Port);
 
 #[test]
 fn a_star_means_the_apex_and_everything_below_it() {
-    // GAIA-3.2-3, R51
+    // GAIA §3.2, R51
     let policy = policy(&[("*.brave.com", None, Access::Read)]);
     for host in ["brave.com", "api.brave.com", "a.b.c.brave.com", "API.BRAVE.COM."] {
         assert_eq!(decide(&policy, host, 443), READ, "{host}");

@@ -65,7 +65,7 @@ fn curl(arguments: &[&str]) -> String {
 
 #[test]
 fn curl_reads() {
-    // GAIA-3.2-3, GAIA-3.2-5
+    // GAIA §3.2, GAIA-3.2-5
     assert_snapshot!(curl(&["http://api.brave.test:{http}/"]), @"
     exit 0
     hello
@@ -97,7 +97,7 @@ fn curl_does_not_write() {
 
 #[test]
 fn curl_does_not_leave_the_list() {
-    // GAIA-3.2-3, C08, C10
+    // GAIA §3.2, C08, C10
     assert_snapshot!(curl(&["http://example.com/"]), @"
     exit 0
     refused: no grant covers the host `example.com`
@@ -146,7 +146,7 @@ for method, url in zip(sys.argv[1::2], sys.argv[2::2]):
 
 #[test]
 fn python_reads_and_does_not_write() {
-    // GAIA-3.2-3, GAIA-3.2-5
+    // GAIA §3.2, GAIA-3.2-5
     let world = World::new(BOTH);
     let arguments = [
         "-c",

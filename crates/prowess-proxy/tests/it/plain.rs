@@ -12,7 +12,7 @@ fn a_granted_host_is_reached() {
     let text = "GET http://api.brave.test:{http}/x?y HTTP/1.1\r\n\
                 Host: api.brave.test:{http}\r\nAccept: */*\r\n\
                 Proxy-Authorization: Basic secret\r\nConnection: x-hop\r\nX-Hop: 1\r\n\r\n";
-    // GAIA-3.2-3
+    // GAIA §3.2
     assert_snapshot!(check(READ, Via::Proxy, text), @r#"
     client  HTTP/1.1 200 OK
             x-from: server
@@ -27,7 +27,7 @@ fn a_granted_host_is_reached() {
 #[test]
 fn another_host_is_refused_before_it_is_looked_up() {
     let text = "GET http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\n\r\n";
-    // GAIA-3.2-3, C08
+    // GAIA §3.2, C08
     assert_snapshot!(check(READ, Via::Proxy, text), @"
     client  HTTP/1.1 403 Forbidden
             content-type: text/plain; charset=utf-8

@@ -192,7 +192,7 @@ pub(crate) fn usual_answers() -> Answer {
             "/broken" => {
                 return b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhe".to_vec();
             }
-            "/nothing" => return b"HTTP/1.1 204 No Content\r\n\r\n0\r\n\r\n"[..27].to_vec(),
+            "/nothing" => return b"HTTP/1.1 204 No Content\r\n\r\n".to_vec(),
             "/inject" => {
                 return b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\
                          okHTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\ninjected"
