@@ -31,6 +31,9 @@ const FUZZ_SECONDS: u64 = 10;
 /// The interpreter that has the reference validator; tests that compare with it read this variable.
 const REFERENCE_PYTHON: &str = "PROWESS_SKILLS_REF_PYTHON";
 
+/// The official JSON Schema of SARIF; the test that compares with it reads this variable.
+const SARIF_SCHEMA: &str = "PROWESS_SARIF_SCHEMA";
+
 struct Step {
     name: &'static str,
     /// The command that repeats only this step.
@@ -41,6 +44,7 @@ struct Step {
 /// What the steps use beyond cargo.
 struct Tools {
     reference_python: PathBuf,
+    sarif_schema: PathBuf,
 }
 
 /// Modules that a macro lists (one word per rule and dialect) are invisible to `cargo fmt`.
@@ -84,7 +88,9 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "tests",
-        again: "PROWESS_SKILLS_REF_PYTHON=$PWD/target/tools/venv/bin/python cargo nextest run --workspace",
+        again: "PROWESS_SKILLS_REF_PYTHON=$PWD/target/tools/venv/bin/python \
+                PROWESS_SARIF_SCHEMA=$PWD/target/tools/sarif/sources/serde-sarif/src/schema.json \
+                cargo nextest run --workspace",
         run: run_tests,
     },
     Step {
@@ -176,6 +182,7 @@ fn run_tests(tools: &Tools) -> Result<()> {
         cargo.args(["--profile", "ci"]);
     }
     cargo.env(REFERENCE_PYTHON, &tools.reference_python);
+    cargo.env(SARIF_SCHEMA, &tools.sarif_schema);
     process::run(&mut cargo)
 }
 

@@ -7,7 +7,7 @@ mod table;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect;
 use crate::document::yaml::{Mapping, Node};
-use crate::document::{Form, FrontMatter};
+use crate::document::{Document, Form, FrontMatter};
 use crate::read::{Checked, ReadOptions, check};
 use crate::rules::Place;
 
@@ -89,6 +89,7 @@ impl PartialEq for Client {
 
 /// What a client forgives before and on the opening fence.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is forgiven or not, by itself")]
 pub struct Opening {
     /// A byte order mark in front of it.
     pub byte_order_mark: bool,
@@ -96,6 +97,8 @@ pub struct Opening {
     pub blank_lines: bool,
     /// Blanks behind its three dashes.
     pub trailing_blanks: bool,
+    /// Lines that end with a carriage return alone, as on old Macs.
+    pub lone_carriage_returns: bool,
 }
 
 /// What a client does with front matter that is not YAML.
@@ -286,7 +289,9 @@ impl Judge {
             .iter()
             .filter(|found| found.rule.name == "fence-trailing-blanks")
             .find(on_opening_fence);
-        if document.form != Form::Markdown {
+        if has(checked, "not-text") {
+            Some(("the file is not text".to_owned(), "write a SKILL.md"))
+        } else if document.form != Form::Markdown {
             Some(("the file is not Markdown with front matter".to_owned(), "write a SKILL.md"))
         } else if has(checked, "unterminated-front-matter") {
             Some(("the front matter is never closed".to_owned(), "end it with a line `---`"))
@@ -306,6 +311,9 @@ impl Judge {
             Some((blind("blank lines stand before `---`"), "remove them"))
         } else if trailing.is_some() && !opening.trailing_blanks {
             Some((blind("blanks stand behind the opening `---`"), "remove them"))
+        } else if ends_with_lone_return(document) && !opening.lone_carriage_returns {
+            let what = "its lines end with a carriage return alone";
+            Some((blind(what), "save the file with the line breaks of Unix or Windows"))
         } else {
             None
         }
@@ -452,6 +460,13 @@ const MOST_REASONS: usize = 20;
 
 fn has(checked: &Checked<'_>, rule: &str) -> bool {
     checked.diagnostics.iter().any(|found| found.rule.name == rule)
+}
+
+/// Whether nothing but a carriage return ends the line of the opening fence.
+fn ends_with_lone_return(document: &Document<'_>) -> bool {
+    let rest = document.text.get(document.opening.end as usize..).unwrap_or_default();
+    let line_break = rest.find(['\r', '\n']).map_or("", |at| &rest[at..]);
+    line_break.starts_with('\r') && !line_break.starts_with("\r\n")
 }
 
 /// The line of the first thing that is not YAML.

@@ -292,14 +292,9 @@ impl std::fmt::Display for RenderError {
             RenderError::WrongType { parameter, expected, given } => {
                 write!(f, "the parameter `{parameter}` is {given}, expected {expected}")
             }
-            RenderError::Undeclared { parameter, known } if known.is_empty() => {
-                write!(f, "`{parameter}` is not a parameter; there are none")
+            RenderError::Undeclared { parameter, known } => {
+                f.write_str(&crate::text::no_such("parameter", parameter, known))
             }
-            RenderError::Undeclared { parameter, known } => write!(
-                f,
-                "`{parameter}` is not a parameter, expected one of {}",
-                known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-            ),
             RenderError::Template(error) => error.fmt(f),
         }
     }

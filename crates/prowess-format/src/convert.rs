@@ -3,12 +3,14 @@
 mod carry;
 mod entries;
 mod facets;
+mod join;
 mod losses;
 mod nouns;
 
 use crate::diagnostic::Findings;
 use crate::dialect::{self, Dialect};
 use crate::document::Document;
+use crate::document::markdown::{Block, blocks};
 use crate::emit::Written;
 use crate::read::{Checked, form_of, read_layers};
 use crate::skill::Skill;
@@ -16,6 +18,7 @@ use crate::skill::Skill;
 pub(crate) use carry::{Carried, carry, json_type, known_type};
 pub(crate) use entries::insert as insert_lines;
 pub use facets::facets;
+pub use join::{JoinError, Pack, convert_packs};
 
 /// What a conversion gives.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -27,6 +30,8 @@ pub struct Conversion {
     pub losses: Vec<Loss>,
     /// What was filled in, renamed or moved, for a person to look at.
     pub notes: Vec<String>,
+    /// The name of the converted skill, and of its directory; `None` where nothing gives it one.
+    pub name: Option<String>,
 }
 
 /// Something that the target can't carry.
@@ -56,7 +61,12 @@ pub fn convert_in(
     let source = &checked.skill;
     if *source.dialect == *to {
         let files = vec![(file_name(source), checked.document.text.to_owned())];
-        return Conversion { files, ..Conversion::default() };
+        let name = source.name_text().or(directory).map(str::to_owned);
+        return Conversion { files, name, ..Conversion::default() };
+    }
+    if to.id != "prose" && source.description.is_none() && !has_text(&checked.document) {
+        let note = "nothing is written: there is no description, and no text to take one from";
+        return Conversion { notes: vec![note.to_owned()], ..Conversion::default() };
     }
     if source.has_layer("openclaw") && to.id == "gaia" {
         return migrated(checked, to, directory);
@@ -86,6 +96,7 @@ pub fn convert_in(
     }
     written.text = own_line_breaks(&checked.document, written.text);
     let mut conversion = finish(source, written, to, &kept, notes);
+    conversion.name = skill.name_text().or(directory).map(str::to_owned);
     conversion.losses.extend(not_understood(checked, &conversion));
     let is_lifted = |field: &str| {
         field.strip_prefix("metadata.").is_some_and(|key| lifted.iter().any(|known| known == key))
@@ -112,10 +123,12 @@ fn migrated(checked: &Checked<'_>, to: &'static Dialect, directory: Option<&str>
     let migration = crate::migrate::migrate(checked, &handlers, directory);
     let kept = carry::carry(checked, to, directory).kept;
     let notes = migration.review.into_iter().map(|item| format!("{}: {}", item.what, item.why));
+    let name = migration.name;
     let mut files = migration.files.into_iter();
     let Some((file_name, text)) = files.next() else { return Conversion::default() };
     let written = Written { text, file_name, files: files.collect() };
     let mut conversion = finish(&checked.skill, written, to, &kept, notes.collect());
+    conversion.name = Some(name);
     // The flag became permissions, and `tools.py` calls the handlers.
     conversion.losses.retain(|loss| loss.field != "network" && !loss.field.ends_with(".handler"));
     conversion
@@ -157,7 +170,15 @@ fn finish(
     let losses = losses::losses(source, &after, to, kept, &mut notes);
     let mut files = vec![(written.file_name, written.text)];
     files.extend(written.files);
-    Conversion { files, losses, notes }
+    Conversion { files, losses, notes, name: None }
+}
+
+/// Whether a body says anything: a description is never made up.
+fn has_text(document: &Document<'_>) -> bool {
+    document.blocks().iter().any(|block| match block {
+        Block::Heading { text, .. } | Block::Text { text, .. } => !text.trim().is_empty(),
+        Block::Code { .. } | Block::Table { .. } => false,
+    })
 }
 
 fn parse<'t>(file_name: &str, text: &'t str, findings: &mut Findings) -> Document<'t> {
@@ -218,7 +239,6 @@ pub(crate) fn take_lines(checked: &Checked<'_>, skill: &mut Skill, to: &Dialect)
 
 /// A tool pack has no body, so nothing is lost when the body only spelled out the tools.
 fn tool_text(source: &Skill) -> String {
-    use crate::document::markdown::{Block, blocks};
     let mut inside = false;
     for block in blocks(&source.body, 0) {
         if let Block::Heading { level, text, .. } = &block

@@ -250,6 +250,19 @@ impl Findings {
         self.found.iter().any(|diagnostic| diagnostic.rule == rule)
     }
 
+    /// Whether a rule has been found at this place already: one mistake is told once.
+    pub fn has_at(&self, rule: &Rule, span: Span) -> bool {
+        self.found.iter().any(|diagnostic| {
+            diagnostic.rule == rule && diagnostic.span == span && diagnostic.file.is_none()
+        })
+    }
+
+    /// The places at which a rule has been found in the skill's own file.
+    pub fn places(&self, rule: &Rule) -> impl Iterator<Item = Span> {
+        let own = self.found.iter().filter(|diagnostic| diagnostic.file.is_none());
+        own.filter(move |diagnostic| diagnostic.rule == rule).map(|diagnostic| diagnostic.span)
+    }
+
     /// All findings, in the order of their places.
     pub fn into_sorted(mut self) -> Vec<Diagnostic> {
         self.found.sort_by(|a, b| {

@@ -9,6 +9,7 @@
 //! assert!(checked.diagnostics.is_empty());
 //! ```
 
+pub mod binary;
 pub mod client;
 pub mod command;
 pub mod convert;

@@ -1,5 +1,6 @@
 //! The way from a text to a skill with its findings: document, layers, shapes, model, rules.
 
+use crate::binary::not_text;
 use crate::diagnostic::{Diagnostic, Findings, Severity};
 use crate::dialect::{self, Dialect};
 use crate::document::yaml::Node;
@@ -7,6 +8,7 @@ use crate::document::{Document, Form, FrontMatter};
 use crate::rules::{self, Place, Subject};
 use crate::shape;
 use crate::skill::{Kind, Skill};
+use crate::span::Span;
 
 /// How to read a text.
 #[derive(Clone, Copy)]
@@ -70,6 +72,13 @@ pub fn check_bytes<'a>(
     options: ReadOptions<'_>,
 ) -> Checked<'a> {
     let mut findings = Findings::default();
+    if let Some(diagnostic) = not_text(bytes) {
+        // There is nothing to read, and nothing else to say.
+        let mut document = parse("", Form::Markdown, &mut findings);
+        document.front_matter = FrontMatter::Broken;
+        findings.push(diagnostic);
+        return finish(document, options, findings);
+    }
     *text = crate::document::decode(bytes, &mut findings);
     let document = parse(text, options.form, &mut findings);
     finish(document, options, findings)
@@ -92,7 +101,7 @@ fn finish<'a>(
     if document.front_matter != FrontMatter::Broken {
         check_shapes(&document, &skill, &mut findings);
         let named = options.dialect.is_some();
-        let subject = Subject::new(&document, &skill, options.place, named);
+        let subject = Subject::new(&document, &skill, options.place, named, &findings);
         rules::run(&subject, &mut findings);
     }
     Checked { skill, diagnostics: findings.into_sorted(), document }
@@ -160,8 +169,13 @@ fn check_shapes(document: &Document<'_>, skill: &Skill, findings: &mut Findings)
         if found.is_empty() {
             continue;
         }
-        let cap = severity_cap(document, skill.dialect, layer);
-        for mut diagnostic in found {
+        let Some(cap) = severity_cap(document, skill.dialect, layer) else { continue };
+        // A value that is not YAML has been reported, and whatever kind it seems to have is a guess.
+        let broken: Vec<Span> = findings.places(&rules::INVALID_YAML).collect();
+        let is_guess = |found: &Diagnostic| {
+            found.rule == &rules::WRONG_TYPE && broken.iter().any(|span| found.span.covers(*span))
+        };
+        for mut diagnostic in found.into_iter().filter(|found| !is_guess(found)) {
             diagnostic.severity = diagnostic.severity.min(cap);
             diagnostic.strict = diagnostic.strict.min(cap);
             findings.push(diagnostic);
@@ -169,14 +183,15 @@ fn check_shapes(document: &Document<'_>, skill: &Skill, findings: &mut Findings)
     }
 }
 
-/// A second layer is a guess from a few fields: what its specification forbids is at most a warning, and from a
-/// single shared word such as `category` only a note.
-fn severity_cap(document: &Document<'_>, main: &Dialect, layer: &Dialect) -> Severity {
+/// A second layer is a guess from a few fields: what its specification forbids is at most a warning, from a single
+/// field a note, and nothing where only words speak for it that everybody uses, such as `version` and `category`.
+fn severity_cap(document: &Document<'_>, main: &Dialect, layer: &Dialect) -> Option<Severity> {
     if layer == main || main.bases.contains(&layer.id) {
-        Severity::Error
-    } else if (layer.affinity)(document) >= dialect::SECOND_LAYER {
-        Severity::Warning
-    } else {
-        Severity::Info
+        return Some(Severity::Error);
+    }
+    match (layer.affinity)(document) {
+        dialect::SECOND_LAYER.. => Some(Severity::Warning),
+        dialect::OWN_FIELD.. => Some(Severity::Info),
+        _ => None,
     }
 }

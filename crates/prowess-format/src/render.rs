@@ -9,7 +9,7 @@ mod scan;
 use serde_json::{Map, Value};
 
 use crate::command;
-use crate::skill::{Parameter, Skill, Tool};
+use crate::skill::{Skill, Tool};
 use crate::span::Span;
 use crate::template;
 use scan::{Piece, Variable};
@@ -221,12 +221,9 @@ impl Renderer<'_> {
     }
 
     fn note_unused_inputs(&mut self) {
-        let known =
-            |name: &str| self.skill.inputs.iter().any(|input: &Parameter| *input.name == name);
-        let unused: Vec<&String> = self.context.inputs.keys().filter(|name| !known(name)).collect();
-        for name in unused {
-            let names = self.skill.inputs.iter().map(|input| input.name.as_str());
-            let hint = crate::text::closest(name, names)
+        let names: Vec<&str> = self.skill.inputs.iter().map(|input| input.name.as_str()).collect();
+        for name in inputs::unknown(&self.skill.inputs, self.context.inputs) {
+            let hint = crate::text::closest(name, names.iter().copied())
                 .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
             self.warn(format!("`{name}` is not an input of this skill and is not used{hint}"));
         }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Edit, Findings, Fix, Rule, Severity};
-use crate::document::yaml::{Content, Mapping, Node, Style, brief};
+use crate::document::yaml::{Content, Entry, Mapping, Node, Style, brief};
 use crate::formats;
 use crate::rules;
 use crate::span::Span;
@@ -31,6 +31,8 @@ pub struct Field {
     pub rule: Option<&'static Rule>,
     /// A wrong value is ignored by the dialect's own reader: a warning, and the schema accepts it.
     pub lenient: bool,
+    /// What people write by mistake for it, with a text behind it, though it looks more like another field.
+    pub mistakes: &'static [&'static str],
 }
 
 /// Whether a field must be there.
@@ -142,6 +144,7 @@ impl Field {
             about,
             rule: None,
             lenient: false,
+            mistakes: &[],
         }
     }
 
@@ -170,6 +173,13 @@ impl Field {
     #[must_use]
     pub const fn rule(mut self, rule: &'static Rule) -> Self {
         self.rule = Some(rule);
+        self
+    }
+
+    /// The same field with what people write for it by mistake.
+    #[must_use]
+    pub const fn mistakes(mut self, mistakes: &'static [&'static str]) -> Self {
+        self.mistakes = mistakes;
         self
     }
 
@@ -211,15 +221,16 @@ pub fn check_each<'f>(
     context: &str,
     findings: &mut Findings,
 ) {
-    for field in fields {
+    let fields: Vec<&Field> = fields.collect();
+    for field in &fields {
         let Some(node) = mapping.get(field.name) else {
-            missing(field, mapping, place, context, findings);
+            missing(field, &fields, mapping, place, context, findings);
             continue;
         };
         if matches!(field.need, Need::Required | Need::Expected)
             && node.text().is_some_and(|text| text.trim().is_empty())
         {
-            missing(field, mapping, place, context, findings);
+            missing(field, &fields, mapping, place, context, findings);
             continue;
         }
         let path = if context.is_empty() {
@@ -241,6 +252,7 @@ pub fn check_each<'f>(
 
 fn missing(
     field: &Field,
+    fields: &[&Field],
     mapping: &Mapping<'_>,
     place: Span,
     context: &str,
@@ -251,22 +263,34 @@ fn missing(
         Need::Expected => (Severity::Warning, Severity::Error),
         Need::Optional => return,
     };
-    let entry = mapping.entry(field.name);
-    let span = entry.map_or(place, |entry| entry.key_span);
     let owner = if context.is_empty() { String::new() } else { format!(" in `{context}`") };
-    let message = if entry.is_some() {
-        format!("`{}` is empty{owner}", field.name)
-    } else {
-        format!("`{}` is missing{owner}", field.name)
-    };
-    let known = mapping.entries.iter().map(|entry| &*entry.key);
-    let help = match closest(field.name, known) {
-        Some(similar) if entry.is_none() => {
-            format!("did you mean `{}` where it says `{similar}`?", field.name)
+    let rule = &rules::MISSING_FIELD;
+    let add = format!("add `{}: …` ({}, {})", field.name, describe(&field.shape), field.section);
+    let diagnostic = match (mapping.entry(field.name), misspelt(field, fields, mapping)) {
+        (Some(empty), _) => {
+            rule.at(empty.key_span, format!("`{}` is empty{owner}", field.name)).help(add)
         }
-        _ => format!("add `{}: …` ({}, {})", field.name, describe(&field.shape), field.section),
+        (None, None) => rule.at(place, format!("`{}` is missing{owner}", field.name)).help(add),
+        (None, Some(similar)) => rule
+            .at(similar.key_span, format!("`{}` is missing{owner}", field.name))
+            .help(format!("did you mean `{}` where it says `{}`?", field.name, similar.key))
+            .fix(Fix::suggested(
+                format!("rename it to `{}`", field.name),
+                vec![Edit::replace(similar.key_span, field.name)],
+            )),
     };
-    findings.push(rules::MISSING_FIELD.at(span, message).severity(severity, strict).help(help));
+    findings.push(diagnostic.severity(severity, strict));
+}
+
+/// A key that nobody knows and that looks like a field that is missing.
+fn misspelt<'m, 'a>(
+    field: &Field,
+    fields: &[&Field],
+    mapping: &'m Mapping<'a>,
+) -> Option<&'m Entry<'a>> {
+    let unknown = |key: &str| !fields.iter().any(|known| known.name == key);
+    let keys = mapping.entries.iter().map(|entry| &*entry.key).filter(|key| unknown(key));
+    mapping.entry(closest(field.name, keys)?)
 }
 
 /// Checks one value.

@@ -45,6 +45,11 @@ impl Span {
         Self::new(self.start as usize + offset, self.end as usize + offset)
     }
 
+    /// Whether another span lies inside this one.
+    pub fn covers(self, other: Span) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+
     /// The smallest span that covers both.
     #[must_use]
     pub fn join(self, other: Span) -> Self {

@@ -133,6 +133,19 @@ pub fn slug(text: &str) -> String {
     cut.trim_end_matches('-').to_owned()
 }
 
+/// Says that nothing has a name, and which name may be meant.
+pub fn no_such(noun: &str, name: &str, known: &[String]) -> String {
+    let name = shorten(name, 60);
+    match closest(&name, known.iter().map(String::as_str)) {
+        Some(similar) => format!("no {noun} is called `{name}` (did you mean `{similar}`?)"),
+        None if known.is_empty() => format!("no {noun} is called `{name}`; there are none"),
+        None => {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            format!("no {noun} is called `{name}`, expected {}", alternatives(&known))
+        }
+    }
+}
+
 /// A list in words: `` `a`, `b` or `c` ``.
 pub fn alternatives(words: &[&str]) -> String {
     match words {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
+use prowess_format::binary::not_text;
 use prowess_format::client::{self, Client, Verdict};
 use prowess_format::diagnostic::{Diagnostic, Findings, Fix, Rule, Severity};
 use prowess_format::dialect::Dialect;
@@ -46,8 +47,17 @@ pub(crate) struct Source<'s> {
     pub(crate) bytes: &'s [u8],
     /// The skill's directory.
     pub(crate) directory: Option<&'s Path>,
-    /// The directory's name, where the skill's name must match it.
+    /// The name that the directory will have, where that is not the one it has now.
     pub(crate) directory_name: Option<&'s str>,
+}
+
+impl Source<'_> {
+    /// The name of the directory that the skill's must match (R4). It makes no difference whether the user named the
+    /// directory or the SKILL.md in it; a text, and a file with a name of its own, have no directory.
+    pub(crate) fn directory_name(&self) -> Option<Cow<'_, str>> {
+        let given = self.directory_name.map(Cow::Borrowed);
+        given.or_else(|| self.directory.and_then(loading::directory_name))
+    }
 }
 
 impl Loaded {
@@ -58,7 +68,7 @@ impl Loaded {
             form: self.form,
             bytes: &self.bytes,
             directory: self.directory.as_deref(),
-            directory_name: self.directory_name.as_deref(),
+            directory_name: None,
         }
     }
 }
@@ -133,8 +143,9 @@ pub(crate) fn examine(
     rival: Option<&str>,
 ) -> Examined {
     let files = source.directory.map(DirectoryFiles::new);
+    let directory_name = source.directory_name();
     let place = Place {
-        directory: source.directory_name,
+        directory: directory_name.as_deref(),
         files: files.as_ref().map(|files| files as &dyn SkillFiles),
     };
     let read = ReadOptions { form: source.form, dialect: options.dialect, place };
@@ -182,7 +193,10 @@ fn examine_manifest(source: &Source<'_>, options: &CheckOptions<'_>) -> Examined
     let mut decoding = Findings::default();
     let text = decode(source.bytes, &mut decoding);
     let mut checked = manifest::check(&text);
-    checked.diagnostics.splice(..0, decoding.into_sorted());
+    match not_text(source.bytes) {
+        Some(diagnostic) => checked.diagnostics = vec![diagnostic],
+        None => _ = checked.diagnostics.splice(..0, decoding.into_sorted()),
+    }
     let mut examined = count(&checked.diagnostics, options);
     if is_reported(&checked.diagnostics, options) {
         let value = |text: &Text| text.as_ref().map(|text| text.value.clone());
@@ -221,14 +235,14 @@ fn report(
 ) -> FileReport {
     let skill = &checked.skill;
     let declared = skill.name_text().map(str::to_owned);
+    let directory_name = source.directory_name();
     let name = declared.or_else(|| {
-        let directory = source.directory.filter(|_| skill.kind != Kind::Prose)?;
-        loading::directory_name(directory).map(Cow::into_owned)
+        directory_name.clone().filter(|_| skill.kind != Kind::Prose).map(Cow::into_owned)
     });
     let file_name = source.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let file_name = if file_name == "-" { "SKILL.md" } else { file_name };
     let verdict = |client: &&'static Client| {
-        client::verdict(&checked, file_name, source.directory_name, client)
+        client::verdict(&checked, file_name, directory_name.as_deref(), client)
     };
     let verdicts = options.clients.iter().map(verdict).collect();
     FileReport {

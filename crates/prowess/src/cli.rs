@@ -5,7 +5,8 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use prowess_format::dialect::{self, Dialect};
 
 use crate::commands::{
-    check, completions, convert, explain, generate_docs, man, migrate, new, render, schema, show,
+    check, completions, convert, doctor, explain, generate_docs, man, migrate, new, render, schema,
+    show,
 };
 
 /// Read, check and convert SKILL.md files of every dialect
@@ -18,7 +19,6 @@ use crate::commands::{
     name = "prowess",
     version,
     max_term_width = 80,
-    disable_help_subcommand = true,
     after_long_help = "\
 Examples:
   prowess check examples
@@ -58,6 +58,7 @@ pub(crate) enum Verb {
     New(new::Arguments),
     Render(render::Arguments),
     Explain(explain::Arguments),
+    Doctor(doctor::Arguments),
     Schema(schema::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -79,12 +80,18 @@ pub(crate) fn dialect_parser() -> impl clap::builder::TypedValueParser<Value = &
         .map(|id| dialect::by_id(&id).expect("the possible values are the ids of dialects"))
 }
 
+/// The verbs that users see.
+pub(crate) fn verbs(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
+    command.get_subcommands().filter(|verb| !verb.is_hide_set())
+}
+
 /// Reads this process's arguments.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
     Cli::try_parse()
 }
 
-/// The whole command line as data, for completions, man pages and the reference.
+/// The whole command line as data, for completions, man pages and the reference. The parser's own `help` has no page,
+/// and would list hidden verbs.
 pub(crate) fn command() -> clap::Command {
-    Cli::command()
+    Cli::command().disable_help_subcommand(true)
 }

@@ -34,8 +34,9 @@ pub(crate) fn fix(
     // Text that is not UTF-8 was read with replacement characters: writing it back would lose bytes.
     let Ok(original) = std::str::from_utf8(source.bytes) else { return Ok(None) };
     let files = source.directory.map(DirectoryFiles::new);
+    let directory_name = source.directory_name();
     let place = Place {
-        directory: source.directory_name,
+        directory: directory_name.as_deref(),
         files: files.as_ref().map(|files| files as &dyn SkillFiles),
     };
     let look = |text: &str| match source.form {

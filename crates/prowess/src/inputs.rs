@@ -47,7 +47,8 @@ pub(crate) fn values(
             .find(|parameter| *parameter.name == name)
             .map_or("string", |parameter| parameter.kind.as_str());
         let value = parse_input(&text, kind).map_err(|error| {
-            Error::usage(format!("the value of `{name}` is wrong: {error}")).hint(error.help())
+            Error::usage(format!("the value of `{name}` is wrong: {error}"))
+                .hint(format!("give it another one: `--input {name}=…`"))
         })?;
         values.insert(name.to_owned(), value);
     }

@@ -43,10 +43,15 @@ pub(crate) struct Loaded {
     pub(crate) form: Form,
     /// What it holds.
     pub(crate) bytes: Vec<u8>,
-    /// The skill's directory; `None` for a text, or a file that is not called SKILL.md.
+    /// The skill's directory; `None` for a text, or a file with a name of its own.
     pub(crate) directory: Option<PathBuf>,
-    /// The directory's name, when the user named the directory: a lone file need not match it (R4).
-    pub(crate) directory_name: Option<String>,
+}
+
+impl Loaded {
+    /// The directory's name.
+    pub(crate) fn directory_name(&self) -> Option<Cow<'_, str>> {
+        self.directory.as_deref().and_then(directory_name)
+    }
 }
 
 /// Loads what the user named.
@@ -62,7 +67,7 @@ pub(crate) fn load(reference: &Path) -> Result<Loaded, Error> {
     let Some(path) = main_file(reference)? else {
         return Err(no_skill(reference));
     };
-    load_file(&path, directory_name(reference).map(Cow::into_owned))
+    load_file(&path, Some(reference))
 }
 
 fn load_stdin() -> Result<Loaded, Error> {
@@ -80,7 +85,6 @@ fn load_stdin() -> Result<Loaded, Error> {
         form,
         bytes,
         directory: None,
-        directory_name: None,
     })
 }
 
@@ -122,10 +126,11 @@ fn path_from(bytes: &[u8], list: &Path) -> Result<PathBuf, Error> {
     Ok(PathBuf::from(text))
 }
 
-fn load_file(path: &Path, directory_name: Option<String>) -> Result<Loaded, Error> {
+fn load_file(path: &Path, directory: Option<&Path>) -> Result<Loaded, Error> {
     let bytes = read(path).map_err(|source| Error::io("read", path, &source))?;
     let file_name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let directory = is_main_name(&file_name).then(|| parent(path).to_owned());
+    let own = is_main_name(&file_name).then(|| parent(path));
+    let directory = directory.or(own).map(Path::to_owned);
     Ok(Loaded {
         path: path.to_owned(),
         shown: shown(path),
@@ -133,7 +138,6 @@ fn load_file(path: &Path, directory_name: Option<String>) -> Result<Loaded, Erro
         file_name,
         bytes,
         directory,
-        directory_name,
     })
 }
 
@@ -147,13 +151,37 @@ pub(crate) fn load_skill(reference: &Path) -> Result<Loaded, Error> {
     Ok(loaded)
 }
 
-/// The main file of a skill's directory: SKILL.md before its other spellings, then tool packs, then manifests.
-pub(crate) fn main_file(directory: &Path) -> Result<Option<PathBuf>, Error> {
+/// The same for a verb that takes several tool packs of one folder together.
+pub(crate) fn load_skills(reference: &Path) -> Result<Vec<Loaded>, Error> {
+    if !reference.is_dir() || main_file(reference)?.is_some() {
+        return Ok(vec![load_skill(reference)?]);
+    }
+    let packs = tool_packs(reference)?;
+    if packs.is_empty() {
+        return Err(no_skill(reference));
+    }
+    packs.iter().map(|path| load_file(path, Some(reference))).collect()
+}
+
+/// The tool packs of a folder, sorted.
+fn tool_packs(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let names = names_in(directory)?;
+    let packs = names.iter().filter(|name| name.ends_with(TOOL_PACK_ENDING));
+    Ok(packs.map(|name| directory.join(name)).filter(|path| path.is_file()).collect())
+}
+
+fn names_in(directory: &Path) -> Result<Vec<String>, Error> {
     let entries =
         fs::read_dir(directory).map_err(|source| Error::io("list", directory, &source))?;
     let mut names: Vec<String> =
         entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
+    Ok(names)
+}
+
+/// The main file of a skill's directory: SKILL.md before its other spellings, then tool packs, then manifests.
+pub(crate) fn main_file(directory: &Path) -> Result<Option<PathBuf>, Error> {
+    let names = names_in(directory)?;
     let exact = SPELLINGS.iter().chain([&TOOL_PACK]).chain(MANIFESTS);
     let exactly = exact.copied().find(|wanted| names.iter().any(|name| name == wanted));
     let found = exactly.or_else(|| {
@@ -165,6 +193,12 @@ pub(crate) fn main_file(directory: &Path) -> Result<Option<PathBuf>, Error> {
 
 fn no_skill(directory: &Path) -> Error {
     let shown = shown(directory);
+    if let Some(first) = tool_packs(directory).ok().and_then(|packs| packs.into_iter().next()) {
+        let first = self::shown(&first);
+        return Error::not_found(format!("`{shown}` holds several tool packs and no SKILL.md"))
+            .hint(format!("name one, such as `{first}`"))
+            .hint(format!("or join them: `prowess convert {shown} --to gibberish --output DIR`"));
+    }
     let error = Error::not_found(format!("`{shown}` holds no skill"));
     let mut below: Vec<String> = fs::read_dir(directory)
         .into_iter()

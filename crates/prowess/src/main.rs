@@ -11,6 +11,7 @@ mod loading;
 mod output;
 mod printer;
 mod progress;
+mod reading;
 mod walk;
 mod wire;
 mod writing;

@@ -62,7 +62,6 @@ pub(crate) struct Walked {
 struct Seen {
     name_key: u64,
     path: PathBuf,
-    directory_counts: bool,
 }
 
 /// What all workers share.
@@ -154,12 +153,12 @@ impl Walked {
         }
     }
 
-    fn take(&mut self, examined: Examined, path: PathBuf, directory_counts: bool) {
+    fn take(&mut self, examined: Examined, path: PathBuf) {
         self.errors += examined.errors;
         self.warnings += examined.warnings;
         self.reports.extend(examined.report);
         if let Some(name_key) = examined.name_key {
-            self.seen.push(Seen { name_key, path, directory_counts });
+            self.seen.push(Seen { name_key, path });
         }
     }
 
@@ -194,8 +193,7 @@ fn find_rivals(walked: &mut Walked, check: &CheckOptions<'_>) {
         walked.reports.iter().enumerate().map(|(at, report)| (report.path.clone(), at)).collect();
     for (seen, first) in rivals {
         let Ok(bytes) = loading::read(&seen.path) else { continue };
-        let examined =
-            worker::examine(&seen.path, &bytes, seen.directory_counts, check, Some(&first));
+        let examined = worker::examine(&seen.path, &bytes, check, Some(&first));
         walked.errors += 1;
         let Some(report) = examined.report else { continue };
         match at.get(&report.path) {

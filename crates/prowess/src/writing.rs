@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use prowess_format::formats;
+use prowess_format::text::slug;
 use tempfile::TempDir;
 
 use crate::error::Error;
@@ -47,6 +49,22 @@ pub(crate) struct Staged {
     files: Vec<String>,
 }
 
+/// The folder of a skill that the user wants in a folder: agents look for a skill in a folder of its name (R4), so it is
+/// the folder itself where that has the name, and one below it otherwise.
+pub(crate) fn skill_folder(output: &Path, name: Option<&str>) -> PathBuf {
+    let Some(name) = name else { return output.to_owned() };
+    // A name that is no safe part of a path becomes one.
+    let is_safe = [&formats::UNICODE_NAME, &formats::DOTTED_NAME]
+        .iter()
+        .any(|format| (format.check)(name).is_ok());
+    let name = if is_safe { name.to_owned() } else { slug(name) };
+    if loading::directory_name(output).is_some_and(|directory| directory == name) {
+        output.to_owned()
+    } else {
+        output.join(name)
+    }
+}
+
 /// Writes all files into a temporary folder beside the target.
 pub(crate) fn stage(
     target: &Path,
@@ -54,7 +72,7 @@ pub(crate) fn stage(
     overwrite: Overwrite,
 ) -> Result<Staged, Error> {
     refuse_collisions(target, files, overwrite)?;
-    let place = existing_ancestor(target);
+    let place = existing_ancestor(target)?;
     let folder = temporary(place).map_err(|source| Error::io("write into", place, &source))?;
     let mut staged = Staged { folder, target: target.to_owned(), files: Vec::new() };
     for file in files {
@@ -135,10 +153,9 @@ pub(crate) fn refuse_collisions(
     overwrite: Overwrite,
 ) -> Result<(), Error> {
     if target.is_file() {
-        return Err(
-            Error::failed(format!("`{}` is a file", loading::shown(target))).hint("name a folder")
-        );
+        return Err(is_a_file(target));
     }
+    existing_ancestor(target)?;
     if overwrite == Overwrite::Allowed {
         return Ok(());
     }
@@ -151,12 +168,17 @@ pub(crate) fn refuse_collisions(
 }
 
 /// The nearest folder that is there: nothing is made before everything is ready.
-fn existing_ancestor(path: &Path) -> &Path {
+fn existing_ancestor(path: &Path) -> Result<&Path, Error> {
     let mut place = loading::parent(path);
     while !place.exists() {
         place = loading::parent(place);
     }
-    place
+    if place.is_dir() { Ok(place) } else { Err(is_a_file(place)) }
+}
+
+fn is_a_file(path: &Path) -> Error {
+    Error::failed(format!("`{}` is a file, and a folder is needed there", loading::shown(path)))
+        .hint("name another folder, or move the file away")
 }
 
 #[cfg(unix)]

@@ -1,5 +1,6 @@
 //! Puts on the machine what the tests need and cargo does not bring; what is there already stays as it is.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -19,6 +20,11 @@ pub(crate) enum Permission {
 const REFERENCE_VALIDATOR: &str = "skills-ref";
 const REFERENCE_VERSION: &str = "0.1.1";
 
+/// A crate that carries the official JSON Schema of SARIF 2.1.0, and where it lies in it.
+const SARIF_CRATE: &str = "serde-sarif";
+const SARIF_VERSION: &str = "0.8.0";
+const SARIF_SCHEMA: &str = "src/schema.json";
+
 pub(super) fn tools(permission: Permission) -> Result<Tools> {
     toolchain_component("rustfmt", "fmt", permission)?;
     toolchain_component("clippy", "clippy", permission)?;
@@ -28,7 +34,8 @@ pub(super) fn tools(permission: Permission) -> Result<Tools> {
     system_program("c++", "g++", permission)?;
     system_program("python3", "python3", permission)?;
     let reference_python = reference_validator(permission)?;
-    Ok(Tools { reference_python })
+    let sarif_schema = sarif_schema(permission)?;
+    Ok(Tools { reference_python, sarif_schema })
 }
 
 fn toolchain_component(component: &str, subcommand: &str, permission: Permission) -> Result<()> {
@@ -120,6 +127,45 @@ fn has_reference_validator(python: &Path) -> bool {
          assert importlib.metadata.version('{REFERENCE_VALIDATOR}') == '{REFERENCE_VERSION}'"
     );
     succeeds(command(python).args(["-c", &script]))
+}
+
+/// The schema as a file. Cargo fetches the crate that carries it, and nothing of it is built.
+fn sarif_schema(permission: Permission) -> Result<PathBuf> {
+    let folder = process::target_dir().join("tools/sarif");
+    let sources = folder.join("sources");
+    let schema = sources.join(SARIF_CRATE).join(SARIF_SCHEMA);
+    let wanted = format!("the schema of SARIF from {SARIF_CRATE} {SARIF_VERSION}");
+    // A fetch that was interrupted does not leave this behind.
+    let done = folder.join("done");
+    if done.exists() && schema.exists() {
+        found(&wanted);
+        return Ok(schema);
+    }
+    if permission == Permission::Granted {
+        let manifest = format!(
+            "[package]\nname = \"sarif-schema\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+             [lib]\npath = \"lib.rs\"\n\n\
+             [dependencies]\n{SARIF_CRATE} = {{ version = \"={SARIF_VERSION}\", default-features = false }}\n\n\
+             [workspace]\n"
+        );
+        let write = |name: &str, text: &str| {
+            let path = folder.join(name);
+            fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))
+        };
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot create `{}`", folder.display()))?;
+        write("Cargo.toml", &manifest)?;
+        write("lib.rs", "")?;
+    }
+    let mut vendor = cargo();
+    vendor.args(["vendor", "--quiet", "--manifest-path"]).arg(folder.join("Cargo.toml"));
+    vendor.arg(&sources);
+    install(&wanted, &mut vendor, permission)?;
+    if !schema.exists() {
+        bail!("`{SARIF_CRATE}` was fetched, but `{}` is not in it", schema.display());
+    }
+    fs::write(&done, "").with_context(|| format!("cannot write `{}`", done.display()))?;
+    Ok(schema)
 }
 
 fn found(what: &str) {

@@ -10,7 +10,8 @@ pub static CLIENTS: &[&Client] = &[&CLAUDE_CODE, &CODEX, &GEMINI, &OPENCLAW, &AG
 /// `name` is a label and the directory is the command; without a description the first paragraph counts; the listing
 /// shows 1,536 characters; `disable-model-invocation` keeps the description out of the context. Its plugin validator says
 /// of broken YAML that the skill loads with empty metadata (secondsky/claude-skills#60), while a colon in a value on one
-/// line is forgiven (pbakaus/impeccable#102, garrytan/gstack#1800). What becomes of a byte order mark is stated nowhere.
+/// line is forgiven (pbakaus/impeccable#102, garrytan/gstack#1800). What becomes of a byte order mark, or of lines that end
+/// with a carriage return alone, is stated nowhere.
 static CLAUDE_CODE: Client = Client {
     id: "claude-code",
     title: "Claude Code",
@@ -19,7 +20,12 @@ static CLAUDE_CODE: Client = Client {
     file_names: &["SKILL.md"],
     most_bytes: None,
     invalid_utf8: Loads,
-    opening: Opening { byte_order_mark: true, blank_lines: false, trailing_blanks: true },
+    opening: Opening {
+        byte_order_mark: true,
+        blank_lines: false,
+        trailing_blanks: true,
+        lone_carriage_returns: true,
+    },
     without_front_matter: LoadsWithoutDescription,
     broken_yaml: BrokenYaml::QuotesValues,
     name: NameRule { from_directory: true, most: None, text_only: false },
@@ -36,7 +42,7 @@ static CLAUDE_CODE: Client = Client {
 };
 
 /// openai/codex, `codex-rs/core-skills/src/loader.rs`: the file name is compared exactly; the first line, trimmed, is
-/// `---`; the front matter goes through a strict YAML parser into texts; the name falls back to the directory and has at
+/// `---`, and only a line feed ends a line; the front matter goes through a strict YAML parser into texts; the name falls back to the directory and has at
 /// most 64 characters, the description is required and has at most 1,024, both after white space is collapsed; other
 /// fields are ignored. Whether the model may start a skill is said in `agents/openai.yaml`, not in the front matter.
 static CODEX: Client = Client {
@@ -47,7 +53,12 @@ static CODEX: Client = Client {
     file_names: &["SKILL.md"],
     most_bytes: None,
     invalid_utf8: Dropped,
-    opening: Opening { byte_order_mark: false, blank_lines: false, trailing_blanks: true },
+    opening: Opening {
+        byte_order_mark: false,
+        blank_lines: false,
+        trailing_blanks: true,
+        lone_carriage_returns: false,
+    },
     without_front_matter: Dropped,
     broken_yaml: BrokenYaml::Drops,
     name: NameRule { from_directory: true, most: Some(64), text_only: true },
@@ -64,7 +75,7 @@ static CODEX: Client = Client {
 };
 
 /// google-gemini/gemini-cli, `packages/core/src/skills/skillLoader.ts`: the text begins with `---` and a line break at
-/// once; `name` and `description` are both required and nothing stands in for them; what YAML can't read is searched line
+/// once, of which a line feed is a part; `name` and `description` are both required and nothing stands in for them; what YAML can't read is searched line
 /// by line for the two; every other field is ignored.
 static GEMINI: Client = Client {
     id: "gemini",
@@ -74,7 +85,12 @@ static GEMINI: Client = Client {
     file_names: &["SKILL.md"],
     most_bytes: None,
     invalid_utf8: Loads,
-    opening: Opening { byte_order_mark: false, blank_lines: false, trailing_blanks: false },
+    opening: Opening {
+        byte_order_mark: false,
+        blank_lines: false,
+        trailing_blanks: false,
+        lone_carriage_returns: false,
+    },
     without_front_matter: Dropped,
     broken_yaml: BrokenYaml::ReadsLines { indented: true },
     name: NameRule { from_directory: false, most: None, text_only: false },
@@ -85,8 +101,8 @@ static GEMINI: Client = Client {
     strict: None,
 };
 
-/// openclaw/openclaw, `src/agents/skills/local-loader.ts` and `src/markdown/frontmatter.ts`: the text begins with `---`;
-/// what YAML can't read is read line by line; the name falls back to the directory, the description is required; files
+/// openclaw/openclaw, `src/agents/skills/local-loader.ts` and `src/markdown/frontmatter.ts`: carriage
+/// returns become line feeds; the text begins with `---`; what YAML can't read is read line by line; the name falls back to the directory, the description is required; files
 /// above 256,000 bytes are not opened (`DEFAULT_MAX_SKILL_FILE_BYTES`); `docs/tools/skills.md`: a skill with
 /// `disable-model-invocation` stays out of the model's prompt.
 static OPENCLAW: Client = Client {
@@ -97,7 +113,12 @@ static OPENCLAW: Client = Client {
     file_names: &["SKILL.md"],
     most_bytes: Some(256_000),
     invalid_utf8: Loads,
-    opening: Opening { byte_order_mark: false, blank_lines: false, trailing_blanks: true },
+    opening: Opening {
+        byte_order_mark: false,
+        blank_lines: false,
+        trailing_blanks: true,
+        lone_carriage_returns: true,
+    },
     without_front_matter: Dropped,
     broken_yaml: BrokenYaml::ReadsLines { indented: false },
     name: NameRule { from_directory: true, most: None, text_only: false },
@@ -118,7 +139,12 @@ static AGENT_SKILLS: Client = Client {
     file_names: &["SKILL.md", "skill.md"],
     most_bytes: None,
     invalid_utf8: Dropped,
-    opening: Opening { byte_order_mark: true, blank_lines: true, trailing_blanks: true },
+    opening: Opening {
+        byte_order_mark: true,
+        blank_lines: true,
+        trailing_blanks: true,
+        lone_carriage_returns: true,
+    },
     without_front_matter: Dropped,
     broken_yaml: BrokenYaml::Drops,
     name: NameRule { from_directory: false, most: Some(64), text_only: false },

@@ -85,6 +85,6 @@ pub(crate) fn carry(
 }
 
 /// A text that was computed, and so stands nowhere.
-fn computed(value: impl Into<String>) -> Spanned<String> {
+pub(super) fn computed(value: impl Into<String>) -> Spanned<String> {
     Spanned::new(value.into(), Span::default())
 }

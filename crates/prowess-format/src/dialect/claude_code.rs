@@ -101,7 +101,8 @@ const FIELDS: &[Field] = &[
     )
     .expected()
     .rule(&rules::DESCRIPTION_TOO_LONG),
-    Field::new("argument-hint", TEXT_OR_TEXTS, "SKL layer 2", "Shown during completion."),
+    Field::new("argument-hint", TEXT_OR_TEXTS, "SKL layer 2", "Shown during completion.")
+        .mistakes(&["argument"]),
     Field::new(
         "disable-model-invocation",
         Shape::Boolean,
@@ -113,7 +114,9 @@ const FIELDS: &[Field] = &[
         .default("true"),
     Field::new("mode", Shape::Boolean, "SKL layer 2", "It is listed as a mode command.")
         .default("false"),
-    Field::new("context", Shape::Choice(&["fork"]), "SKL layer 2", "`fork` runs it in a subagent."),
+    // The client ignores any other word, and the skill runs in the main conversation.
+    Field::new("context", Shape::Choice(&["fork"]), "SKL layer 2", "`fork` runs it in a subagent.")
+        .lenient(),
     Field::new("agent", TEXT, "SKL layer 2", "The subagent's type.").default("general-purpose"),
     Field::new(
         "model",
@@ -179,7 +182,7 @@ fn affinity(document: &Document<'_>) -> u32 {
     let root = &document.root;
     let own = OWN.iter().filter(|key| root.has(key)).count();
     let alias = root.get("model").is_some_and(|model| model.scalar().is_some());
-    u32::try_from(own).unwrap_or(0) * 16 + if alias { 10 } else { 0 }
+    u32::try_from(own).unwrap_or(0) * super::OWN_FIELD + if alias { 10 } else { 0 }
 }
 
 fn read(document: &Document<'_>, skill: &mut Skill) {

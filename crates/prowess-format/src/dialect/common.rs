@@ -1,6 +1,6 @@
 //! What several dialects read and write in the same way.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::document::yaml::{Mapping, Node};
 use crate::emit::{Written, Yaml};
@@ -192,7 +192,7 @@ pub(crate) fn write_inputs(
     let entries: Vec<Value> = inputs
         .iter()
         .map(|input| {
-            let mut map = serde_json::Map::new();
+            let mut map = Map::new();
             let mut put = |key: &str, value: Option<Value>| {
                 if let Some(value) = value {
                     map.insert(key.to_owned(), value);
@@ -213,6 +213,38 @@ pub(crate) fn write_inputs(
     if !entries.is_empty() {
         yaml.value("inputs", &Value::Array(entries));
     }
+}
+
+/// Whether a dialect writes `required: false`, which goes without saying.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Required {
+    /// Each parameter says it.
+    Always,
+    /// Only those that are.
+    WhenTrue,
+}
+
+/// The parameters of a tool by name: what [`parameter`] reads.
+pub(crate) fn write_parameters(parameters: &[Parameter], required: Required) -> Map<String, Value> {
+    let write = |parameter: &Parameter| {
+        let mut map = Map::new();
+        let mut put = |key: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                map.insert(key.to_owned(), value);
+            }
+        };
+        put("type", Some(Value::String(parameter.kind.value.clone())));
+        let said = parameter.required || required == Required::Always;
+        put("required", said.then_some(Value::Bool(parameter.required)));
+        put("default", parameter.default.clone());
+        put("label", parameter.label.clone().map(Value::String));
+        put("description", parameter.description.clone().map(Value::String));
+        put("source", parameter.source.clone().map(Value::String));
+        // A table's own word for it, such as `yes`, is said above.
+        map.extend(parameter.extra.iter().filter(|(key, _)| key != "required").cloned());
+        (parameter.name.value.clone(), Value::Object(map))
+    };
+    parameters.iter().map(write).collect()
 }
 
 /// Front matter and body of a Markdown dialect, unknown fields last.

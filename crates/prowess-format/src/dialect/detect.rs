@@ -5,6 +5,8 @@ use crate::document::{Document, FrontMatter};
 
 /// A second layer needs this much evidence of its own.
 pub const SECOND_LAYER: u32 = 20;
+/// What a field is worth that only one dialect has; less is made of words that everybody uses.
+pub const OWN_FIELD: u32 = 16;
 /// Within the family of the open standard a single field is evidence.
 const FAMILY_LAYER: u32 = 1;
 /// The open standard and the dialects that extend it: they read each other's fields layer by layer.

@@ -485,23 +485,7 @@ fn write_tool(tool: &Tool) -> Value {
     map.insert("name".to_owned(), Value::String(tool.name.value.clone()));
     map.insert("description".to_owned(), Value::String(tool.description.clone()));
     if tool.parameters_declared || !tool.parameters.is_empty() {
-        let parameters: Map<String, Value> = tool
-            .parameters
-            .iter()
-            .map(|parameter| {
-                let mut map = Map::new();
-                map.insert("type".to_owned(), Value::String(parameter.kind.value.clone()));
-                map.insert("required".to_owned(), Value::Bool(parameter.required));
-                if let Some(default) = &parameter.default {
-                    map.insert("default".to_owned(), default.clone());
-                }
-                if let Some(description) = &parameter.description {
-                    map.insert("description".to_owned(), Value::String(description.clone()));
-                }
-                map.extend(parameter.extra.iter().filter(|(key, _)| key != "required").cloned());
-                (parameter.name.value.clone(), Value::Object(map))
-            })
-            .collect();
+        let parameters = common::write_parameters(&tool.parameters, common::Required::Always);
         map.insert("parameters".to_owned(), Value::Object(parameters));
     }
     if let Some(returns) = &tool.returns {

@@ -11,7 +11,7 @@ use crate::emit::Written;
 use crate::shape::{Field, Unknown};
 use crate::skill::Skill;
 
-pub use detect::{FAMILY, SECOND_LAYER, detect, layers_of};
+pub use detect::{FAMILY, OWN_FIELD, SECOND_LAYER, detect, layers_of};
 
 macro_rules! dialects {
     ($($module:ident)+) => {

@@ -430,11 +430,7 @@ fn write_older_shape(skill: &Skill, yaml: &mut Yaml) {
             if let Some(handler) = &tool.handler {
                 map.insert("handler".to_owned(), Value::String(handler.value.clone()));
             }
-            let parameters: Map<String, Value> = tool
-                .parameters
-                .iter()
-                .map(|parameter| (parameter.name.value.clone(), write_parameter(parameter)))
-                .collect();
+            let parameters = common::write_parameters(&tool.parameters, common::Required::WhenTrue);
             if tool.parameters_declared {
                 map.insert("parameters".to_owned(), Value::Object(parameters));
             }
@@ -448,22 +444,6 @@ fn write_older_shape(skill: &Skill, yaml: &mut Yaml) {
         yaml.boolean("network", skill.network.as_ref().map(|value| value.value));
     }
     yaml.texts("pip_requires", &skill.requirements.python_packages);
-}
-
-fn write_parameter(parameter: &crate::skill::Parameter) -> Value {
-    let mut map = Map::new();
-    map.insert("type".to_owned(), Value::String(parameter.kind.value.clone()));
-    if parameter.required {
-        map.insert("required".to_owned(), Value::Bool(true));
-    }
-    if let Some(default) = &parameter.default {
-        map.insert("default".to_owned(), default.clone());
-    }
-    if let Some(description) = &parameter.description {
-        map.insert("description".to_owned(), Value::String(description.clone()));
-    }
-    map.extend(parameter.extra.iter().cloned());
-    Value::Object(map)
 }
 
 /// The block of a skill whose main dialect is another one (GAIX-3): it keeps its namespace.

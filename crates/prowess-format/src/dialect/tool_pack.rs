@@ -277,11 +277,7 @@ fn write_tool(skill: &Skill, tool: &Tool) -> Value {
         }),
     );
     put("examples", extra.shift_remove("examples"));
-    let parameters: Map<String, Value> = tool
-        .parameters
-        .iter()
-        .map(|parameter| (parameter.name.value.clone(), write_parameter(parameter)))
-        .collect();
+    let parameters = common::write_parameters(&tool.parameters, common::Required::WhenTrue);
     put("parameters", (!parameters.is_empty()).then_some(Value::Object(parameters)));
     put("command", Some(write_command(tool, &mut extra)));
     let mut policy = Map::new();
@@ -324,24 +320,5 @@ fn write_command(tool: &Tool, extra: &mut Map<String, Value>) -> Value {
             map.insert(key.to_owned(), value);
         }
     }
-    Value::Object(map)
-}
-
-fn write_parameter(parameter: &Parameter) -> Value {
-    let mut map = Map::new();
-    map.insert("type".to_owned(), Value::String(parameter.kind.value.clone()));
-    if parameter.required {
-        map.insert("required".to_owned(), Value::Bool(true));
-    }
-    if let Some(description) = &parameter.description {
-        map.insert("description".to_owned(), Value::String(description.clone()));
-    }
-    if let Some(default) = &parameter.default {
-        map.insert("default".to_owned(), default.clone());
-    }
-    if let Some(source) = &parameter.source {
-        map.insert("source".to_owned(), Value::String(source.clone()));
-    }
-    map.extend(parameter.extra.iter().filter(|(key, _)| key != "required").cloned());
     Value::Object(map)
 }

@@ -16,6 +16,14 @@ pub enum InputError {
         /// The input.
         input: String,
     },
+    /// A value was given for something that is no input. Alone that is only a warning; beside a missing input it is
+    /// most likely the reason.
+    Unknown {
+        /// The name.
+        input: String,
+        /// The declared ones.
+        known: Vec<String>,
+    },
     /// A value has another type than declared (SRT §4.4).
     WrongType {
         /// The input.
@@ -49,25 +57,15 @@ pub enum InputError {
 }
 
 impl InputError {
-    /// The input that the error is about, where it is about one.
+    /// The declared input that wants another value, where the error is about one.
     pub fn input(&self) -> Option<&str> {
         match self {
             InputError::Missing { input }
             | InputError::WrongType { input, .. }
             | InputError::Invalid { input, .. } => Some(input),
-            InputError::Unreadable { .. } | InputError::TooLarge { .. } => None,
-        }
-    }
-
-    /// What to do next.
-    pub fn help(&self) -> String {
-        match self {
-            InputError::Missing { input } => format!("give it a value: `--input {input}=…`"),
-            InputError::WrongType { expected, .. } => format!("give a value of type `{expected}`"),
-            InputError::Invalid { expected, .. } | InputError::Unreadable { expected, .. } => {
-                format!("write {expected}")
-            }
-            InputError::TooLarge { .. } => "give shorter values".to_owned(),
+            InputError::Unknown { .. }
+            | InputError::Unreadable { .. }
+            | InputError::TooLarge { .. } => None,
         }
     }
 }
@@ -77,6 +75,9 @@ impl fmt::Display for InputError {
         match self {
             // AFL's own sentence, which its clients look for.
             InputError::Missing { input } => write!(f, "Missing required input: '{input}'"),
+            InputError::Unknown { input, known } => {
+                f.write_str(&crate::text::no_such("input", input, known))
+            }
             InputError::WrongType { input, expected, given } => {
                 write!(f, "the input `{input}` is {given}, expected `{expected}`")
             }
@@ -87,7 +88,11 @@ impl fmt::Display for InputError {
                 write!(f, "`{}` is not {expected}", shown(given))
             }
             InputError::TooLarge { most } => {
-                write!(f, "the rendered prompt is larger than {} MiB", most >> 20)
+                write!(
+                    f,
+                    "the rendered prompt is larger than {} MiB: give shorter values",
+                    most >> 20
+                )
             }
         }
     }
@@ -101,13 +106,29 @@ fn shown(text: &str) -> String {
 
 /// What is wrong with the values, in the order of the declarations.
 pub(super) fn check(inputs: &[Parameter], values: &Map<String, Value>) -> Vec<InputError> {
-    inputs
+    let mut errors: Vec<InputError> = inputs
         .iter()
         .filter_map(|input| match given(input, values) {
             Some(value) => check_value(input, value),
             None => input.required.then(|| InputError::Missing { input: input.name.value.clone() }),
         })
-        .collect()
+        .collect();
+    if !errors.is_empty() {
+        let unknown = unknown(inputs, values).map(|name| InputError::Unknown {
+            input: name.clone(),
+            known: inputs.iter().map(|input| input.name.value.clone()).collect(),
+        });
+        errors.extend(unknown);
+    }
+    errors
+}
+
+/// The names that were given and not declared.
+pub(super) fn unknown<'v>(
+    inputs: &[Parameter],
+    values: &'v Map<String, Value>,
+) -> impl Iterator<Item = &'v String> {
+    values.keys().filter(|name| !inputs.iter().any(|input| *input.name == **name))
 }
 
 /// The value that was given; null is none (R39).

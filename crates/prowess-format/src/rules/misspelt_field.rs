@@ -1,7 +1,7 @@
 //! `misspelt-field`.
 
-use crate::diagnostic::{Edit, Findings, Fix, rule};
-use crate::rules::Subject;
+use crate::diagnostic::{Edit, Findings, Fix, Severity, rule};
+use crate::rules::{self, Subject};
 use crate::shape::Unknown;
 
 rule! {
@@ -21,10 +21,19 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     if subject.skill.dialect.unknown == Unknown::Warned {
         return;
     }
+    // A standard that forbids other fields forbids this one.
+    let strict = match subject.skill.dialect.unknown {
+        Unknown::Forbidden => Severity::Error,
+        Unknown::Kept | Unknown::Warned => Severity::Warning,
+    };
     for &(entry, similar) in subject.unknown_fields() {
         let Some(similar) = similar.filter(|similar| !subject.document.root.has(similar)) else {
             continue;
         };
+        // Where the right field is missing, that is told at the same place, with the same next step.
+        if findings.has_at(&rules::MISSING_FIELD, entry.key_span) {
+            continue;
+        }
         let fix = Fix::suggested(
             format!("rename it to `{similar}`"),
             vec![Edit::replace(entry.key_span, similar)],
@@ -32,6 +41,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         findings.push(
             MISSPELT_FIELD
                 .at(entry.key_span, format!("`{}` has no effect", entry.key))
+                .severity(Severity::Warning, strict)
                 .help(format!("did you mean `{similar}`?"))
                 .fix(fix),
         );

@@ -30,6 +30,7 @@ rules! {
     contradictory_permissions CONTRADICTORY_PERMISSIONS
     description_over_limit DESCRIPTION_OVER_LIMIT
     description_too_long DESCRIPTION_TOO_LONG
+    dropped_by_client DROPPED_BY_CLIENT
     duplicate_input DUPLICATE_INPUT
     duplicate_key DUPLICATE_KEY
     duplicate_tool DUPLICATE_TOOL
@@ -39,6 +40,7 @@ rules! {
     front_matter_language FRONT_MATTER_LANGUAGE
     front_matter_not_a_map FRONT_MATTER_NOT_A_MAP
     hidden_characters HIDDEN_CHARACTERS
+    hidden_description HIDDEN_DESCRIPTION
     hyphenated_placeholder HYPHENATED_PLACEHOLDER
     ignored_model IGNORED_MODEL
     input_without_name INPUT_WITHOUT_NAME
@@ -87,6 +89,7 @@ rules! {
     no_tools NO_TOOLS
     nonstandard_value NONSTANDARD_VALUE
     not_a_choice NOT_A_CHOICE
+    not_text NOT_TEXT
     out_of_range OUT_OF_RANGE
     parameter_mismatch PARAMETER_MISMATCH
     public_suffix_wildcard PUBLIC_SUFFIX_WILDCARD
@@ -160,18 +163,32 @@ pub struct Subject<'s> {
     pub place: Place<'s>,
     /// Whether the user named the dialect, instead of leaving it to detection.
     pub named_dialect: bool,
+    /// Top-level fields that are there and can't be read, at least in part; they have a finding.
+    unreadable: Vec<&'s str>,
     unknown: OnceCell<Vec<(&'s Entry<'s>, Option<&'static str>)>>,
 }
 
 impl<'s> Subject<'s> {
-    /// A skill that has been read from `document`.
+    /// A skill that has been read from `document`, with what was found on the way.
     pub fn new(
         document: &'s Document<'s>,
         skill: &'s Skill,
         place: Place<'s>,
         named_dialect: bool,
+        findings: &Findings,
     ) -> Self {
-        Self { document, skill, place, named_dialect, unknown: OnceCell::new() }
+        let wrong: Vec<Span> = findings.places(&WRONG_TYPE).collect();
+        let entries = document.root.entries.iter();
+        let unreadable = entries
+            .filter(|entry| wrong.iter().any(|span| entry.value.span.covers(*span)))
+            .map(|entry| &*entry.key)
+            .collect();
+        Self { document, skill, place, named_dialect, unreadable, unknown: OnceCell::new() }
+    }
+
+    /// Whether a top-level field is there and can't be read, at least in part.
+    fn is_unreadable(&self, key: &str) -> bool {
+        self.unreadable.contains(&key)
     }
 
     /// Whether there is front matter that could be read.
@@ -218,8 +235,13 @@ impl<'s> Subject<'s> {
             let known = |entry: &&Entry<'_>| is_known(&skill.layers, document, &entry.key);
             let unknown = document.root.entries.iter().filter(|entry| !known(entry));
             let resembling = |entry: &'s Entry<'s>| {
-                let fields = skill.layers.iter().flat_map(|layer| layer.fields);
-                (entry, closest(&entry.key, fields.map(|field| field.name)))
+                let fields = || skill.layers.iter().flat_map(|layer| layer.fields);
+                let mistaken = fields()
+                    .find(|field| field.mistakes.contains(&&*entry.key))
+                    .filter(|_| entry.value.text().is_some())
+                    .map(|field| field.name);
+                let names = fields().map(|field| field.name);
+                (entry, mistaken.or_else(|| closest(&entry.key, names)))
             };
             unknown.map(resembling).collect()
         })
@@ -247,10 +269,28 @@ pub(crate) fn is_inside(path: &str) -> bool {
     !absolute && !path.contains('\0') && climbs.is_some()
 }
 
-/// Runs every rule that looks at a finished skill.
+/// Rules that conclude from what a field does not say. When it is there and can't be read, they would tell the same
+/// mistake a second time.
+static CONCLUSIONS: &[(&Rule, &str)] = &[
+    (&AGENT_WITHOUT_FORK, "context"),
+    (&HYPHENATED_PLACEHOLDER, "inputs"),
+    (&MISSING_TOOLS_FILE, "tools"),
+    (&NO_TOOLS, "actions"),
+    (&NO_TOOLS, "tools"),
+    (&QUIZ_NO_CORRECT_OPTION, "quiz"),
+    (&UNDECLARED_PLACEHOLDER, "inputs"),
+    (&UNDECLARED_TOOL_FUNCTION, "tools"),
+];
+
+/// Runs every rule that looks at a finished skill, in the order of their names: `misspelt-field` speaks before
+/// `unknown-field`.
 pub(crate) fn run(subject: &Subject<'_>, findings: &mut Findings) {
+    let concludes = |rule: &Rule| {
+        let mut fields = CONCLUSIONS.iter().filter(|(known, _)| *known == rule);
+        fields.any(|(_, field)| subject.is_unreadable(field))
+    };
     for rule in ALL {
-        if let Some(check) = rule.check {
+        if let Some(check) = rule.check.filter(|_| !concludes(rule)) {
             check(subject, findings);
         }
     }

@@ -1,7 +1,7 @@
 //! `unknown-field`.
 
 use crate::diagnostic::{Findings, Severity, rule};
-use crate::rules::Subject;
+use crate::rules::{self, Subject};
 use crate::shape::Unknown;
 
 rule! {
@@ -19,7 +19,9 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let has_metadata = subject.skill.dialect.fields.iter().any(|field| field.name == "metadata");
     for &(entry, similar) in subject.unknown_fields() {
-        if similar.is_some() && subject.skill.dialect.unknown == Unknown::Kept {
+        // A field that is only misspelt has a finding of its own.
+        let told = [&rules::MISSPELT_FIELD, &rules::MISSING_FIELD];
+        if told.iter().any(|rule| findings.has_at(rule, entry.key_span)) {
             continue;
         }
         let (severity, strict) = match subject.skill.dialect.unknown {

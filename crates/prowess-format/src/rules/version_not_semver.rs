@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Findings, Severity, rule};
 use crate::formats;
-use crate::rules::Subject;
+use crate::rules::{self, Subject};
 
 rule! {
     /// ## What it does
@@ -25,7 +25,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     }) else {
         return;
     };
-    if semver::Version::parse(version).is_ok() {
+    // A layer that insists on SemVer has said so.
+    if semver::Version::parse(version).is_ok()
+        || findings.has_at(&rules::INVALID_VERSION, version.span)
+    {
         return;
     }
     let (severity, message) = match formats::normal_version(version) {

@@ -71,7 +71,7 @@ fn every_documented_field_is_read() {
 #[test]
 fn a_fork_names_its_agent() {
     assert_eq!(problems(&with("context: fork\n")), "");
-    assert_snapshot!(problems(&with("context: spoon\n")), @"4:10 error not-a-choice `context` is `spoon`, expected `fork`");
+    assert_snapshot!(problems(&with("context: spoon\n")), @"4:10 warning not-a-choice `context` is `spoon`, expected `fork`");
     assert_snapshot!(problems(&with("agent: Explore\n")), @"4:8 info agent-without-fork `agent` has no effect without `context: fork`");
 }
 

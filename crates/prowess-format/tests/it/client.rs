@@ -47,6 +47,11 @@ fn each_client_has_its_own_verdict() {
         ("no front matter", "# Demo\n\nText.\n".to_owned()),
         ("never closed", "---\nname: demo\ndescription: d\n\n# Demo\n".to_owned()),
         ("byte order mark", "\u{feff}---\nname: demo\ndescription: d\n---\nb\n".to_owned()),
+        ("carriage returns alone", "---\rname: demo\rdescription: d\r---\rb\r".to_owned()),
+        (
+            "carriage returns and line feeds",
+            "---\r\nname: demo\r\ndescription: d\r\n---\r\nb\r\n".to_owned(),
+        ),
         ("blank line first", "\n---\nname: demo\ndescription: d\n---\nb\n".to_owned()),
         ("blank behind the opening fence", "--- \nname: demo\ndescription: d\n---\nb\n".to_owned()),
         ("colon in a value", "---\nname: demo\ndescription: do: this\n---\nb\n".to_owned()),
@@ -97,6 +102,8 @@ fn each_client_has_its_own_verdict() {
     ~---- no front matter
     ~---- never closed
     +---+ byte order mark
+    +--++ carriage returns alone
+    +++++ carriage returns and line feeds
     ~---- blank line first
     ++-++ blank behind the opening fence
     +-++- colon in a value

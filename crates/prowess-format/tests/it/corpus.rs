@@ -103,9 +103,8 @@ fn nearly_every_real_file_is_a_skill() {
       invalid-name 18
       unterminated-front-matter 5
       missing-field 2
-      wrong-type 2
       invalid-yaml 1
       merge-conflict 1
-      not-a-choice 1
+      wrong-type 1
     ");
 }

@@ -293,3 +293,21 @@ fn declared_tools_need_a_tools_file() {
     let checked = check(WHOLE, ReadOptions { place: Place::default(), ..options("gaia") });
     assert_eq!(checked.diagnostics, []);
 }
+
+#[test]
+fn a_parameter_keeps_every_key_in_each_dialect_that_writes_it_by_name() {
+    let parameter = "{type: string, required: true, default: a, label: City, description: Where, source: context.url, unit: km}";
+    let gaia = format!(
+        "---\nname: words\nversion: 1.0.0\ndescription: Count\ntools:\n  - name: count\n    description: Count\n    parameters: {{city: {parameter}}}\n---\n\nText\n"
+    );
+    let openclaw = format!(
+        "---\nname: words\ndescription: Count\nclaw_version: 1\nactions:\n  - name: count\n    description: Count\n    handler: count.py\n    parameters: {{city: {parameter}}}\n---\n\nText\n"
+    );
+    for (text, dialect) in [(gaia, "gaia"), (openclaw, "openclaw")] {
+        let skill = crate::skill_as(&text, dialect);
+        let written = (skill.dialect.write)(&skill).text;
+        let again = crate::skill_as(&written, dialect);
+        assert_eq!(again.tools[0].parameters, skill.tools[0].parameters, "{written}");
+        assert_eq!(again.tools[0].parameters[0].label.as_deref(), Some("City"), "{written}");
+    }
+}

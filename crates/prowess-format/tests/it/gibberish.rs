@@ -309,7 +309,7 @@ fn a_value_of_another_type_is_refused_before_anything_runs() {
     }
     assert_eq!(
         with(json!({ "n": 1, "m": 2 })),
-        Err(vec!["`m` is not a parameter, expected one of `n`, `b`, `l`".to_owned()])
+        Err(vec!["no parameter is called `m`, expected `n`, `b` or `l`".to_owned()])
     );
 }
 

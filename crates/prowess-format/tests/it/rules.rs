@@ -341,9 +341,81 @@ fn bytes_and_a_named_dialect_raise_the_rest() {
     let files = Files { names: &[], python: None };
     let bytes = [STANDARD.as_bytes(), b"\xff"].concat();
     assert_eq!(crate::codes(&raised(&bytes, Form::Markdown, &files)), ["invalid-utf8"]);
+    let bytes = [STANDARD.as_bytes(), b"\xff\0"].concat();
+    assert_eq!(crate::codes(&raised(&bytes, Form::Markdown, &files)), ["not-text"]);
     let options = ReadOptions { dialect: Some(named("agent-flow")), ..ReadOptions::DETECT };
     let found = prowess_format::check("Only text.\n", options).diagnostics;
     assert_eq!(crate::codes(&found), ["missing-front-matter"]);
+}
+
+#[test]
+fn one_mistake_gives_one_finding() {
+    let cases = [
+        // What a rule concludes from a field that can't be read.
+        ("agent-flow", "inputs: foo\n---\n\nAbout {{a}}\n", "wrong-type"),
+        ("agent-flow", "inputs:\n  - name: [a]\n---\n\nAbout {{a}}\n", "wrong-type"),
+        ("claude-code", "context: [fork]\nagent: Explore\n---\n\nText\n", "wrong-type"),
+        (
+            "skillli",
+            "quiz:\n  questions:\n    - question: Q\n      options: [{label: a, correct: maybe}, {label: b}]\n---\n\nText\n",
+            "wrong-type",
+        ),
+        // A value that is not YAML has no kind.
+        ("claude-code", "argument-hint: {{x}}\n---\n\nText\n", "invalid-yaml"),
+        // A misspelt field is not unknown as well.
+        ("agent-skills", "licence: MIT\n---\n\nText\n", "misspelt-field"),
+        // One word about a version.
+        ("skillli", "version: latest\n---\n\nText\n", "invalid-version"),
+        ("openclaw", "version: latest\n---\n\nText\n", "version-not-semver"),
+    ];
+    for (dialect, rest, code) in cases {
+        let text = format!("---\nname: desk\ndescription: Tidy a desk\n{rest}");
+        let options = ReadOptions { dialect: Some(named(dialect)), ..ReadOptions::DETECT };
+        let found = prowess_format::check(&text, options).diagnostics;
+        assert_eq!(crate::codes(&found), [code], "{text}");
+    }
+    let missing = "---\nname: desk\nDescripton: Tidy a desk\n---\n\nText\n";
+    insta::assert_snapshot!(crate::problems(missing), @"3:1 error missing-field `description` is missing");
+    // Two layers that both have an opinion of versions.
+    let layers = "---\nname: desk\ndescription: Tidy a desk\nversion: v1\ncategory: data\ncontext: fork\nagent: Explore\n---\n\nText\n";
+    insta::assert_snapshot!(crate::problems(layers), @"4:10 warning invalid-version `version` is not a SemVer version such as `1.0.0`: unexpected character 'v' while parsing major version number");
+    let plain = "---\nname: desk\ndescription: Tidy a desk\nversion: latest\n---\n\nText\n";
+    insta::assert_snapshot!(crate::problems(plain), @"4:10 warning version-not-semver `latest` is not a version and counts as `0.0.0`");
+}
+
+#[test]
+fn words_that_everybody_uses_are_held_to_no_registry() {
+    for text in [
+        "category: testing\nversion: 1.2.3\nauthor: Kim\n",
+        "metadata:\n  category: testing\n  tags: [\"\"]\n",
+    ] {
+        let text = format!("---\nname: desk\ndescription: Tidy a desk\n{text}---\n\nText\n");
+        let found = prowess_format::check(&text, ReadOptions::DETECT).diagnostics;
+        let registry = |code: &&str| code.starts_with("invalid-");
+        assert_eq!(crate::codes(&found).into_iter().find(registry), None, "{text}");
+    }
+    let own = "---\nname: desk\ndescription: Tidy a desk\ntrust-level: community\ncategory: testing\n---\n\nText\n";
+    insta::assert_snapshot!(crate::problems(own), @"5:11 error invalid-category `category` is `testing`, expected `development`, `creative`, `enterprise`, `data`, `devops` or `other`");
+}
+
+#[test]
+fn a_field_is_suggested_by_what_stands_behind_it() {
+    let with = |line: &str| {
+        format!(
+            "---\nname: desk\ndescription: Tidy a desk\nuser-invocable: true\n{line}\n---\n\nText\n"
+        )
+    };
+    for (line, meant) in [
+        ("argument: \"[file]\"", "argument-hint"),
+        ("argument: [file, place]", "arguments"),
+        ("argumnts: file", "arguments"),
+        ("argument-hnt: file", "argument-hint"),
+    ] {
+        let text = with(line);
+        let found = prowess_format::check(&text, ReadOptions::DETECT).diagnostics;
+        let help: Vec<&str> = found.iter().filter_map(|found| found.help.as_deref()).collect();
+        assert_eq!(help, [format!("did you mean `{meant}`?")], "{line}");
+    }
 }
 
 #[test]
@@ -356,11 +428,15 @@ fn no_rule_is_left_out() {
         "missing-front-matter",
         "missing-tool-function",
         "missing-tools-file",
+        "not-text",
         "parameter-mismatch",
         "undeclared-tool-function",
         "unserializable-return",
         // Raised by the walk over several skills.
         "name-not-unique",
+        // What clients make of a skill, for reports that have nothing but findings.
+        "dropped-by-client",
+        "hidden-description",
     ];
     let mut tested: Vec<&str> = cases().iter().map(|case| case.0).chain(elsewhere).collect();
     tested.sort_unstable();

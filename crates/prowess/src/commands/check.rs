@@ -24,7 +24,7 @@ use crate::walk::{self, Root, WalkOptions, Walked};
 /// with its place, the next step and, where there is one, a fix. Folders are
 /// walked on all cores; what .gitignore names is left out, and so are .git and
 /// `node_modules`. `-` reads one skill from standard input; `--files-from` takes
-/// the paths from a list, such as that of `git ls-files`.
+/// the paths from a list, such as that of `git ls-files` or `find`.
 ///
 /// The dialect is detected from the fields of each file. Name one with
 /// `--dialect` to hold a file to that specification, and add `--strict` for its
@@ -43,7 +43,7 @@ Examples:
   prowess check --fix examples/pr-review/SKILL.md
   prowess check --for claude-code,codex examples/commit-messages
   prowess check --format github .
-  git ls-files -z '*SKILL.md' | prowess check --files-from -")]
+  find . -name SKILL.md -print0 | prowess check --files-from -")]
 pub(crate) struct Arguments {
     /// Files and folders to check; `-` is standard input
     #[arg(required_unless_present = "files_from", value_name = "PATH")]
@@ -249,9 +249,11 @@ fn ok_line(report: &FileReport) -> String {
     if !report.structured {
         return format!("{path}: ok (prose, {} bytes)", report.bytes);
     }
-    let name = report.name.as_deref().unwrap_or("unnamed");
-    let version = report.version.as_deref().unwrap_or("0.0.0");
-    format!("{path}: ok (structured) {}@{}", inline(name), inline(version))
+    let name = inline(report.name.as_deref().unwrap_or("unnamed"));
+    match &report.version {
+        Some(version) => format!("{path}: ok (structured) {name}@{}", inline(version)),
+        None => format!("{path}: ok (structured) {name}"),
+    }
 }
 
 fn summary(walked: &Walked) -> String {

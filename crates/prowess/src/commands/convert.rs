@@ -1,30 +1,31 @@
 //! `prowess convert`: a skill in another dialect.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 
 use clap::Args;
-use prowess_format::convert::{Conversion, convert_in};
+use prowess_format::ReadOptions;
+use prowess_format::convert::{Conversion, Pack, convert_in, convert_packs};
 use prowess_format::diagnostic::Severity;
 use prowess_format::dialect::Dialect;
-use prowess_format::rules::{Place, SkillFiles};
-use prowess_format::{ReadOptions, check_bytes};
 
 use super::Outcome;
-use crate::checking;
 use crate::cli::{DialectOption, dialect_parser};
 use crate::error::Error;
-use crate::loading::{self, DirectoryFiles, Loaded};
+use crate::loading::{self, Loaded};
 use crate::printer::Printer;
+use crate::reading;
 use crate::writing::{self, Content, NewFile, Overwrite};
 
 /// Convert a skill to another dialect
 ///
 /// Writes the same skill the way another dialect wants it, and lists what that
 /// dialect can't say. Fields that no dialect knows come along, comments included.
+/// Several tool packs of one folder become one skill.
+///
 /// Without `--output` the main file goes to standard output. With it, all files
-/// go into a folder: those that the dialect needs, and those that lie beside the
-/// skill. A skill with errors is not converted, and then nothing is written.
+/// go into a folder with the skill's name, DIR itself or one below it: those that
+/// the dialect needs, and those that lie beside the skill. A skill with errors is
+/// not converted, and then nothing is written.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -32,14 +33,16 @@ Examples:
   prowess convert examples/git-insights --to gaia --dry-run
   prowess convert examples/git-insights --to tool-pack --output packs")]
 pub(crate) struct Arguments {
-    /// A skill's folder or file; `-` is standard input
+    /// A skill's folder or file, or a folder of tool packs; `-` is standard
+    /// input
     path: PathBuf,
     /// The dialect to write
     #[arg(long, value_name = "DIALECT", value_parser = dialect_parser())]
     to: &'static Dialect,
     #[command(flatten)]
     dialect: DialectOption,
-    /// Write all files into this folder
+    /// Write all files into DIR, or into DIR/NAME where DIR has another name
+    /// than the skill
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Replace files that are there
@@ -51,37 +54,46 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let loaded = loading::load_skill(&arguments.path)?;
-    let files = loaded.directory.as_deref().map(DirectoryFiles::new);
-    let place = Place {
-        directory: loaded.directory_name.as_deref(),
-        files: files.as_ref().map(|files| files as &dyn SkillFiles),
-    };
-    let read = ReadOptions { form: loaded.form, dialect: arguments.dialect.dialect, place };
-    let mut text = Cow::Borrowed("");
-    let checked = check_bytes(&loaded.bytes, &mut text, read);
-    if checked.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-        checking::print_problems(&loaded, arguments.dialect.dialect, printer);
-        return Err(Error::failed(format!("`{}` has errors and was not converted", loaded.shown))
-            .hint("correct them first, or try `prowess check --fix`"));
-    }
-    let directory = loaded.directory.as_deref().and_then(loading::directory_name);
-    let conversion = convert_in(&checked, arguments.to, directory.as_deref());
+    let loaded = loading::load_skills(&arguments.path)?;
+    let conversion = convert(&loaded, arguments, printer)?;
+    let first = &loaded[0];
+    let shown =
+        if loaded.len() == 1 { first.shown.clone() } else { loading::shown(&arguments.path) };
     if conversion.files.is_empty() {
-        let error =
-            Error::failed(format!("`{}` can't be written as {}", loaded.shown, arguments.to.id));
+        let error = Error::failed(format!("`{shown}` can't be written as {}", arguments.to.id));
         return Err(conversion.notes.iter().fold(error, Error::hint));
     }
-    refuse_broken(&conversion, &loaded, arguments)?;
+    refuse_broken(&conversion, &shown, arguments)?;
     deliver(conversion, &loaded, arguments, printer)
 }
 
-/// A file that its own dialect rejects is not worth writing: the source lacks something the target needs.
-fn refuse_broken(
-    conversion: &Conversion,
-    loaded: &Loaded,
+fn convert(
+    loaded: &[Loaded],
     arguments: &Arguments,
-) -> Result<(), Error> {
+    printer: &mut Printer,
+) -> Result<Conversion, Error> {
+    let (dialect, to) = (arguments.dialect.dialect, arguments.to);
+    let directory = loaded[0].directory_name();
+    if let [loaded] = loaded {
+        return reading::sound(loaded, dialect, "converted", printer, |checked| {
+            convert_in(checked, to, directory.as_deref())
+        });
+    }
+    let joined = reading::all_sound(loaded, dialect, "converted", printer, |checked| {
+        let names = loaded.iter().map(|loaded| loaded.file_name.clone());
+        let packs = names.zip(checked).map(|(file_name, checked)| Pack { file_name, checked });
+        convert_packs(packs.collect(), to, directory.as_deref().unwrap_or("skill"))
+    })?;
+    joined.map_err(|error| {
+        let folder = loading::shown(&arguments.path);
+        let first = &loaded[0].shown;
+        Error::failed(format!("the tool packs of `{folder}` can't become one skill: {error}"))
+            .hint(format!("convert them one by one: `prowess convert {first} --to {}`", to.id))
+    })
+}
+
+/// A file that its own dialect rejects is not worth writing: the source lacks something the target needs.
+fn refuse_broken(conversion: &Conversion, shown: &str, arguments: &Arguments) -> Result<(), Error> {
     let (name, text) = &conversion.files[0];
     let options = ReadOptions {
         form: prowess_format::form_of(name),
@@ -94,19 +106,15 @@ fn refuse_broken(
     if reasons.is_empty() {
         return Ok(());
     }
-    let message = format!(
-        "`{}` can't be written as {}: {}",
-        loaded.shown,
-        arguments.to.id,
-        reasons.join("; ")
-    );
+    let message =
+        format!("`{shown}` can't be written as {}: {}", arguments.to.id, reasons.join("; "));
     let error = Error::failed(message).hint("nothing is written");
     Err(conversion.notes.iter().fold(error, Error::hint))
 }
 
 fn deliver(
     conversion: Conversion,
-    loaded: &Loaded,
+    loaded: &[Loaded],
     arguments: &Arguments,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
@@ -133,6 +141,7 @@ fn deliver(
         }
         Some(output) => {
             let overwrite = if arguments.force { Overwrite::Allowed } else { Overwrite::Refused };
+            let output = &writing::skill_folder(output, conversion.name.as_deref());
             let mut files = NewFile::texts(conversion.files);
             files.extend(copies(loaded, along));
             if arguments.dry_run {
@@ -151,16 +160,17 @@ fn deliver(
 }
 
 /// The files beside the skill that come along, less those that are written anew.
-fn companions(loaded: &Loaded, written: &[(String, String)]) -> Vec<String> {
-    let Some(directory) = &loaded.directory else { return Vec::new() };
+fn companions(loaded: &[Loaded], written: &[(String, String)]) -> Vec<String> {
+    let Some(directory) = &loaded[0].directory else { return Vec::new() };
+    let is_source = |path: &String| loaded.iter().any(|loaded| loaded.file_name == *path);
     writing::listing(directory)
         .into_iter()
-        .filter(|path| *path != loaded.file_name && written.iter().all(|(file, _)| file != path))
+        .filter(|path| !is_source(path) && written.iter().all(|(file, _)| file != path))
         .collect()
 }
 
-fn copies(loaded: &Loaded, paths: Vec<String>) -> Vec<NewFile> {
-    let directory = loaded.directory.clone().unwrap_or_default();
+fn copies(loaded: &[Loaded], paths: Vec<String>) -> Vec<NewFile> {
+    let directory = loaded[0].directory.clone().unwrap_or_default();
     paths
         .into_iter()
         .map(|path| NewFile { content: Content::Copy(directory.join(&path)), path })

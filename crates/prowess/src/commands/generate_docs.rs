@@ -62,7 +62,7 @@ fn command_line() -> String {
     command.build();
     let mut page = "# Command line\n\nEvery verb with its full help.\n".to_owned();
     section(&mut page, "prowess", &mut command.clone());
-    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+    for verb in crate::cli::verbs(&command) {
         let title = format!("prowess {}", verb.get_name());
         section(&mut page, &title, &mut verb.clone());
     }

@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     command.build();
     if let Some(folder) = &arguments.output {
         fs::create_dir_all(folder).map_err(|source| Error::io("create", folder, &source))?;
-        let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+        let verbs = crate::cli::verbs(&command);
         for page in std::iter::once(&command).chain(verbs) {
             let path = folder.join(format!("{}.1", page_name(page)));
             let text = render(page)?;
@@ -41,10 +41,12 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     }
     let page = match &arguments.verb {
         None => &command,
-        Some(verb) => command.find_subcommand(verb).ok_or_else(|| {
-            Error::not_found(format!("there is no verb `{verb}`"))
-                .hint("`prowess --help` lists all verbs")
-        })?,
+        Some(verb) => {
+            crate::cli::verbs(&command).find(|known| known.get_name() == verb).ok_or_else(|| {
+                Error::not_found(format!("there is no verb `{verb}`"))
+                    .hint("`prowess --help` lists all verbs")
+            })?
+        }
     };
     printer.data(&String::from_utf8_lossy(&render(page)?));
     Ok(Outcome::Fine)
@@ -62,6 +64,7 @@ fn render(command: &clap::Command) -> Result<Vec<u8>, Error> {
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone())
         .title(page_name(command))
+        .source(concat!("prowess ", env!("CARGO_PKG_VERSION")))
         .render(&mut page)
         .map_err(|source| Error::failed(format!("cannot write the manual page: {source}")))?;
     Ok(page)

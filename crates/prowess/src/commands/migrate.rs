@@ -17,6 +17,7 @@ use crate::error::{Error, ErrorKind};
 use crate::loading::{self, Loaded};
 use crate::output::full;
 use crate::printer::{Printer, inline};
+use crate::reading;
 use crate::writing::{self, Content, NewFile, Overwrite, Staged};
 
 /// Migrate OpenClaw skills to GAIA
@@ -26,7 +27,8 @@ use crate::writing::{self, Content, NewFile, Overwrite, Staged};
 /// needs a person's decision is left out and listed in a report.
 ///
 /// Without `--output` the new SKILL.md goes to standard output and the report to
-/// standard error. With `--batch` every skill below PATH is migrated into a
+/// standard error. With it, all files go into a folder with the skill's name, DIR
+/// itself or one below it. With `--batch` every skill below PATH is migrated into a
 /// folder of its own below DIR; one that fails does not stop the rest.
 #[derive(Args)]
 #[command(after_long_help = "\
@@ -45,9 +47,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     validate: bool,
     /// Migrate every skill below PATH
-    #[arg(long, requires = "output")]
+    #[arg(long)]
     batch: bool,
-    /// Write all files into this folder
+    /// Write all files into DIR, or into DIR/NAME where DIR has another name
+    /// than the skill
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Replace files that are there
@@ -59,37 +62,30 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    match &arguments.output {
-        Some(output) if arguments.batch => run_batch(arguments, output, printer),
-        Some(output) => {
-            let migrated = prepare(&arguments.path, arguments, printer)?;
-            let files = migrated.finish(output, arguments, printer)?;
-            printer.data(&report(&migrated, &files));
-            Ok(Outcome::Fine)
-        }
-        None => {
-            let migrated = prepare(&arguments.path, arguments, printer)?;
-            if arguments.validate {
-                // The checks look at files beside the SKILL.md, so they are laid out for them.
-                let place = std::env::temp_dir().join(".prowess-migrated");
-                let staged = writing::stage(&place, &migrated.files(), Overwrite::Allowed)?;
-                migrated.validate(&staged, Path::new(&migrated.migration.name), printer)?;
-            }
-            if !arguments.dry_run {
-                printer.data(&migrated.migration.files[0].1);
-            }
-            let report = report(&migrated, &[]);
-            printer.talk_report(|_| report);
-            Ok(Outcome::Fine)
-        }
+    if arguments.batch {
+        return run_batch(arguments, printer);
     }
+    let migrated = prepare(&arguments.path, arguments, printer)?;
+    let Some(output) = &arguments.output else {
+        migrated.rehearse(arguments, printer)?;
+        if !arguments.dry_run {
+            printer.data(&migrated.migration.files[0].1);
+        }
+        let report = report(&migrated, &[]);
+        printer.talk_report(|_| report);
+        return Ok(Outcome::Fine);
+    };
+    let target = writing::skill_folder(output, Some(&migrated.migration.name));
+    let files = migrated.finish(&target, arguments, printer)?;
+    printer.data(&report(&migrated, &files));
+    Ok(Outcome::Fine)
 }
 
-fn run_batch(
-    arguments: &Arguments,
-    output: &Path,
-    printer: &mut Printer,
-) -> Result<Outcome, Error> {
+fn run_batch(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    if arguments.output.is_none() && !arguments.dry_run {
+        return Err(Error::usage("`--batch` needs a folder to write into")
+            .hint("add `--output DIR`, or `--dry-run` to print the report and write nothing"));
+    }
     let skills = skills_below(&arguments.path)?;
     if skills.is_empty() {
         return Err(Error::not_found(format!(
@@ -101,8 +97,15 @@ fn run_batch(
     let (mut done, mut review) = (0, 0);
     for skill in &skills {
         let result = prepare(skill, arguments, printer).and_then(|migrated| {
-            let target = output.join(&migrated.migration.name);
-            let files = migrated.finish(&target, arguments, printer)?;
+            let files = match &arguments.output {
+                Some(output) => {
+                    migrated.finish(&output.join(&migrated.migration.name), arguments, printer)?
+                }
+                None => {
+                    migrated.rehearse(arguments, printer)?;
+                    Vec::new()
+                }
+            };
             Ok((migrated, files))
         });
         match result {
@@ -127,18 +130,10 @@ struct Migrated {
 fn prepare(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<Migrated, Error> {
     let loaded = loading::load_skill(path)?;
     let dialect = reading_dialect(&loaded, arguments.dialect.dialect)?;
-    let read = ReadOptions { form: loaded.form, dialect, ..ReadOptions::DETECT };
-    let mut text = Cow::Borrowed("");
-    let checked = check_bytes(&loaded.bytes, &mut text, read);
-    if checked.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-        checking::print_problems(&loaded, dialect, printer);
-        return Err(Error::failed(format!("`{}` has errors and was not migrated", loaded.shown))
-            .hint("correct them first, or try `prowess check --fix`"));
-    }
     let listing = loaded.directory.as_deref().map(writing::listing).unwrap_or_default();
-    let directory = loaded.directory.as_deref().and_then(loading::directory_name);
-    let migration = migrate(&checked, &listing, directory.as_deref());
-    drop(checked);
+    let migration = reading::sound(&loaded, dialect, "migrated", printer, |checked| {
+        migrate(checked, &listing, loaded.directory_name().as_deref())
+    })?;
     Ok(Migrated { loaded, migration })
 }
 
@@ -183,6 +178,17 @@ impl Migrated {
             files.push(NewFile { path: to.clone(), content });
         }
         files
+    }
+
+    /// Checks the result where nobody sees it, when the user wants it checked: the checks look at files beside the
+    /// SKILL.md.
+    fn rehearse(&self, arguments: &Arguments, printer: &mut Printer) -> Result<(), Error> {
+        if !arguments.validate {
+            return Ok(());
+        }
+        let place = std::env::temp_dir().join(".prowess-migrated");
+        let staged = writing::stage(&place, &self.files(), Overwrite::Allowed)?;
+        self.validate(&staged, Path::new(&self.migration.name), printer)
     }
 
     /// Writes the skill, unless it is a dry run or the result has errors.

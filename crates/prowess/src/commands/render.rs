@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use prowess_format::command;
+use prowess_format::command::{self, RenderError};
 use prowess_format::render::{self, InputError, RenderContext};
 use prowess_format::skill::{Kind, Skill, Tool, ToolKind};
 use prowess_format::text::closest;
@@ -150,12 +150,14 @@ fn render_command(
 ) -> Result<Outcome, Error> {
     let values = inputs::values(&arguments.inputs, &tool.parameters)?;
     let rendered = render::command(tool, &values).map_err(|errors| {
-        let mut messages = errors.iter().map(ToString::to_string);
-        let mut error = Error::usage(messages.next().unwrap_or_default());
-        for message in messages {
-            error = error.hint(format!("also, {message}"));
-        }
-        error.hint("give values with `--input NAME=VALUE`")
+        let wanted = errors.iter().filter_map(|error| match error {
+            RenderError::Missing { parameter } | RenderError::WrongType { parameter, .. } => {
+                Some(parameter.as_str())
+            }
+            RenderError::Undeclared { .. } | RenderError::Template(_) => None,
+        });
+        let unknown = |error: &&RenderError| matches!(error, RenderError::Undeclared { .. });
+        refused(&errors, unknown, &wanted.collect::<Vec<_>>())
     })?;
     for (parameter, value) in &rendered.option_like {
         printer.warning(&format!(
@@ -186,14 +188,9 @@ fn render_prompt(
         project_dir: Some(&project),
     };
     let rendered = render::prompt(skill, &context).map_err(|errors| {
-        let mut errors = errors.iter();
-        let first = errors.next();
-        let message = first.map(ToString::to_string).unwrap_or_default();
-        let mut error = Error::usage(message).hint(first.map(InputError::help).unwrap_or_default());
-        for other in errors {
-            error = error.hint(format!("also, {other}: {}", other.help()));
-        }
-        error
+        let wanted: Vec<&str> = errors.iter().filter_map(InputError::input).collect();
+        let unknown = |error: &&InputError| matches!(error, InputError::Unknown { .. });
+        refused(&errors, unknown, &wanted)
     })?;
     for warning in &rendered.warnings {
         printer.warning(warning);
@@ -223,6 +220,19 @@ fn render_prompt(
         }
     }
     Ok(Outcome::Fine)
+}
+
+/// All problems in one error. A misspelt name comes first, because it explains what is missing; the next step comes once.
+fn refused<E: ToString>(errors: &[E], is_unknown: impl Fn(&&E) -> bool, wanted: &[&str]) -> Error {
+    let unknown = errors.iter().filter(&is_unknown);
+    let others = errors.iter().filter(|error| !is_unknown(error));
+    let messages: Vec<String> = unknown.chain(others).map(ToString::to_string).collect();
+    let error = Error::usage(messages.join("; "));
+    if wanted.is_empty() {
+        return error;
+    }
+    let options: Vec<String> = wanted.iter().map(|name| format!("--input {name}=…")).collect();
+    error.hint(format!("give `{}`", options.join(" ")))
 }
 
 fn absolute(path: &Path) -> String {

@@ -58,8 +58,9 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         return Ok(show_manifest(&loaded, arguments, printer));
     }
     let files = loaded.directory.as_deref().map(DirectoryFiles::new);
+    let directory_name = loaded.directory_name();
     let place = Place {
-        directory: loaded.directory_name.as_deref(),
+        directory: directory_name.as_deref(),
         files: files.as_ref().map(|files| files as &dyn SkillFiles),
     };
     let read = ReadOptions { form: loaded.form, dialect: arguments.dialect.dialect, place };
@@ -70,7 +71,6 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         return Ok(Outcome::Findings);
     }
     let resources = loaded.directory.as_deref().map(loading::resources).unwrap_or_default();
-    let directory_name = loaded.directory.as_deref().and_then(loading::directory_name);
     let origin = Origin {
         path: &loaded.shown,
         file_name: &loaded.file_name,

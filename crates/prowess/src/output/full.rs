@@ -31,7 +31,7 @@ fn one(report: &FileReport, finding: &Finding, renderer: &Renderer) -> String {
         Severity::Info => Level::INFO,
     };
     let path = path_of(report, finding);
-    let path = inline(&path).into_owned();
+    let path = inline(&path);
     let title = level.primary_title(inline(&finding.message)).id(finding.rule.name);
     let mut elements: Vec<annotate_snippets::Element<'_>> = Vec::new();
     if let Some(excerpt) = &finding.excerpt {
@@ -39,7 +39,7 @@ fn one(report: &FileReport, finding: &Finding, renderer: &Renderer) -> String {
         elements.push(
             Snippet::source(excerpt.line.as_str())
                 .line_start(finding.start.line)
-                .path(path)
+                .path(path.as_ref())
                 .annotation(mark)
                 .into(),
         );
@@ -55,5 +55,20 @@ fn one(report: &FileReport, finding: &Finding, renderer: &Renderer) -> String {
         };
         elements.push(Level::NOTE.message(fix).into());
     }
-    renderer.render(&[title.elements(elements)])
+    let text = renderer.render(&[title.elements(elements)]);
+    let Some(excerpt) = &finding.excerpt else { return text };
+    // The excerpt may hold escapes and begin in the middle of its line, and the renderer counts in it. The place is that
+    // of the source.
+    let counted = excerpt.line[..excerpt.mark.start].chars().count() + 1;
+    let place = |column: usize| format!("{path}:{}:{column}", finding.start.line);
+    match text.split_once(ARROW) {
+        Some((before, after)) if counted != finding.start.column => {
+            let after = after.replacen(&place(counted), &place(finding.start.column), 1);
+            format!("{before}{ARROW}{after}")
+        }
+        _ => text,
+    }
 }
+
+/// What the renderer puts before the place.
+const ARROW: &str = "--> ";

@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use prowess_format::diagnostic::Severity;
 use prowess_format::text::visible;
 
-use super::path_of;
+use super::{path_of, verdicts};
 use crate::checking::FileReport;
 
 pub(crate) fn render(reports: &[FileReport]) -> String {
     let mut out = String::new();
     for report in reports {
-        for finding in &report.findings {
+        let verdicts = verdicts::findings(report);
+        for finding in report.findings.iter().chain(&verdicts) {
             let command = match finding.severity {
                 Severity::Error => "error",
                 Severity::Warning => "warning",

@@ -4,20 +4,24 @@ use prowess_format::diagnostic::{Rule, Severity};
 use prowess_format::span::Position;
 use serde_json::{Value, json};
 
-use super::path_of;
+use super::{path_of, verdicts};
 use crate::checking::{FileReport, Finding};
 use crate::commands::explain;
 
 pub(crate) fn render(reports: &[FileReport]) -> Value {
-    let mut rules: Vec<&'static Rule> =
-        reports.iter().flat_map(|report| &report.findings).map(|finding| finding.rule).collect();
+    let verdicts: Vec<Vec<Finding>> = reports.iter().map(verdicts::findings).collect();
+    let findings: Vec<(&FileReport, &Finding)> = reports
+        .iter()
+        .zip(&verdicts)
+        .flat_map(|(report, verdicts)| {
+            report.findings.iter().chain(verdicts).map(move |finding| (report, finding))
+        })
+        .collect();
+    let mut rules: Vec<&'static Rule> = findings.iter().map(|(_, finding)| finding.rule).collect();
     rules.sort_by_key(|rule| rule.name);
     rules.dedup();
-    let results: Vec<Value> = reports
-        .iter()
-        .flat_map(|report| report.findings.iter().map(move |finding| (report, finding)))
-        .map(|(report, finding)| result(report, finding, &rules))
-        .collect();
+    let results: Vec<Value> =
+        findings.iter().map(|(report, finding)| result(report, finding, &rules)).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",

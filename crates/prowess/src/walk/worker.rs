@@ -1,6 +1,5 @@
 //! One thread of a walk: takes folders, checks the skills in them, and hands in what it found.
 
-use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -77,9 +76,7 @@ impl<'w> Worker<'w> {
             }
             return;
         }
-        // A file counts as a part of its directory when that is named as well.
-        let directory_counts = self.job.visited.is_some() && self.job.is_below_a_root(&path);
-        self.check_file(path, directory_counts, None);
+        self.check_file(path, None);
     }
 
     fn folder(&mut self, folder: Folder, path: &Path, ignored: Option<Arc<Ignored>>) {
@@ -113,7 +110,7 @@ impl<'w> Worker<'w> {
         for (path, kind) in files.drain(..) {
             // Links are rare, so only they cost another look; a pipe that nobody writes to would block forever.
             if kind == Kind::File || fs::metadata(&path).is_ok_and(|data| data.is_file()) {
-                self.check_file(path, true, Some(&folder));
+                self.check_file(path, Some(&folder));
             }
         }
         self.files = files;
@@ -128,8 +125,8 @@ impl<'w> Worker<'w> {
         }));
     }
 
-    /// Checks one file; `directory_counts` says whether its name must match its directory (R4).
-    fn check_file(&mut self, path: PathBuf, directory_counts: bool, folder: Option<&Folder>) {
+    /// Checks one file, which lies in `folder` where that is open.
+    fn check_file(&mut self, path: PathBuf, folder: Option<&Folder>) {
         if let Some(visited) = &self.job.visited
             && let Ok(mut visited) = visited.lock()
             && !visited.insert(loading::shown(&path))
@@ -157,21 +154,20 @@ impl<'w> Worker<'w> {
         let first = self.share.files == 1;
         let check =
             &CheckOptions { clean_files: first || self.job.check.clean_files, ..*self.job.check };
-        let mut examined = examine(&path, bytes, directory_counts, check, None);
+        let mut examined = examine(&path, bytes, check, None);
         if self.job.options.fix && examined.errors + examined.warnings > 0 {
-            let name = directory_counts.then(|| directory_name(&path)).flatten();
-            match fixing::fix(&source(&path, bytes, name.as_deref()), check.dialect) {
+            match fixing::fix(&source(&path, bytes), check.dialect) {
                 Ok(None) => {}
                 Ok(Some(fixed)) => {
                     self.share.fixed.0 += fixed.problems;
                     self.share.fixed.1 += 1;
                     let text = fixed.text.as_bytes();
-                    examined = examine(&path, text, directory_counts, check, None);
+                    examined = examine(&path, text, check, None);
                 }
                 Err(error) => self.share.failures.push(error),
             }
         }
-        self.share.take(examined, path, directory_counts);
+        self.share.take(examined, path);
     }
 
     /// Notes a folder that could not be walked; one that is gone by now is nobody's mistake.
@@ -216,19 +212,13 @@ fn interest(name: &OsStr) -> Interest {
 pub(super) fn examine(
     path: &Path,
     bytes: &[u8],
-    directory_counts: bool,
     check: &CheckOptions<'_>,
     rival: Option<&str>,
 ) -> Examined {
-    let name = if directory_counts { directory_name(path) } else { None };
-    checking::examine(&source(path, bytes, name.as_deref()), check, rival)
+    checking::examine(&source(path, bytes), check, rival)
 }
 
-fn directory_name(path: &Path) -> Option<Cow<'_, str>> {
-    loading::directory_name(loading::parent(path))
-}
-
-fn source<'s>(path: &'s Path, bytes: &'s [u8], directory_name: Option<&'s str>) -> Source<'s> {
+fn source<'s>(path: &'s Path, bytes: &'s [u8]) -> Source<'s> {
     let file_name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     let main = loading::is_main_name(file_name);
     Source {
@@ -236,6 +226,6 @@ fn source<'s>(path: &'s Path, bytes: &'s [u8], directory_name: Option<&'s str>) 
         form: form_of(file_name),
         bytes,
         directory: main.then(|| loading::parent(path)),
-        directory_name: directory_name.filter(|_| main),
+        directory_name: None,
     }
 }

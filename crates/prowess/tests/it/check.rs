@@ -10,7 +10,7 @@ fn a_clean_file_gets_one_line() {
     assert_snapshot!(scene.run("check hello/SKILL.md"), @"
     exit 0
     --- stdout
-    hello/SKILL.md: ok (structured) hello@0.0.0
+    hello/SKILL.md: ok (structured) hello
     ");
 }
 
@@ -73,7 +73,7 @@ fn a_walk_leaves_out_what_git_ignores() {
     assert_snapshot!(scene.run("check ."), @"
     exit 0
     --- stdout
-    .claude/skills/hello/SKILL.md: ok (structured) hello@0.0.0
+    .claude/skills/hello/SKILL.md: ok (structured) hello
     --- stderr
     checked 1 file: 0 errors, 0 warnings
     ");
@@ -148,17 +148,33 @@ fn two_skills_of_one_folder_need_two_names() {
 }
 
 #[test]
-fn a_lone_file_need_not_match_its_directory() {
+fn a_skill_file_gets_the_verdict_of_its_directory() {
     let scene = scene().file("elsewhere/SKILL.md", skill("hello"));
-    assert_snapshot!(scene.run("check elsewhere/SKILL.md --format concise"));
-    assert_snapshot!(scene.run("check elsewhere --format concise"));
+    let directory = scene.run("check elsewhere --format concise");
+    assert_snapshot!(directory);
+    for path in ["elsewhere/SKILL.md", "./elsewhere/SKILL.md", "elsewhere/../elsewhere/SKILL.md"] {
+        let file = scene.run(&format!("check {path} --format concise"));
+        assert!(file.starts_with("exit 1"), "{path}: {file}");
+        let message =
+            "error[name-directory-mismatch] the name is `hello`, the directory is `elsewhere`";
+        assert!(directory.contains(message) && file.contains(message), "{path}: {file}");
+    }
+}
+
+#[test]
+fn a_text_and_a_file_with_a_name_of_its_own_have_no_directory_to_match() {
+    let scene = scene().file("elsewhere/hello.md", skill("hello"));
+    assert!(scene.run("check elsewhere/hello.md").starts_with("exit 0"));
+    assert!(scene.run_with(&["check", "-"], &skill("hello")).starts_with("exit 0"));
 }
 
 #[test]
 fn the_name_of_the_current_folder_counts() {
     let scene = scene().file("SKILL.md", skill("hello"));
-    let output = scene.run("check . --format concise");
-    assert!(output.contains("error[name-directory-mismatch]"), "{output}");
+    for path in [".", "SKILL.md", "./SKILL.md"] {
+        let output = scene.run(&format!("check {path} --format concise"));
+        assert!(output.contains("error[name-directory-mismatch]"), "{path}: {output}");
+    }
 }
 
 #[test]
@@ -167,7 +183,7 @@ fn standard_input_is_a_skill() {
     assert_snapshot!(scene.run_with(&["check", "-"], &skill("hello")), @"
     exit 0
     --- stdout
-    <stdin>: ok (structured) hello@0.0.0
+    <stdin>: ok (structured) hello
     ");
     assert_snapshot!(scene.run_with(&["check", "-", "--format", "concise"], "---\nname: x\n"));
 }
@@ -217,6 +233,49 @@ fn a_file_that_is_not_utf8_is_reported() {
     let scene =
         scene().file("hello/SKILL.md", b"---\nname: hello\ndescription: caf\xe9\n---\n\nText\n");
     assert_snapshot!(scene.run("check hello --format concise"));
+}
+
+#[test]
+fn a_file_that_is_not_text_gets_one_finding() {
+    let scene = scene()
+        .file("logo.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff\xfe")
+        .file("zeros/SKILL.md", [0_u8; 64])
+        .file("agent/AGENT.yaml", b"name: x\0\xff")
+        .file("wide/SKILL.md", b"\xff\xfe-\0-\0-\0\n\0");
+    assert_snapshot!(scene.run("check logo.png"), @"
+    exit 1
+    --- stdout
+    error[not-text]: this is not a text file: it begins like a PNG image
+     --> logo.png:1:1
+      |
+    1 |
+      | ^
+      |
+      = help: name a SKILL.md; a text in UTF-16 has to be saved as UTF-8
+    ");
+    assert_snapshot!(scene.run("check zeros agent wide --for codex --format concise"));
+    for verb in ["show", "render", "convert --to gaia"] {
+        let output = scene.run(&format!("{verb} logo.png"));
+        assert!(output.starts_with("exit 1") && output.contains("not-text"), "{verb}: {output}");
+    }
+}
+
+#[test]
+fn the_column_is_that_of_the_source() {
+    let hidden = "---\nname: hello\ndescription: \"\u{200b}\u{200b} x\"\nallowed-tols: Read\ncolour: [\u{200b} x\n---\n\nText\n";
+    let long =
+        format!("---\nname: hello\ndescription: \"{}\u{200b}\"\n---\n\nText\n", "x".repeat(5000));
+    let scene = scene().file("hello/SKILL.md", hidden).file("long/hello/SKILL.md", long);
+    for path in ["hello", "long/hello"] {
+        let concise = scene.stdout(&format!("check {path} --format concise"));
+        let full = scene.stdout(&format!("check {path}"));
+        let places =
+            concise.lines().filter_map(|line| line.split_once(": ")).map(|(place, _)| place);
+        for place in places.filter(|place| place.ends_with(|end: char| end.is_ascii_digit())) {
+            assert!(full.contains(&format!("--> {place}\n")), "{place}: {full}");
+        }
+        assert!(concise.contains(":3:"), "{concise}");
+    }
 }
 
 #[test]
@@ -327,7 +386,7 @@ fn a_client_that_drops_the_skill_fails_the_check() {
     desk/SKILL.md:3:14: warning[repaired-yaml] a value with a special character in it needs quotes
     desk/SKILL.md: Gemini CLI: loads
       the front matter is not valid YAML (line 3), and Gemini CLI reads it line by line: run `prowess check --fix`
-    desk/SKILL.md: ok (structured) desk@0.0.0
+    desk/SKILL.md: ok (structured) desk
     --- stderr
     checked 1 file: 0 errors, 1 warning
     ");

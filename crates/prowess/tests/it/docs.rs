@@ -35,6 +35,10 @@ fn shells_get_their_completions() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = scene().stdout(&format!("completions {shell}"));
         assert!(script.contains("prowess") && script.contains("check"), "{shell}");
+        assert!(
+            !script.contains("help__subcmd") && !script.contains("help generate-docs"),
+            "{shell}"
+        );
     }
 }
 
@@ -47,6 +51,15 @@ fn manual_pages_are_written_for_every_verb() {
         files.contains("pages/prowess.1") && files.contains("pages/prowess-check.1"),
         "{files}"
     );
-    assert!(!files.contains("generate-docs"), "{files}");
-    assert!(scene.stdout("man check").contains(".TH prowess-check"));
+    assert!(!files.contains("generate-docs") && !files.contains("help"), "{files}");
+    let footer = concat!("\"prowess ", env!("CARGO_PKG_VERSION"), "\"");
+    for (page, title) in [("man", ".TH prowess 1 "), ("man check", ".TH prowess-check 1 ")] {
+        let text = scene.stdout(page);
+        let line = text.lines().find(|line| line.starts_with(".TH")).unwrap_or_default();
+        assert!(line.starts_with(title) && line.contains(footer), "{line}");
+        assert!(!text.contains("prowess\\-help"), "{page}");
+    }
+    for verb in ["help", "generate-docs", "nothing"] {
+        assert!(scene.run(&format!("man {verb}")).starts_with("exit 3"), "{verb}");
+    }
 }

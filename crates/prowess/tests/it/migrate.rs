@@ -41,9 +41,26 @@ fn a_dry_run_writes_nothing() {
 }
 
 #[test]
-fn batch_needs_a_place() {
+fn a_batch_needs_a_place_unless_it_is_a_dry_run() {
     let scene = scene().copy("fixtures/openclaw/batch", "old");
-    assert!(scene.run("migrate old --batch").starts_with("exit 2"));
+    let before = scene.files();
+    assert_snapshot!(scene.run("migrate old --batch"), @"
+    exit 2
+    --- stderr
+    error: `--batch` needs a folder to write into
+    hint: add `--output DIR`, or `--dry-run` to print the report and write nothing
+    ");
+    for arguments in ["migrate old --batch --dry-run", "migrate old --batch --dry-run --validate"] {
+        assert!(scene.run(arguments).contains("migrated 2 of 4"), "{arguments}");
+    }
+    assert_eq!(scene.files(), before);
+}
+
+#[test]
+fn a_migrated_skill_lies_in_a_folder_of_its_name() {
+    let scene = scene().file("old/SKILL.md", skill("hello"));
+    assert!(scene.run("migrate old --output new").contains("wrote new/hello/SKILL.md"));
+    assert!(scene.run("migrate old --output other/hello").contains("wrote other/hello/SKILL.md"));
 }
 
 #[test]

@@ -43,6 +43,22 @@ fn a_folder_that_exists_is_left_alone() {
 }
 
 #[test]
+fn a_file_in_the_way_is_named() {
+    let scene = scene().file("skills", "mine");
+    assert_snapshot!(scene.run("new hello --output skills"), @"
+    exit 1
+    --- stderr
+    error: `skills` is a file, and a folder is needed there
+    hint: name another folder, or move the file away
+    ");
+    assert_eq!(
+        scene.run("new hello --output skills/deeper"),
+        scene.run("new hello --output skills")
+    );
+    assert_eq!(scene.text("skills"), "mine");
+}
+
+#[test]
 fn a_wrong_name_gets_a_right_one() {
     let scene = scene();
     assert_snapshot!(scene.run_with(&["new", "My Skill"], ""), @"

@@ -32,6 +32,8 @@ fn wrong_inputs_are_named() {
     let scene = scene().file("poem/SKILL.md", PROMPT).file("bytes.txt", b"\xff\xfe");
     for arguments in [
         "render poem",
+        "render poem --input topci=tea",
+        "render poem --input tea=green --input lines=5",
         "render poem --input topic",
         "render poem --input topic=x --input colour=red",
         "render poem --inputs [1]",
@@ -58,6 +60,7 @@ fn a_command_tool_gives_its_arguments() {
     assert_snapshot!(scene.run("render git"));
     assert_snapshot!(scene.run("render git/git_lug"));
     assert_snapshot!(scene.run("render git/git_log --input count=many"));
+    assert_snapshot!(scene.run("render git/git_log --input cuont=5"));
 }
 
 #[test]

@@ -21,6 +21,16 @@ fn a_missing_path_is_not_found() {
 }
 
 #[test]
+fn help_is_a_verb_too() {
+    let scene = scene();
+    for verb in ["check", "convert", "man"] {
+        assert_eq!(scene.run(&format!("help {verb}")), scene.run(&format!("{verb} --help")));
+    }
+    assert_eq!(scene.run("help"), scene.run("--help"));
+    assert!(scene.run("help chek").starts_with("exit 2"));
+}
+
+#[test]
 fn a_folder_without_a_skill_is_not_found() {
     let scene = scene()
         .file("empty/README.md", "text")
@@ -77,6 +87,7 @@ const VERBS: &[&str] = &[
     "schema",
     "render",
     "explain",
+    "doctor",
     "completions",
     "man",
 ];

@@ -1,0 +1,15 @@
+//! `not-text`.
+
+use crate::diagnostic::rule;
+
+rule! {
+    /// ## What it does
+    /// Flags a file that is not text, such as an image or an archive.
+    ///
+    /// ## Why is this bad?
+    /// A skill is a text. Nothing else is said about such a file, because nothing in it means what it seems to.
+    ///
+    /// ## Example
+    /// `prowess check logo.png` becomes `prowess check SKILL.md`.
+    NOT_TEXT = "not-text", Error / Error
+}

@@ -1,0 +1,50 @@
+//! Why a run was refused. Nothing was executed in any of these cases.
+
+use std::io;
+use std::path::PathBuf;
+
+/// A run that did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The program is not there (GIB §9.3).
+    #[error("`{}` was not found", .0.display())]
+    NotFound(PathBuf),
+    /// The program may not be executed (GIB §9.3).
+    #[error("`{}` can't be executed: {reason}", .path.display())]
+    NotExecutable {
+        /// The image.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+    /// A grant leads somewhere else than it says.
+    #[error("the grant `{}` was refused: {reason}", .path.display())]
+    Grant {
+        /// The granted path.
+        path: PathBuf,
+        /// Why it can't be granted.
+        reason: String,
+    },
+    /// A specification that can not be carried out.
+    #[error("{0}")]
+    Invalid(String),
+    /// This machine can't enforce what is asked.
+    #[error("this machine can't enforce the sandbox: {cause}")]
+    Unenforceable {
+        /// What is missing.
+        cause: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// Setting up failed half-way; the program was not started.
+    #[error("the sandbox could not be set up ({stage}): {source}")]
+    SetUp {
+        /// The step.
+        stage: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Supervising failed.
+    #[error("the run could not be supervised: {0}")]
+    Supervise(#[source] io::Error),
+}

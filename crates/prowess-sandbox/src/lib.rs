@@ -1,0 +1,21 @@
+//! Runs a program inside limits that the kernel enforces, ends its whole tree, and keeps its output bounded.
+//!
+//! This crate knows no skills. It gets a [`Spec`] that names everything the program may reach; what is not named is not
+//! there. What the machine can not enforce is refused, never run in a weaker way. See `docs/design/sandbox.md`.
+
+mod error;
+#[cfg(target_os = "linux")]
+mod linux;
+mod output;
+mod probe;
+mod spec;
+
+pub use error::Error;
+#[cfg(target_os = "linux")]
+pub use linux::{Canceller, Prepared, Sandbox, probe, run};
+pub use output::{Capture, Captured, HEAD, TAIL};
+pub use probe::{Layer, Probe, State};
+pub use spec::{
+    Access, Discarded, Ended, FileGrant, How, Input, Limits, Network, Observer, Spec, Stream,
+    SyntheticFile,
+};

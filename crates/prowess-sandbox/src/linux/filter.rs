@@ -1,0 +1,240 @@
+//! Which system calls a program may make. Everything is allowed but what changes the machine, reaches other processes or
+//! opens a way around the other walls; on another architecture's calls the program dies.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+
+/// Calls that nothing inside has a use for.
+const DENIED: &[libc::c_long] = &[
+    // Namespaces and mounts (attacks D01, D02).
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_mount_setattr,
+    // Other processes (D03).
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // The kernel itself (D05, D14).
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_fanotify_init,
+    libc::SYS_quotactl,
+    libc::SYS_acct,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_syslog,
+    libc::SYS_reboot,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_vhangup,
+    libc::SYS_nfsservctl,
+    libc::SYS_lookup_dcookie,
+    // Files by handle (A19), device nodes (A23).
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_mknodat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mknod,
+    // A second way to make any call (C07).
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // Ports and segments of old machines.
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_modify_ldt,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_uselib,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ustat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_sysfs,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS__sysctl,
+    // Pages of other nodes, scheduling of others, memory that can't be swapped (D12).
+    libc::SYS_move_pages,
+    libc::SYS_migrate_pages,
+    libc::SYS_mbind,
+    libc::SYS_set_mempolicy,
+    libc::SYS_mlockall,
+];
+
+/// The bits of clone's first argument that make namespaces.
+const NAMESPACES: &[libc::c_int] = &[
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWCGROUP,
+];
+
+/// Without it a file in memory can be executed (B04).
+const MFD_NOEXEC_SEAL: u64 = 8;
+
+/// The filter for programs with or without a network, and with or without memory that only the kernel can count.
+pub(super) fn program(
+    network: bool,
+    counted: bool,
+) -> Result<&'static [libc::sock_filter], String> {
+    type Filter = LazyLock<Result<Vec<libc::sock_filter>, String>>;
+    static FILTERS: [Filter; 4] = [
+        LazyLock::new(|| build(false, false)),
+        LazyLock::new(|| build(false, true)),
+        LazyLock::new(|| build(true, false)),
+        LazyLock::new(|| build(true, true)),
+    ];
+    FILTERS[2 * usize::from(network) + usize::from(counted)].as_deref().map_err(Clone::clone)
+}
+
+fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
+    for call in DENIED {
+        rules.insert(*call, Vec::new());
+    }
+    let when = |argument: u8, comparison: SeccompCmpOp, value: u64| {
+        // Kernels look at 32 bits of these arguments, so higher bits must not hide them (D08).
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, comparison, value)
+    };
+    let all = |conditions: Vec<Result<SeccompCondition, _>>| {
+        let conditions = conditions
+            .into_iter()
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error: seccompiler::BackendError| error.to_string())?;
+        SeccompRule::new(conditions).map_err(|error| error.to_string())
+    };
+    for bit in NAMESPACES {
+        let bit = u64::from(bit.cast_unsigned());
+        let rule = all(vec![when(0, SeccompCmpOp::MaskedEq(bit), bit)])?;
+        rules.entry(libc::SYS_clone).or_default().push(rule);
+    }
+    for request in [libc::TIOCSTI, libc::TIOCLINUX] {
+        let rule = all(vec![when(1, SeccompCmpOp::Eq, request)])?;
+        rules.entry(libc::SYS_ioctl).or_default().push(rule);
+    }
+    if counted {
+        rules.insert(
+            libc::SYS_memfd_create,
+            vec![all(vec![when(1, SeccompCmpOp::MaskedEq(MFD_NOEXEC_SEAL), 0)])?],
+        );
+    } else {
+        // Memory that belongs to no process is memory that only a control group can count (attack E07).
+        for call in [libc::SYS_memfd_create, libc::SYS_memfd_secret, libc::SYS_shmget] {
+            rules.insert(call, Vec::new());
+        }
+    }
+    // 0xffffffff asks; anything else but zero changes how memory is laid out (D10).
+    rules.insert(
+        libc::SYS_personality,
+        vec![all(vec![when(0, SeccompCmpOp::Ne, 0), when(0, SeccompCmpOp::Ne, 0xffff_ffff)])?],
+    );
+    if network {
+        let domain = |family: libc::c_int| u64::from(family.cast_unsigned());
+        // Of the families only IPv4 and IPv6, of their types only streams and datagrams, of the protocols only TCP and
+        // UDP: MPTCP passes walls that know TCP (C03, C06).
+        let mut sockets = vec![all(vec![
+            when(0, SeccompCmpOp::Ne, domain(libc::AF_INET)),
+            when(0, SeccompCmpOp::Ne, domain(libc::AF_INET6)),
+        ])?];
+        sockets.push(all(vec![when(1, SeccompCmpOp::MaskedEq(0xf), domain(libc::SOCK_RAW))])?);
+        for kind in [libc::SOCK_SEQPACKET, libc::SOCK_RDM, libc::SOCK_DCCP, 10] {
+            sockets.push(all(vec![when(1, SeccompCmpOp::MaskedEq(0xf), domain(kind))])?);
+        }
+        sockets.push(all(vec![
+            when(2, SeccompCmpOp::Ne, 0),
+            when(2, SeccompCmpOp::Ne, domain(libc::IPPROTO_TCP)),
+            when(2, SeccompCmpOp::Ne, domain(libc::IPPROTO_UDP)),
+        ])?);
+        rules.insert(libc::SYS_socket, sockets);
+    } else {
+        rules.insert(libc::SYS_socket, Vec::new());
+    }
+    // Pairs of local sockets reach nobody else.
+    rules.insert(
+        libc::SYS_socketpair,
+        vec![all(vec![when(0, SeccompCmpOp::Ne, u64::from(libc::AF_UNIX.cast_unsigned()))])?],
+    );
+    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
+    let filter = SeccompFilter::new(
+        rules,
+        SeccompAction::Allow,
+        SeccompAction::Errno(libc::EPERM.cast_unsigned()),
+        arch,
+    )
+    .map_err(|error| error.to_string())?;
+    let compiled: BpfProgram =
+        filter.try_into().map_err(|error: seccompiler::BackendError| error.to_string())?;
+    let body = compiled.iter().map(|instruction| libc::sock_filter {
+        code: instruction.code,
+        jt: instruction.jt,
+        jf: instruction.jf,
+        k: instruction.k,
+    });
+    Ok(prefix().into_iter().chain(body).collect())
+}
+
+/// Calls that look as if the kernel did not know them: `clone3`, whose arguments a filter can't see (the C library then
+/// uses `clone`), and the x32 numbers.
+fn prefix() -> Vec<libc::sock_filter> {
+    const LOAD: u16 = 0x20;
+    const JUMP_EQUAL: u16 = 0x15;
+    const JUMP_AT_LEAST: u16 = 0x35;
+    const RETURN: u16 = 0x06;
+    const X32: u32 = 0x4000_0000;
+    let line = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
+    #[expect(clippy::cast_possible_truncation, reason = "numbers of calls are small")]
+    let clone3 = libc::SYS_clone3 as u32;
+    let unknown = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
+    vec![
+        line(LOAD, 0, 0, 0),
+        line(JUMP_AT_LEAST, 1, 0, X32),
+        line(JUMP_EQUAL, 0, 1, clone3),
+        line(RETURN, 0, 0, unknown),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn all_filters_compile_and_fit() {
+        for (network, counted) in [(false, false), (false, true), (true, false), (true, true)] {
+            let filter = super::program(network, counted).expect("the filter compiles");
+            assert!((50..4096).contains(&filter.len()), "{}", filter.len());
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Who runs the sandbox: root, or somebody ordinary.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
+use std::sync::OnceLock;
+
+use super::child::NOBODY;
+use super::sys::{self, Cloned};
+use super::system::USER;
+
+/// Facts about this process, looked up once.
+#[derive(Debug)]
+pub(super) struct Host {
+    /// Root with all its powers: namespaces belong to the machine, the program to nobody.
+    pub(super) privileged: bool,
+    /// Root without its powers, as in many containers: it would still own too much.
+    pub(super) is_weak_root: bool,
+    /// Maps root's files to the user inside.
+    pub(super) owners: Option<OwnedFd>,
+    /// The map of users that an ordinary user writes.
+    pub(super) user_map: String,
+    /// The same for groups.
+    pub(super) group_map: String,
+}
+
+impl Host {
+    pub(super) fn get() -> io::Result<&'static Host> {
+        static HOST: OnceLock<Result<Host, i32>> = OnceLock::new();
+        HOST.get_or_init(|| Self::look().map_err(|error| error.raw_os_error().unwrap_or(libc::EIO)))
+            .as_ref()
+            .map_err(|errno| io::Error::from_raw_os_error(*errno))
+    }
+
+    fn look() -> io::Result<Self> {
+        let (uid, gid) = sys::identity_of_process();
+        let is_root = uid == 0 && is_first_namespace()?;
+        let privileged = is_root && has_all_powers()?;
+        let owners = if privileged { Some(owner_map()?) } else { None };
+        Ok(Self {
+            privileged,
+            is_weak_root: is_root && !privileged,
+            owners,
+            user_map: format!("{USER} {uid} 1"),
+            group_map: format!("{USER} {gid} 1"),
+        })
+    }
+
+    /// Why such a root is refused, and what to do (attack D19).
+    pub(super) fn weak_root() -> (String, String) {
+        (
+            "this is root without the right to mount: programs would run as the machine's root"
+                .to_owned(),
+            "run as an ordinary user, or give the container the capability SYS_ADMIN".to_owned(),
+        )
+    }
+
+    pub(super) fn namespaces(&self) -> libc::c_int {
+        let shared = libc::CLONE_NEWNS
+            | libc::CLONE_NEWPID
+            | libc::CLONE_NEWNET
+            | libc::CLONE_NEWIPC
+            | libc::CLONE_NEWUTS
+            | libc::CLONE_NEWCGROUP;
+        if self.privileged { shared } else { shared | libc::CLONE_NEWUSER }
+    }
+}
+
+/// Whether users here are the machine's users: root of a user namespace is somebody ordinary outside.
+fn is_first_namespace() -> io::Result<bool> {
+    let map = fs::read_to_string("/proc/self/uid_map")?;
+    let fields: Vec<&str> = map.split_whitespace().collect();
+    Ok(fields == ["0", "0", "4294967295"])
+}
+
+/// Whether this process may mount: root in a container often may not.
+fn has_all_powers() -> io::Result<bool> {
+    const SYS_ADMIN: u64 = 1 << 21;
+    let status = fs::read_to_string("/proc/self/status")?;
+    let effective = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))
+        .and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
+    Ok(effective.is_some_and(|effective| effective & SYS_ADMIN != 0))
+}
+
+/// A user namespace in which root and nobody have changed places; everybody else stays. A mount with this map shows root's
+/// files as nobody's, and what nobody creates there belongs to root.
+#[allow(unsafe_code, reason = "a clone that waits")]
+fn owner_map() -> io::Result<OwnedFd> {
+    let (waiting_end, mut waking_end) = io::pipe()?;
+    let (waiting, other): (RawFd, RawFd) = (waiting_end.as_raw_fd(), waking_end.as_raw_fd());
+    // SAFETY: the child does nothing but wait.
+    let cloned = unsafe { sys::clone_into(libc::CLONE_NEWUSER, None) };
+    match cloned.map_err(io::Error::from_raw_os_error)? {
+        Cloned::Child => {
+            sys::close(other);
+            let _ = sys::read(waiting, &mut [0]);
+            sys::exit(0)
+        }
+        Cloned::Parent { pid, pidfd } => {
+            let map = format!(
+                "0 {NOBODY} 1\n1 1 {}\n{NOBODY} 0 1\n{} {} {}\n",
+                NOBODY - 1,
+                NOBODY + 1,
+                NOBODY + 1,
+                u32::MAX - NOBODY - 1
+            );
+            let result = fs::write(format!("/proc/{pid}/uid_map"), &map)
+                .and_then(|()| fs::write(format!("/proc/{pid}/gid_map"), &map))
+                .and_then(|()| fs::File::open(format!("/proc/{pid}/ns/user")));
+            let _ = waking_end.write_all(b"x");
+            let _ = sys::wait_by_descriptor(pidfd);
+            sys::close(pidfd);
+            drop(waiting_end);
+            result.map(OwnedFd::from)
+        }
+    }
+}

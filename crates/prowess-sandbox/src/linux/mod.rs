@@ -1,0 +1,261 @@
+//! The walls on Linux: namespaces with a root that holds only what is granted, Landlock, seccomp, no capabilities, limits.
+
+mod cgroup;
+mod child;
+mod filter;
+mod host;
+mod plan;
+mod probe;
+mod supervise;
+mod sys;
+mod system;
+mod view;
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use child::Context;
+use host::Host;
+use plan::{Plan, Words};
+use sys::Cloned;
+
+use crate::error::Error;
+use crate::probe::State;
+use crate::spec::{Ended, Input, Limits, Observer, Spec};
+pub use probe::probe;
+pub use supervise::{Canceller, Sandbox};
+
+/// Runs a program to its end.
+pub fn run(spec: Spec, observer: &mut dyn Observer) -> Result<Ended, Error> {
+    Sandbox::spawn(spec)?.wait(observer)
+}
+
+impl Sandbox {
+    /// Starts a program. Failures of the last steps show when it is waited for.
+    pub fn spawn(spec: Spec) -> Result<Self, Error> {
+        let size = Words::size(&spec.program, &spec.arguments, &spec.environment);
+        let mut words = Words::empty(size)?;
+        words.fill(&spec.program, &spec.arguments, &spec.environment)?;
+        Ok(Launch::new(spec, words, None)?.sandbox)
+    }
+}
+
+/// A sandbox that is ready and waits for its arguments: the walls stand, the program has not started.
+#[derive(Debug)]
+pub struct Prepared {
+    launch: Launch,
+    start: OwnedFd,
+}
+
+impl Prepared {
+    /// Builds the walls for a specification whose arguments, environment and input come later.
+    pub fn new(spec: Spec) -> Result<Self, Error> {
+        let words = Words::empty(plan::PREPARED_WORDS)?;
+        let (reader, writer) = io::pipe().map_err(|source| set_up("pipe", source))?;
+        let launch = Launch::new(spec, words, Some(&reader.into()))?;
+        Ok(Self { launch, start: writer.into() })
+    }
+
+    /// Waits until the walls stand, then takes them down again.
+    fn ready(self) -> Result<(), Error> {
+        self.launch.sandbox.ready()
+    }
+
+    /// Starts the program.
+    pub fn start(
+        self,
+        arguments: &[OsString],
+        environment: &[(OsString, OsString)],
+        input: Input,
+    ) -> Result<Sandbox, Error> {
+        let Launch { mut sandbox, mut words, program } = self.launch;
+        words.fill(&program, arguments, environment)?;
+        sandbox.begin(input);
+        sys::write(plan::number(&self.start), b"S")
+            .map_err(|errno| set_up("starting", io::Error::from_raw_os_error(errno)))?;
+        Ok(sandbox)
+    }
+}
+
+#[derive(Debug)]
+struct Launch {
+    sandbox: Sandbox,
+    words: Words,
+    program: PathBuf,
+}
+
+fn set_up(stage: &'static str, source: io::Error) -> Error {
+    Error::SetUp { stage, source }
+}
+
+/// Both ends of a pipe.
+fn pipe() -> Result<(OwnedFd, OwnedFd), Error> {
+    let (reader, writer) = io::pipe().map_err(|source| set_up("pipe", source))?;
+    Ok((reader.into(), writer.into()))
+}
+
+impl Launch {
+    fn new(spec: Spec, words: Words, start: Option<&OwnedFd>) -> Result<Self, Error> {
+        let host =
+            Host::get().map_err(|error| refused(error.raw_os_error().unwrap_or(libc::EIO)))?;
+        if spec.descriptors.len() > sys::MOST_SENT {
+            return Err(Error::Invalid(format!("more than {} descriptors", sys::MOST_SENT)));
+        }
+        require(host)?;
+        let group = match (spec.limits.memory, cgroup::Home::get()) {
+            (Some(_), Some(home)) => {
+                Some(home.group(&spec.limits).map_err(|source| set_up("control group", source))?)
+            }
+            _ => None,
+        };
+        let watched = spec.limits.memory.filter(|_| group.is_none());
+        let entrance = group
+            .as_ref()
+            .and_then(cgroup::Group::entrance)
+            .transpose()
+            .map_err(|source| set_up("control group", source))?;
+        let plan = Plan::new(&spec, watched.is_none())?;
+        let (input_reader, input_writer) = pipe()?;
+        let (output_reader, output_writer) = pipe()?;
+        let (error_reader, error_writer) = pipe()?;
+        let (status_reader, status_writer) = pipe()?;
+        let (control_reader, control_writer) = pipe()?;
+        let listeners = if plan.ports.is_empty() {
+            None
+        } else {
+            let pair = std::os::unix::net::UnixDatagram::pair();
+            let (ours, theirs) = pair.map_err(|source| set_up("socket pair", source))?;
+            Some((OwnedFd::from(ours), OwnedFd::from(theirs)))
+        };
+        let descriptors: Vec<RawFd> = spec.descriptors.iter().map(plan::number).collect();
+        let stdio = [&input_reader, &output_writer, &error_writer].map(plan::number);
+        let keep = plan::sorted(
+            stdio
+                .into_iter()
+                .chain(descriptors.iter().copied())
+                .chain([&status_writer, &control_reader, &plan.ruleset].map(plan::number))
+                .chain(host.owners.as_ref().map(plan::number))
+                .chain(start.map(plan::number))
+                .chain(listeners.as_ref().map(|(_, theirs)| plan::number(theirs))),
+        );
+        let mut mounts = vec![-1; plan.binds.len()];
+        let context = Context {
+            plan: &plan,
+            owners: host.owners.as_ref().map(plan::number),
+            privileged: host.privileged,
+            user_map: host.user_map.as_bytes(),
+            group_map: host.group_map.as_bytes(),
+            keep: &keep,
+            mounts: &mut mounts,
+            stdio,
+            descriptors: &descriptors,
+            status: plan::number(&status_writer),
+            control: plan::number(&control_reader),
+            listeners: listeners.as_ref().map(|(_, theirs)| plan::number(theirs)),
+            words: words.address(),
+            start: start.map(plan::number),
+            wait_for_parent: group.is_some() && entrance.is_none(),
+            memory: watched,
+        };
+        let waits = context.wait_for_parent;
+        let (pid, process) = launch(host, entrance.as_ref(), context)?;
+        if let Some(group) = group.as_ref().filter(|_| waits) {
+            // Until it is admitted the child does not start the program.
+            group.admit(pid).map_err(|source| {
+                let _ = sys::kill_by_descriptor(plan::number(&process), libc::SIGKILL);
+                let _ = sys::wait_by_descriptor(plan::number(&process));
+                set_up("control group", source)
+            })?;
+            sys::write(plan::number(&control_writer), &[child::ORDER_GO])
+                .map_err(|errno| set_up("control group", io::Error::from_raw_os_error(errno)))?;
+        }
+        let Spec { program, input, limits, .. } = spec;
+        let sandbox = Sandbox::new(supervise::Parts {
+            process,
+            status: status_reader,
+            control: control_writer,
+            output: output_reader,
+            error: error_reader,
+            input: input_writer,
+            listeners: listeners.map(|(ours, _)| ours),
+            group,
+            limits,
+            program: program.clone(),
+            started: Instant::now(),
+        })?;
+        let mut launch = Self { sandbox, words, program };
+        if start.is_none() {
+            launch.sandbox.begin(input);
+        }
+        Ok(launch)
+    }
+}
+
+#[allow(unsafe_code, reason = "the clone")]
+fn launch(
+    host: &Host,
+    group: Option<&OwnedFd>,
+    context: Context<'_>,
+) -> Result<(i32, OwnedFd), Error> {
+    // SAFETY: the child keeps to the rules at the head of `child.rs`.
+    match unsafe { sys::clone_into(host.namespaces(), group.map(plan::number)) } {
+        Ok(Cloned::Child) => child::live(context),
+        // SAFETY: the kernel has just made this descriptor, and nobody else owns it.
+        Ok(Cloned::Parent { pid, pidfd }) => Ok((pid, unsafe { OwnedFd::from_raw_fd(pidfd) })),
+        Err(errno) => Err(refused(errno)),
+    }
+}
+
+/// Refuses what is known to be missing, with words that help; everything else shows while the walls are built.
+fn require(host: &Host) -> Result<(), Error> {
+    if host.is_weak_root {
+        let (cause, remedy) = Host::weak_root();
+        return Err(Error::Unenforceable { cause, remedy });
+    }
+    let landlock = probe::landlock();
+    match landlock.state {
+        State::Enforced | State::BestEffort => Ok(()),
+        State::Missing => Err(Error::Unenforceable {
+            cause: format!("Landlock: {}", landlock.detail),
+            remedy: landlock.remedy.unwrap_or_default(),
+        }),
+    }
+}
+
+/// Why namespaces can't be made, and what to do.
+fn refused(errno: i32) -> Error {
+    let (cause, remedy) = match errno {
+        libc::ENOSPC => (
+            "user namespaces are switched off (user.max_user_namespaces)",
+            "ask the administrator to allow them: sysctl user.max_user_namespaces=10000",
+        ),
+        libc::EPERM => (
+            "this process may not make namespaces",
+            "in a container, allow them (Docker: --security-opt seccomp=unconfined); on Ubuntu, install the AppArmor profile that `prowess doctor` prints",
+        ),
+        libc::ENOSYS | libc::EINVAL => {
+            ("the kernel is too old, or a filter hides `clone3`", "use Linux 5.13 or newer")
+        }
+        _ => ("a new process could not be made", "look at the limits of this user"),
+    };
+    Error::Unenforceable {
+        cause: format!("{cause}: {}", io::Error::from_raw_os_error(errno)),
+        remedy: remedy.to_owned(),
+    }
+}
+
+impl Limits {
+    /// When the time is up.
+    fn deadline(&self, started: Instant) -> Instant {
+        started + self.time
+    }
+}
+
+/// Makes a descriptor return at once instead of waiting.
+fn set_nonblocking(descriptor: &OwnedFd) -> Result<(), Error> {
+    sys::set_nonblocking(descriptor.as_raw_fd())
+        .map_err(|errno| set_up("pipe", io::Error::from_raw_os_error(errno)))
+}

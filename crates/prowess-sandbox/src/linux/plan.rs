@@ -1,0 +1,415 @@
+//! From a specification to everything the child needs, computed before it exists: it may not allocate.
+
+use std::ffi::{CString, OsString};
+use std::fs;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, NetPort,
+    PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, Scope,
+};
+
+use super::sys;
+use super::system::{self, HOME};
+use super::view::{self, Bind, Rights, Step, View};
+use crate::error::Error;
+use crate::spec::{Access, Limits, Network, Spec};
+
+/// Everything the child needs.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) binds: Vec<Bind>,
+    pub(super) steps: Vec<Step>,
+    /// Rules for what lies in memory, which exists in the child only.
+    pub(super) own_rules: Vec<(CString, u64)>,
+    pub(super) ruleset: OwnedFd,
+    pub(super) filter: &'static [libc::sock_filter],
+    pub(super) limits: Vec<(libc::c_int, u64)>,
+    pub(super) working_directory: CString,
+    pub(super) ports: Vec<u16>,
+    /// Where the new root is attached for a moment: some folder that every machine has.
+    pub(super) foothold: CString,
+}
+
+/// A file that no rule covers: opening it must fail, otherwise the walls are not up.
+pub(super) const SELF_TEST: &std::ffi::CStr = c"/.self-test";
+
+impl Plan {
+    pub(super) fn new(spec: &Spec, counted: bool) -> Result<Self, Error> {
+        let mut view = View::default();
+        system::show(&mut view, spec.limits.scratch);
+        view.text(Path::new("/.self-test"), b"");
+        for grant in &spec.files {
+            show_grant(&mut view, grant)?;
+        }
+        for folder in &spec.support {
+            let real = folder.canonicalize().map_err(|error| Error::Grant {
+                path: folder.clone(),
+                reason: error.to_string(),
+            })?;
+            view.host(&real, &real, Rights::Library);
+            if real != *folder && !view.shows(folder) {
+                view.link(folder, &real);
+            }
+        }
+        let mut images = Vec::new();
+        for program in std::iter::once(&spec.program).chain(&spec.programs) {
+            if !view::is_plain(program) {
+                return Err(Error::Invalid(format!(
+                    "`{}` is not an absolute path",
+                    program.display()
+                )));
+            }
+            let image = system::show_program(&mut view, program)?;
+            refuse_writable(spec, &image)?;
+            images.push(image);
+        }
+        for file in &spec.synthetic {
+            if !view::is_plain(&file.path) {
+                return Err(Error::Invalid(format!(
+                    "`{}` is not an absolute path",
+                    file.path.display()
+                )));
+            }
+            view.text(&file.path, &file.bytes);
+        }
+        if !view::is_plain(&spec.working_directory) {
+            return Err(Error::Invalid(format!(
+                "the working directory `{}` is not an absolute path",
+                spec.working_directory.display()
+            )));
+        }
+        let needs_folder =
+            spec.working_directory != Path::new("/") && !view.shows(&spec.working_directory);
+        let mut own_rules = own_rules(&view)?;
+        let (mut steps, binds) = view.steps()?;
+        if needs_folder {
+            add_empty_folder(&mut steps, &spec.working_directory)?;
+        }
+        let ports = match &spec.network {
+            Network::None => Vec::new(),
+            Network::Listeners(ports) if ports.len() > sys::MOST_SENT => {
+                return Err(Error::Invalid(format!("more than {} ports", sys::MOST_SENT)));
+            }
+            Network::Listeners(ports) => ports.clone(),
+        };
+        let ruleset = ruleset(&binds, &images, &ports).map_err(|reason| Error::Unenforceable {
+            cause: format!("Landlock refuses a rule: {reason}"),
+            remedy: "run `prowess doctor` to see what this kernel enforces".to_owned(),
+        })?;
+        own_rules.push((c"/".to_owned(), AccessFs::ReadDir.into_bits()));
+        let foothold =
+            ["/tmp", "/usr", "/etc"].into_iter().find(|path| Path::new(path).is_dir()).ok_or_else(
+                || Error::Invalid("this machine has neither /tmp nor /usr".to_owned()),
+            )?;
+        Ok(Self {
+            binds,
+            steps,
+            own_rules,
+            ruleset,
+            filter: super::filter::program(!ports.is_empty(), counted).map_err(|cause| {
+                Error::Unenforceable { cause, remedy: "this processor is not supported".to_owned() }
+            })?,
+            limits: limits(&spec.limits),
+            working_directory: view::c_path(&spec.working_directory)?,
+            ports,
+            foothold: view::c_path(Path::new(foothold))?,
+        })
+    }
+}
+
+trait IntoBits {
+    fn into_bits(self) -> u64;
+}
+
+impl IntoBits for AccessFs {
+    fn into_bits(self) -> u64 {
+        BitFlags::from(self).bits()
+    }
+}
+
+fn show_grant(view: &mut View, grant: &crate::spec::FileGrant) -> Result<(), Error> {
+    let refuse =
+        |reason: &str| Error::Grant { path: grant.path.clone(), reason: reason.to_owned() };
+    if !view::is_plain(&grant.path) {
+        return Err(refuse("it is not an absolute path that goes straight down"));
+    }
+    let rights = match grant.access {
+        Access::Read => Rights::Read,
+        Access::Execute => Rights::Execute,
+        Access::Write => Rights::Write,
+    };
+    match fs::symlink_metadata(&grant.path) {
+        Ok(data) if data.file_type().is_symlink() => {
+            return Err(refuse("it is a symbolic link, which could lead anywhere"));
+        }
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(refuse(&error.to_string())),
+    }
+    view.host(&grant.path, &grant.path, rights);
+    Ok(())
+}
+
+/// An image that the program could replace bounds nothing (attack B11).
+fn refuse_writable(spec: &Spec, image: &Path) -> Result<(), Error> {
+    let writable = spec
+        .files
+        .iter()
+        .any(|grant| grant.access == Access::Write && image.starts_with(&grant.path));
+    let protected = spec
+        .files
+        .iter()
+        .any(|grant| grant.access != Access::Write && image.starts_with(&grant.path));
+    if writable && !protected {
+        return Err(Error::NotExecutable {
+            path: image.to_owned(),
+            reason: "it lies in a folder that the run may write to, so it could be replaced"
+                .to_owned(),
+        });
+    }
+    Ok(())
+}
+
+fn add_empty_folder(steps: &mut Vec<Step>, path: &Path) -> Result<(), Error> {
+    let mut folders: Vec<&Path> =
+        path.ancestors().filter(|folder| folder.parent().is_some()).collect();
+    folders.reverse();
+    for folder in folders {
+        let at = view::c_path(folder.strip_prefix("/").unwrap_or(folder))?;
+        steps.push(Step::Folder(at));
+    }
+    Ok(())
+}
+
+/// What may be done with what lies in memory.
+fn own_rules(view: &View) -> Result<Vec<(CString, u64)>, Error> {
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    let mut rules = Vec::new();
+    for path in ["/tmp", "/dev/shm", HOME] {
+        rules.push((view::c_path(Path::new(path))?, write_rights().bits()));
+    }
+    rules.push((c"/proc".to_owned(), read.bits()));
+    for path in view.texts().filter(|path| *path != Path::new("/.self-test")) {
+        rules.push((view::c_path(path)?, AccessFs::ReadFile.into_bits()));
+    }
+    Ok(rules)
+}
+
+/// Writing without executing, and without making sockets or devices.
+fn write_rights() -> BitFlags<AccessFs> {
+    AccessFs::from_all(ABI::V5)
+        & !(AccessFs::Execute
+            | AccessFs::MakeChar
+            | AccessFs::MakeBlock
+            | AccessFs::MakeSock
+            | AccessFs::IoctlDev)
+}
+
+/// The rules for what the host has. They are about the files themselves, so they hold wherever these are attached.
+fn ruleset(binds: &[Bind], images: &[PathBuf], ports: &[u16]) -> Result<OwnedFd, String> {
+    let all = |error: &dyn std::fmt::Display| error.to_string();
+    let abi = ABI::V6;
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(abi))
+        .and_then(|ruleset| ruleset.handle_access(AccessNet::from_all(abi)))
+        .and_then(|ruleset| ruleset.scope(Scope::from_all(abi)))
+        .and_then(landlock::Ruleset::create)
+        .map_err(|error| all(&error))?;
+    let of_files = AccessFs::from_file(abi);
+    for bind in binds {
+        let rights = match bind.rights {
+            Rights::Read | Rights::Library => AccessFs::ReadFile | AccessFs::ReadDir,
+            Rights::Image | Rights::Execute => {
+                AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute
+            }
+            Rights::Device => AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev,
+            Rights::Write => write_rights(),
+        };
+        let rights = if bind.is_folder { rights } else { rights & of_files };
+        let path = Path::new(std::ffi::OsStr::from_bytes(bind.source.as_bytes()));
+        ruleset = add(ruleset, path, rights)?;
+    }
+    // An image may lie in a folder that is shown for another reason; a loader lies among the libraries.
+    for image in images.iter().chain(&system::loaders()) {
+        ruleset = add(ruleset, image, AccessFs::Execute | AccessFs::ReadFile)?;
+    }
+    for port in ports {
+        ruleset = ruleset
+            .add_rule(NetPort::new(*port, AccessNet::ConnectTcp))
+            .map_err(|error| all(&error))?;
+    }
+    Option::<OwnedFd>::from(ruleset).ok_or_else(|| "the kernel has no Landlock".to_owned())
+}
+
+fn add(
+    ruleset: landlock::RulesetCreated,
+    path: &Path,
+    rights: BitFlags<AccessFs>,
+) -> Result<landlock::RulesetCreated, String> {
+    let handle = PathFd::new(path).map_err(|error| error.to_string())?;
+    ruleset
+        .add_rule(PathBeneath::new(handle.as_fd(), rights))
+        .map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn limits(limits: &Limits) -> Vec<(libc::c_int, u64)> {
+    #[expect(clippy::cast_possible_wrap, reason = "resources are small numbers")]
+    let resource = |resource: libc::__rlimit_resource_t| resource as libc::c_int;
+    let mut all = vec![
+        (resource(libc::RLIMIT_CORE), 0),
+        (resource(libc::RLIMIT_NOFILE), 1024),
+        (resource(libc::RLIMIT_FSIZE), limits.file_size),
+        (resource(libc::RLIMIT_NPROC), limits.processes),
+        (resource(libc::RLIMIT_MSGQUEUE), 0),
+        (resource(libc::RLIMIT_MEMLOCK), 0),
+        (resource(libc::RLIMIT_NICE), 0),
+        (resource(libc::RLIMIT_RTPRIO), 0),
+        (resource(libc::RLIMIT_SIGPENDING), 1024),
+    ];
+    if let Some(cpu) = limits.cpu {
+        all.push((resource(libc::RLIMIT_CPU), cpu.as_secs().max(1)));
+    }
+    all
+}
+
+/// Arguments and environment in memory that the child shares, as `execve` wants them.
+#[derive(Debug)]
+pub(super) struct Words {
+    memory: sys::Shared,
+}
+
+/// The addresses of the path, the arguments and the environment come first.
+const HEADER: usize = 3 * size_of::<usize>();
+
+/// Room for the words of a prepared sandbox, which are not known yet.
+pub(super) const PREPARED_WORDS: usize = 256 << 10;
+/// The kernel takes 2 MiB at most by default.
+const MOST_WORDS: usize = 2 << 20;
+
+impl Words {
+    /// Memory for words that come later.
+    pub(super) fn empty(size: usize) -> Result<Self, Error> {
+        let memory = sys::Shared::new(size).map_err(|errno| Error::SetUp {
+            stage: "memory for arguments",
+            source: std::io::Error::from_raw_os_error(errno),
+        })?;
+        Ok(Self { memory })
+    }
+
+    /// How many bytes the words take.
+    pub(super) fn size(
+        program: &Path,
+        arguments: &[OsString],
+        environment: &[(OsString, OsString)],
+    ) -> usize {
+        let pointers = (arguments.len() + environment.len() + 3) * size_of::<usize>();
+        let texts: usize = arguments.iter().map(|word| word.len() + 1).sum::<usize>()
+            + environment.iter().map(|(name, value)| name.len() + value.len() + 2).sum::<usize>()
+            + 2 * (program.as_os_str().len() + 1);
+        HEADER + pointers + texts
+    }
+
+    /// Writes the words.
+    pub(super) fn fill(
+        &mut self,
+        program: &Path,
+        arguments: &[OsString],
+        environment: &[(OsString, OsString)],
+    ) -> Result<(), Error> {
+        let size = Self::size(program, arguments, environment);
+        if size > MOST_WORDS || size > self.memory.bytes().len() {
+            return Err(Error::Invalid(
+                "the arguments and the environment are too long".to_owned(),
+            ));
+        }
+        let base = self.memory.address();
+        let mut writer = Writer { bytes: self.memory.bytes(), base, pointers: HEADER, texts: 0 };
+        writer.texts = HEADER + (arguments.len() + environment.len() + 3) * size_of::<usize>();
+        let path_offset = writer.texts;
+        writer.text(&[program.as_os_str().as_bytes()])?;
+        let arguments_offset = writer.pointers;
+        writer.word(&[program.as_os_str().as_bytes()])?;
+        for word in arguments {
+            writer.word(&[word.as_bytes()])?;
+        }
+        writer.null();
+        let environment_offset = writer.pointers;
+        for (name, value) in environment {
+            if name.is_empty() || name.as_bytes().contains(&b'=') {
+                return Err(Error::Invalid(format!(
+                    "`{}` is no name of a variable",
+                    name.display()
+                )));
+            }
+            writer.word(&[name.as_bytes(), b"=", value.as_bytes()])?;
+        }
+        writer.null();
+        writer.pointers = 0;
+        for offset in [path_offset, arguments_offset, environment_offset] {
+            writer.pointer(base + offset);
+        }
+        Ok(())
+    }
+
+    /// Where the words are.
+    pub(super) fn address(&self) -> usize {
+        self.memory.address()
+    }
+}
+
+struct Writer<'m> {
+    bytes: &'m mut [u8],
+    base: usize,
+    pointers: usize,
+    texts: usize,
+}
+
+impl Writer<'_> {
+    fn text(&mut self, parts: &[&[u8]]) -> Result<(), Error> {
+        for part in parts {
+            if part.contains(&0) {
+                return Err(Error::Invalid(
+                    "an argument or a variable holds a NUL byte".to_owned(),
+                ));
+            }
+            self.bytes[self.texts..self.texts + part.len()].copy_from_slice(part);
+            self.texts += part.len();
+        }
+        self.bytes[self.texts] = 0;
+        self.texts += 1;
+        Ok(())
+    }
+
+    fn word(&mut self, parts: &[&[u8]]) -> Result<(), Error> {
+        let address = self.base + self.texts;
+        self.pointer(address);
+        self.text(parts)
+    }
+
+    fn null(&mut self) {
+        self.pointer(0);
+    }
+
+    fn pointer(&mut self, address: usize) {
+        let place = self.pointers..self.pointers + size_of::<usize>();
+        self.bytes[place].copy_from_slice(&address.to_ne_bytes());
+        self.pointers += size_of::<usize>();
+    }
+}
+
+/// The numbers of descriptors that stay open in the child, sorted.
+pub(super) fn sorted(descriptors: impl IntoIterator<Item = RawFd>) -> Vec<RawFd> {
+    let mut all: Vec<RawFd> = descriptors.into_iter().collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// The number of a descriptor.
+pub(super) fn number(descriptor: &OwnedFd) -> RawFd {
+    descriptor.as_raw_fd()
+}

@@ -1,0 +1,393 @@
+//! The supervisor's side of a run: streams, time, orders, and the end.
+
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::cgroup::Group;
+use super::child::{self, Stage};
+use super::{plan, set_nonblocking, set_up, sys};
+use crate::error::Error;
+use crate::spec::{Ended, How, Input, Limits, Observer, Stream};
+
+/// A program behind walls. Dropping it ends the program.
+#[derive(Debug)]
+pub struct Sandbox {
+    process: OwnedFd,
+    status: Option<OwnedFd>,
+    control: OwnedFd,
+    streams: [Option<OwnedFd>; 2],
+    input: Option<PendingInput>,
+    listeners: Option<OwnedFd>,
+    cancel: Arc<OwnedFd>,
+    limits: Limits,
+    program: PathBuf,
+    started: Instant,
+    reaped: bool,
+    /// Removed when everything in it has ended.
+    group: Option<Group>,
+}
+
+/// Ends a run from another thread.
+#[derive(Clone, Debug)]
+pub struct Canceller(Arc<OwnedFd>);
+
+impl Canceller {
+    /// SIGTERM now, SIGKILL after the grace period.
+    pub fn cancel(&self) {
+        let _ = sys::write(plan::number(&self.0), &1_u64.to_ne_bytes());
+    }
+}
+
+#[derive(Debug)]
+struct PendingInput {
+    pipe: OwnedFd,
+    bytes: Vec<u8>,
+    written: usize,
+}
+
+pub(super) struct Parts {
+    pub(super) process: OwnedFd,
+    pub(super) status: OwnedFd,
+    pub(super) control: OwnedFd,
+    pub(super) output: OwnedFd,
+    pub(super) error: OwnedFd,
+    pub(super) input: OwnedFd,
+    pub(super) listeners: Option<OwnedFd>,
+    pub(super) limits: Limits,
+    pub(super) program: PathBuf,
+    pub(super) started: Instant,
+    pub(super) group: Option<Group>,
+}
+
+/// What is known about the end so far.
+#[derive(Default)]
+struct Progress {
+    failure: Option<(i32, i32)>,
+    /// As `wait` gives it.
+    status: Option<i32>,
+    out_of_memory: bool,
+    ready: bool,
+    /// Why it is being ended by us.
+    stopped: Option<Stop>,
+    kill_at: Option<Instant>,
+    output: u64,
+}
+
+/// How often a group is asked whether the kernel has ended one of its processes, where it does not end all.
+const WATCH_INTERVAL: Duration = Duration::from_millis(50);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    Time,
+    Cancel,
+    Output,
+}
+
+impl Sandbox {
+    #[allow(unsafe_code, reason = "a descriptor changes hands")]
+    pub(super) fn new(parts: Parts) -> Result<Self, Error> {
+        for pipe in [&parts.output, &parts.error, &parts.input, &parts.status] {
+            set_nonblocking(pipe)?;
+        }
+        let cancel =
+            sys::event().map_err(|errno| set_up("event", io::Error::from_raw_os_error(errno)))?;
+        Ok(Self {
+            process: parts.process,
+            status: Some(parts.status),
+            control: parts.control,
+            streams: [Some(parts.output), Some(parts.error)],
+            input: Some(PendingInput { pipe: parts.input, bytes: Vec::new(), written: 0 }),
+            listeners: parts.listeners,
+            // SAFETY: the kernel has just made this descriptor, and nobody else owns it.
+            cancel: Arc::new(unsafe { OwnedFd::from_raw_fd(cancel) }),
+            limits: parts.limits,
+            program: parts.program,
+            started: parts.started,
+            reaped: false,
+            group: parts.group,
+        })
+    }
+
+    /// The clock starts, and so does the input.
+    pub(super) fn begin(&mut self, input: Input) {
+        self.started = Instant::now();
+        match input {
+            Input::Empty => self.input = None,
+            Input::Bytes(bytes) => {
+                if let Some(pending) = &mut self.input {
+                    pending.bytes = bytes;
+                }
+            }
+        }
+    }
+
+    /// A handle that ends the run from another thread.
+    pub fn canceller(&self) -> Canceller {
+        Canceller(Arc::clone(&self.cancel))
+    }
+
+    /// Passes output on until the program has ended and nothing of it is left.
+    pub fn wait(mut self, observer: &mut dyn Observer) -> Result<Ended, Error> {
+        let mut progress = Progress::default();
+        let mut buffer = vec![0; 64 << 10];
+        while self.status.is_some() || self.streams.iter().any(Option::is_some) {
+            self.step(&mut progress, &mut buffer, observer).map_err(Error::Supervise)?;
+        }
+        let duration = self.started.elapsed();
+        self.reap();
+        if let Some((stage, errno)) = progress.failure {
+            return Err(self.failure(stage, errno));
+        }
+        let ended_well = progress.status == Some(0);
+        progress.out_of_memory |=
+            !ended_well && self.group.as_ref().is_some_and(Group::ran_out_of_memory);
+        Ok(Ended { how: how(&progress)?, duration, discarded: Vec::new() })
+    }
+
+    /// Waits for the report that the walls stand.
+    pub(super) fn ready(mut self) -> Result<(), Error> {
+        let mut progress = Progress::default();
+        while self.status.is_some() && !progress.ready && progress.failure.is_none() {
+            let event = libc::pollfd {
+                fd: self.status.as_ref().map_or(-1, plan::number),
+                events: libc::POLLIN,
+                revents: 0,
+            };
+            sys::poll(&mut [event], -1)
+                .map_err(io::Error::from_raw_os_error)
+                .map_err(Error::Supervise)?;
+            self.take_reports(&mut progress);
+        }
+        match progress.failure {
+            Some((stage, errno)) => Err(self.failure(stage, errno)),
+            None if progress.ready => Ok(()),
+            None => Err(set_up("first process", io::Error::other("it ended without a word"))),
+        }
+    }
+
+    fn step(
+        &mut self,
+        progress: &mut Progress,
+        buffer: &mut [u8],
+        observer: &mut dyn Observer,
+    ) -> io::Result<()> {
+        let fd = |descriptor: &Option<OwnedFd>| descriptor.as_ref().map_or(-1, plan::number);
+        let event = |fd: RawFd, events| libc::pollfd { fd, events, revents: 0 };
+        let input = self.input.as_ref().map_or(-1, |input| plan::number(&input.pipe));
+        let mut events = [
+            event(fd(&self.status), libc::POLLIN),
+            event(fd(&self.streams[0]), libc::POLLIN),
+            event(fd(&self.streams[1]), libc::POLLIN),
+            event(input, libc::POLLOUT),
+            event(fd(&self.listeners), libc::POLLIN),
+            event(
+                if progress.stopped.is_none() { plan::number(&self.cancel) } else { -1 },
+                libc::POLLIN,
+            ),
+        ];
+        sys::poll(&mut events, self.patience(progress)).map_err(io::Error::from_raw_os_error)?;
+        let ready = events.map(|event| event.revents != 0);
+        if ready[4] {
+            self.take_listeners(observer)?;
+        }
+        for (index, stream) in [Stream::Output, Stream::Error].into_iter().enumerate() {
+            if ready[1 + index] {
+                self.pass_on(index, stream, progress, buffer, observer)?;
+            }
+        }
+        if ready[3] {
+            self.feed();
+        }
+        if ready[0] {
+            self.take_reports(progress);
+        }
+        if ready[5] {
+            self.stop(progress, Stop::Cancel);
+        }
+        if !progress.out_of_memory
+            && self
+                .group
+                .as_ref()
+                .is_some_and(|group| !group.ends_together() && group.ran_out_of_memory())
+        {
+            progress.out_of_memory = true;
+            self.kill();
+        }
+        let now = Instant::now();
+        if progress.stopped.is_none() && now >= self.limits.deadline(self.started) {
+            self.stop(progress, Stop::Time);
+        }
+        if progress.kill_at.is_some_and(|at| now >= at) {
+            progress.kill_at = None;
+            self.kill();
+        }
+        Ok(())
+    }
+
+    /// How long nothing but the clock matters, in milliseconds.
+    fn patience(&self, progress: &Progress) -> libc::c_int {
+        let next = match (progress.stopped, progress.kill_at) {
+            (None, _) => self.limits.deadline(self.started),
+            (Some(_), Some(at)) => at,
+            (Some(_), None) => return -1,
+        };
+        let watches = self.group.as_ref().is_some_and(|group| !group.ends_together());
+        let next = if watches { next.min(Instant::now() + WATCH_INTERVAL) } else { next };
+        // Rounded up: waking a moment too early would mean waking twice.
+        let left = next.saturating_duration_since(Instant::now()) + Duration::from_micros(999);
+        libc::c_int::try_from(left.as_millis()).unwrap_or(libc::c_int::MAX)
+    }
+
+    fn stop(&self, progress: &mut Progress, why: Stop) {
+        progress.stopped = Some(why);
+        if why == Stop::Output {
+            self.kill();
+            return;
+        }
+        // GIB §5.3: first a request, then no choice.
+        let _ = sys::write(plan::number(&self.control), &[child::ORDER_TERMINATE]);
+        progress.kill_at = Some(Instant::now() + self.limits.grace);
+    }
+
+    fn kill(&self) {
+        // The first process of the namespace takes all others with it.
+        let _ = sys::kill_by_descriptor(plan::number(&self.process), libc::SIGKILL);
+    }
+
+    fn pass_on(
+        &mut self,
+        index: usize,
+        stream: Stream,
+        progress: &mut Progress,
+        buffer: &mut [u8],
+        observer: &mut dyn Observer,
+    ) -> io::Result<()> {
+        let Some(pipe) = &self.streams[index] else { return Ok(()) };
+        match sys::read(plan::number(pipe), buffer) {
+            Ok(0) => self.streams[index] = None,
+            Ok(count) => {
+                let room = self.limits.output.saturating_sub(progress.output);
+                let kept = usize::try_from(room).unwrap_or(usize::MAX).min(count);
+                observer.output(stream, &buffer[..kept]);
+                progress.output += count as u64;
+                if progress.output > self.limits.output && progress.stopped.is_none() {
+                    self.stop(progress, Stop::Output);
+                }
+            }
+            Err(libc::EAGAIN | libc::EINTR) => {}
+            Err(errno) => return Err(io::Error::from_raw_os_error(errno)),
+        }
+        Ok(())
+    }
+
+    fn feed(&mut self) {
+        let Some(input) = &mut self.input else { return };
+        let rest = &input.bytes[input.written..];
+        if !rest.is_empty() {
+            match sys::write(plan::number(&input.pipe), rest) {
+                Ok(count) => input.written += count,
+                Err(libc::EAGAIN | libc::EINTR) => return,
+                // Nobody reads it, which is the program's business.
+                Err(_) => input.written = input.bytes.len(),
+            }
+        }
+        if input.written == input.bytes.len() {
+            self.input = None;
+        }
+    }
+
+    fn take_reports(&mut self, progress: &mut Progress) {
+        let Some(pipe) = &self.status else { return };
+        let mut report: child::Report = [0; 12];
+        match sys::read(plan::number(pipe), &mut report) {
+            Ok(12) => {
+                let number = |at: usize| {
+                    i32::from_ne_bytes([report[at], report[at + 1], report[at + 2], report[at + 3]])
+                };
+                match number(0).cast_unsigned() {
+                    child::REPORT_FAILED if progress.failure.is_none() => {
+                        progress.failure = Some((number(4), number(8)));
+                    }
+                    child::REPORT_ENDED => progress.status = Some(number(4)),
+                    child::REPORT_MEMORY => progress.out_of_memory = true,
+                    child::REPORT_READY => progress.ready = true,
+                    _ => {}
+                }
+            }
+            Err(libc::EAGAIN | libc::EINTR) => {}
+            _ => self.status = None,
+        }
+    }
+
+    #[allow(unsafe_code, reason = "descriptors change hands")]
+    fn take_listeners(&mut self, observer: &mut dyn Observer) -> io::Result<()> {
+        let Some(socket) = self.listeners.take() else { return Ok(()) };
+        let received = sys::receive_descriptors(plan::number(&socket))
+            .map_err(io::Error::from_raw_os_error)?;
+        let listeners = received
+            .into_iter()
+            // SAFETY: the kernel has just made these descriptors, and nobody else owns them.
+            .map(|fd| TcpListener::from(unsafe { OwnedFd::from_raw_fd(fd) }))
+            .collect();
+        observer.listeners(listeners);
+        Ok(())
+    }
+
+    fn reap(&mut self) {
+        if !self.reaped {
+            let _ = sys::wait_by_descriptor(plan::number(&self.process));
+            self.reaped = true;
+        }
+    }
+
+    fn failure(&self, stage: i32, errno: i32) -> Error {
+        let source = io::Error::from_raw_os_error(errno);
+        match Stage::of(stage) {
+            Some((Stage::Execute, _)) if errno == libc::ENOENT => {
+                Error::NotFound(self.program.clone())
+            }
+            Some((Stage::Execute, _)) => {
+                Error::NotExecutable { path: self.program.clone(), reason: source.to_string() }
+            }
+            Some((Stage::UserNamespace, name)) => Error::Unenforceable {
+                cause: format!("{name}: {source}"),
+                remedy: "run `prowess doctor` to see what is missing".to_owned(),
+            },
+            Some((_, name)) => Error::SetUp { stage: name, source },
+            None => Error::SetUp { stage: "an unknown step", source },
+        }
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        if !self.reaped {
+            self.kill();
+            self.reap();
+        }
+    }
+}
+
+fn how(progress: &Progress) -> Result<How, Error> {
+    let exited = |status: i32| libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
+    let code = progress.status.and_then(exited);
+    Ok(match (progress.stopped, progress.status) {
+        _ if progress.out_of_memory => How::OutOfMemory,
+        (Some(Stop::Output), _) => How::TooMuchOutput,
+        (Some(Stop::Time), _) => How::TimedOut(code),
+        (Some(Stop::Cancel), _) => How::Cancelled(code),
+        (None, Some(status)) => match code {
+            Some(code) => How::Exited(code),
+            None => How::Signalled(libc::WTERMSIG(status)),
+        },
+        (None, None) => {
+            return Err(Error::Supervise(io::Error::other(
+                "the first process of the sandbox was ended from outside",
+            )));
+        }
+    })
+}

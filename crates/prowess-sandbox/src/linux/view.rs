@@ -1,0 +1,329 @@
+//! The files that a program sees: a tree of entries by path, and the steps that build it.
+//!
+//! Paths inside are those of the host, so that arguments keep their meaning. Nothing is created on the host: a place to
+//! attach something to either lies in memory or is there already.
+
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use super::sys;
+use crate::error::Error;
+
+/// What is at a path.
+#[derive(Clone, Debug)]
+enum Entry {
+    /// A file or folder of the host.
+    Host { source: PathBuf, rights: Rights },
+    /// A folder in memory.
+    Memory { size: u64, mode: u32, attributes: u64 },
+    /// The processes of the sandbox.
+    Processes,
+    /// A symbolic link.
+    Link(PathBuf),
+    /// A read-only file in memory.
+    Text(Vec<u8>),
+}
+
+/// What may be done with a part of the host, in the order of strength.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rights {
+    /// Reading data.
+    Read,
+    /// Reading libraries, which are mapped as code.
+    Library,
+    /// An image of the system.
+    Image,
+    /// Reading and executing.
+    Execute,
+    /// A device such as /dev/null.
+    Device,
+    /// Reading and writing.
+    Write,
+}
+
+impl Rights {
+    fn attributes(self) -> u64 {
+        let always = sys::MOUNT_NOSUID;
+        match self {
+            Rights::Read => always | sys::MOUNT_RDONLY | sys::MOUNT_NODEV | sys::MOUNT_NOEXEC,
+            Rights::Library | Rights::Image | Rights::Execute => {
+                always | sys::MOUNT_RDONLY | sys::MOUNT_NODEV
+            }
+            Rights::Device => always | sys::MOUNT_NOEXEC,
+            Rights::Write => always | sys::MOUNT_NODEV | sys::MOUNT_NOEXEC,
+        }
+    }
+}
+
+/// A part of the host that is attached.
+#[derive(Debug)]
+pub(super) struct Bind {
+    /// Its path on the host, free of symbolic links.
+    pub(super) source: CString,
+    /// Device and inode when the plan was made.
+    pub(super) identity: (u64, u64),
+    /// Attributes of the mount.
+    pub(super) attributes: u64,
+    /// What may be done with it.
+    pub(super) rights: Rights,
+    /// Whether it is a folder.
+    pub(super) is_folder: bool,
+    /// Whether its owner on disk is to appear as the user inside.
+    pub(super) owned: bool,
+}
+
+/// One step of building the tree; paths are relative to the new root.
+#[derive(Debug)]
+pub(super) enum Step {
+    Folder(CString),
+    Text(CString, Vec<u8>),
+    Link { target: CString, at: CString },
+    Attach { bind: usize, at: CString },
+    Memory { at: CString, size: CString, mode: CString, attributes: u64 },
+    Processes(CString),
+}
+
+/// The tree of entries.
+#[derive(Debug, Default)]
+pub(super) struct View {
+    entries: BTreeMap<PathBuf, Entry>,
+}
+
+/// The most entries of a view; more are refused rather than cut off (attack A27).
+const MOST_ENTRIES: usize = 16_384;
+
+impl View {
+    pub(super) fn memory(&mut self, path: &str, size: u64, mode: u32) {
+        let attributes = sys::MOUNT_NOSUID | sys::MOUNT_NODEV | sys::MOUNT_NOEXEC;
+        self.entries.insert(PathBuf::from(path), Entry::Memory { size, mode, attributes });
+    }
+
+    pub(super) fn processes(&mut self, path: &str) {
+        self.entries.insert(PathBuf::from(path), Entry::Processes);
+    }
+
+    pub(super) fn link(&mut self, path: &Path, target: &Path) {
+        self.entries.entry(path.to_owned()).or_insert_with(|| Entry::Link(target.to_owned()));
+    }
+
+    pub(super) fn text(&mut self, path: &Path, bytes: &[u8]) {
+        self.entries.insert(path.to_owned(), Entry::Text(bytes.to_owned()));
+    }
+
+    /// Shows a part of the host; of two grants for one path the stronger counts.
+    pub(super) fn host(&mut self, path: &Path, source: &Path, rights: Rights) {
+        let entry = Entry::Host { source: source.to_owned(), rights };
+        match self.entries.get_mut(path) {
+            Some(Entry::Host { rights: known, .. }) if *known >= rights => {}
+            Some(known) => *known = entry,
+            None => drop(self.entries.insert(path.to_owned(), entry)),
+        }
+    }
+
+    /// Whether a path is in view, as an entry or below a folder of the host.
+    pub(super) fn shows(&self, path: &Path) -> bool {
+        path.ancestors().any(|above| match self.entries.get(above) {
+            Some(Entry::Host { source, .. }) => path
+                .strip_prefix(above)
+                .is_ok_and(|rest| rest.as_os_str().is_empty() || source.join(rest).exists()),
+            Some(_) => above == path,
+            None => false,
+        })
+    }
+
+    /// Text files in memory, whose rights are given by path.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &Path> {
+        self.entries.iter().filter_map(|(path, entry)| match entry {
+            Entry::Text(_) => Some(path.as_path()),
+            _ => None,
+        })
+    }
+
+    /// Folders below a writable one that lead to something that is not: a name that can be moved away protects nothing
+    /// (attack A10).
+    fn pin(&mut self) {
+        let writable: Vec<PathBuf> = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| matches!(entry, Entry::Host { rights: Rights::Write, .. }))
+            .map(|(path, _)| path.clone())
+            .collect();
+        let mut pins = Vec::new();
+        for above in &writable {
+            for (path, entry) in self.entries.range(above.clone()..) {
+                if !path.starts_with(above) {
+                    break;
+                }
+                let protects = !matches!(entry, Entry::Host { rights: Rights::Write, .. });
+                if protects {
+                    pins.extend(
+                        path.ancestors()
+                            .skip(1)
+                            .take_while(|folder| *folder != above)
+                            .map(Path::to_owned),
+                    );
+                }
+            }
+        }
+        for pin in pins {
+            let is_folder = fs::symlink_metadata(&pin).is_ok_and(|data| data.is_dir());
+            if is_folder && !self.entries.contains_key(&pin) {
+                let entry = Entry::Host { source: pin.clone(), rights: Rights::Write };
+                self.entries.insert(pin, entry);
+            }
+        }
+    }
+
+    /// The steps that build the tree, and the parts of the host that they attach.
+    pub(super) fn steps(mut self) -> Result<(Vec<Step>, Vec<Bind>), Error> {
+        self.pin();
+        if self.entries.len() > MOST_ENTRIES {
+            return Err(Error::Invalid(format!(
+                "{} files and folders are granted one by one, at most {MOST_ENTRIES} can be",
+                self.entries.len()
+            )));
+        }
+        let mut steps = Vec::new();
+        let mut binds = Vec::new();
+        let mut made: std::collections::BTreeSet<PathBuf> = std::collections::BTreeSet::new();
+        for (path, entry) in &self.entries {
+            // The nearest mount above decides where the place to attach to comes from.
+            let cover = path
+                .ancestors()
+                .skip(1)
+                .find_map(|above| self.entries.get(above).map(|entry| (above, entry)));
+            let in_host = match cover {
+                Some((above, Entry::Host { source, .. })) => {
+                    let rest = path.strip_prefix(above).unwrap_or(path);
+                    Some(source.join(rest))
+                }
+                _ => None,
+            };
+            match &in_host {
+                Some(place) => {
+                    if fs::symlink_metadata(place).is_err()
+                        || !matches!(entry, Entry::Host { .. } | Entry::Text(_))
+                    {
+                        // Nothing is there to attach to, and nothing may be created on the host.
+                        continue;
+                    }
+                }
+                None => {
+                    let mut missing: Vec<&Path> = path
+                        .ancestors()
+                        .skip(1)
+                        .take_while(|above| {
+                            cover.is_none_or(|(cover, _)| *above != cover)
+                                && above.parent().is_some()
+                        })
+                        .filter(|above| !made.contains(*above))
+                        .collect();
+                    missing.reverse();
+                    for folder in missing {
+                        made.insert(folder.to_owned());
+                        steps.push(Step::Folder(inside(folder)?));
+                    }
+                }
+            }
+            let at = inside(path)?;
+            match entry {
+                Entry::Host { source, rights } => {
+                    let bind = Bind::new(source, *rights)?;
+                    if in_host.is_none() {
+                        made.insert(path.clone());
+                        steps.push(if bind.is_folder {
+                            Step::Folder(at.clone())
+                        } else {
+                            Step::Text(at.clone(), Vec::new())
+                        });
+                    }
+                    steps.push(Step::Attach { bind: binds.len(), at });
+                    binds.push(bind);
+                }
+                Entry::Memory { size, mode, attributes } => {
+                    made.insert(path.clone());
+                    steps.push(Step::Folder(at.clone()));
+                    steps.push(Step::Memory {
+                        at,
+                        size: text(&size.to_string())?,
+                        mode: text(&format!("{mode:o}"))?,
+                        attributes: *attributes,
+                    });
+                }
+                Entry::Processes => {
+                    made.insert(path.clone());
+                    steps.push(Step::Folder(at.clone()));
+                    steps.push(Step::Processes(at));
+                }
+                Entry::Link(target) => steps.push(Step::Link { target: c_path(target)?, at }),
+                Entry::Text(bytes) => {
+                    if in_host.is_some() {
+                        return Err(Error::Invalid(format!(
+                            "`{}` can't be replaced inside a folder of the host",
+                            path.display()
+                        )));
+                    }
+                    steps.push(Step::Text(at, bytes.clone()));
+                }
+            }
+        }
+        Ok((steps, binds))
+    }
+}
+
+impl Bind {
+    fn new(source: &Path, rights: Rights) -> Result<Self, Error> {
+        let path = c_path(source)?;
+        let refuse =
+            |reason: &str| Error::Grant { path: source.to_owned(), reason: reason.to_owned() };
+        let handle = sys::open_path(&path).map_err(|errno| match errno {
+            libc::ELOOP => refuse("a part of it is a symbolic link, which could lead anywhere"),
+            libc::ENOENT => refuse("it is not there any more"),
+            errno => refuse(&std::io::Error::from_raw_os_error(errno).to_string()),
+        })?;
+        let identity = sys::identity(handle);
+        sys::close(handle);
+        let identity = identity.map_err(|_| refuse("it can't be looked at"))?;
+        let data = fs::symlink_metadata(source).map_err(|error| refuse(&error.to_string()))?;
+        if (data.dev(), data.ino()) != identity {
+            return Err(refuse("it changed while it was looked at"));
+        }
+        let kind = data.file_type();
+        if !kind.is_dir() && !kind.is_file() && rights != Rights::Device {
+            return Err(refuse("it is neither a file nor a folder"));
+        }
+        Ok(Self {
+            source: path,
+            identity,
+            attributes: rights.attributes(),
+            rights,
+            is_folder: kind.is_dir(),
+            owned: matches!(rights, Rights::Read | Rights::Write | Rights::Execute),
+        })
+    }
+}
+
+/// Whether a path is absolute and goes straight down.
+pub(super) fn is_plain(path: &Path) -> bool {
+    path.is_absolute()
+        && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
+}
+
+/// The path as the system wants it.
+pub(super) fn c_path(path: &Path) -> Result<CString, Error> {
+    CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| Error::Invalid(format!("a path holds a NUL byte: `{}`", path.display())))
+}
+
+/// The path below the new root.
+fn inside(path: &Path) -> Result<CString, Error> {
+    c_path(path.strip_prefix("/").unwrap_or(path))
+}
+
+fn text(value: &str) -> Result<CString, Error> {
+    CString::new(value).map_err(|_| Error::Invalid("a number holds a NUL byte".to_owned()))
+}

@@ -1,0 +1,789 @@
+//! The rows of the list of attacks, as programs that try them. Each prints what came of every attempt, and the whole of
+//! what it prints is compared: a program that does not get that far has not been stopped, it has not been tried.
+
+#![expect(
+    clippy::needless_raw_string_hashes,
+    reason = "one of the programs needs them, and all look alike"
+)]
+
+use std::fs;
+use std::net::{TcpListener, UdpSocket};
+use std::process::Command;
+
+use prowess_sandbox::{Access, Error, FileGrant, How, Network, Spec};
+
+use crate::world::{World, executable, ran};
+
+/// Name of the rows, the attempt, what it prints.
+struct Case {
+    rows: &'static str,
+    spec: fn(&World) -> Spec,
+    expected: &'static str,
+}
+
+fn nothing(world: &World, payload: &str) -> Spec {
+    world.python(payload)
+}
+
+fn files(world: &World, payload: &str) -> Spec {
+    let mut spec = world.python(payload);
+    spec.files = vec![world.grant("ws", Access::Write), world.grant("ro", Access::Read)];
+    spec
+}
+
+fn network(world: &World, payload: &str) -> Spec {
+    let mut spec = files(world, payload);
+    spec.network = Network::Listeners(vec![3128]);
+    spec
+}
+
+const CASES: &[Case] = &[
+    Case {
+        rows: "A01 A13",
+        spec: |world| {
+            nothing(
+                world,
+                r##"
+for path in ("/etc/shadow", "/root/.ssh/id_rsa", SEC + "/k", "/etc/machine-id", "/home", "/root"):
+    if path != "/home":
+        attempt(path.replace(SEC, "SEC"), lambda: os.stat(path))
+attempt("home", lambda: os.listdir("/home"))
+"##,
+            )
+        },
+        expected: "\
+/etc/shadow: ENOENT
+/root/.ssh/id_rsa: ENOENT
+SEC/k: ENOENT
+/etc/machine-id: ENOENT
+/root: ENOENT
+home: done ['skill']
+",
+    },
+    Case {
+        rows: "A02 A03 A04",
+        spec: |world| {
+            files(
+                world,
+                r##"
+attempt("granted", lambda: read(RO + "/a"))
+attempt("up", lambda: read(RO + "/../sec/k"))
+attempt("around", lambda: read("/" + RO + "/./../../" + SEC.split("/")[-2] + "/sec/k"))
+os.symlink(SEC + "/k", WS + "/l")
+attempt("link", lambda: read(WS + "/l"))
+os.symlink(SEC, WS + "/d")
+attempt("link to folder", lambda: write(WS + "/d/new"))
+attempt("granted write", lambda: write(WS + "/new"))
+"##,
+            )
+        },
+        expected: "\
+granted: done 'data'
+up: ENOENT
+around: ENOENT
+link: ENOENT
+link to folder: ENOENT
+granted write: done
+",
+    },
+    Case {
+        rows: "A07 A09 A17 A18",
+        spec: |world| {
+            files(
+                world,
+                r##"
+import mmap
+attempt("link from outside", lambda: os.link(SEC + "/k", WS + "/h"))
+attempt("link from read-only", lambda: os.link(RO + "/a", WS + "/h2"))
+attempt("move out of read-only", lambda: os.rename(RO + "/a", WS + "/a"))
+attempt("move the folder", lambda: os.rename(RO, WS + "/r"))
+attempt("truncate", lambda: os.truncate(RO + "/a", 0))
+attempt("open for writing", lambda: os.open(RO + "/a", os.O_RDWR))
+attempt("open and truncate", lambda: os.open(RO + "/a", os.O_WRONLY | os.O_TRUNC))
+attempt("delete", lambda: os.unlink(RO + "/a"))
+attempt("map for writing", lambda: mmap.mmap(os.open(RO + "/a", os.O_RDONLY), 4, mmap.MAP_SHARED, mmap.PROT_WRITE) and None)
+"##,
+            )
+        },
+        expected: "\
+link from outside: ENOENT
+link from read-only: EXDEV
+move out of read-only: EXDEV
+move the folder: EXDEV
+truncate: EROFS
+open for writing: EROFS
+open and truncate: EROFS
+delete: EROFS
+map for writing: EACCES
+",
+    },
+    Case {
+        rows: "A12",
+        spec: |world| {
+            files(
+                world,
+                r##"
+K = SEC + "/k"
+attempt("chmod", lambda: os.chmod(K, 0o777))
+attempt("chown", lambda: os.chown(K, 1000, 1000))
+attempt("utime", lambda: os.utime(K))
+attempt("setxattr", lambda: os.setxattr(K, "user.x", b"y"))
+attempt("fchmodat2", lambda: call(452, -100, K.encode(), 0o777, 0))
+attempt("chmod read-only", lambda: os.chmod(RO + "/a", 0o777))
+attempt("trusted attribute", lambda: os.setxattr(WS + "/old", "trusted.x", b"y"))
+"##,
+            )
+        },
+        expected: "\
+chmod: ENOENT
+chown: ENOENT
+utime: ENOENT
+setxattr: ENOENT
+fchmodat2: ENOENT
+chmod read-only: EROFS
+trusted attribute: EPERM
+",
+    },
+    Case {
+        rows: "A19 A20 A21 A22 D04 D18",
+        spec: |world| {
+            nothing(
+                world,
+                r##"
+attempt("handle", lambda: call(303, -100, b"/etc", 0, 0, 0))
+attempt("open by handle", lambda: call(304, -100, 0, 0))
+for path in ("/proc/1/root/etc/shadow", "/proc/1/cwd", "/proc/1/environ", "/proc/1/mem", "/proc/1/exe"):
+    attempt(path, lambda: os.open(path, os.O_RDONLY))
+attempt("descriptors", lambda: sorted(int(name) for name in os.listdir("/proc/self/fd"))[:3])
+attempt("more descriptors", lambda: [fd for fd in range(3, 300) if os.path.exists(f"/proc/self/fd/{fd}")])
+for path in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/proc/sys/vm/overcommit_memory",
+             "/proc/self/oom_score_adj", "/proc/self/uid_map", "/proc/kallsyms", "/proc/keys", "/proc/kcore",
+             "/sys/kernel", "/sys/fs/cgroup", "/dev/mem", "/dev/tty", "/dev/kmsg"):
+    attempt(path, lambda: os.open(path, os.O_WRONLY))
+try:
+    os.open("/proc/self/exe", os.O_WRONLY)
+except OSError as error:
+    # Which wall comes first depends on who owns the file.
+    print("own image:", errno.errorcode[error.errno] in ("EACCES", "ETXTBSY", "EROFS"))
+"##,
+            )
+        },
+        expected: "\
+handle: EPERM
+open by handle: EPERM
+/proc/1/root/etc/shadow: ENOENT
+/proc/1/cwd: ENOENT
+/proc/1/environ: ENOENT
+/proc/1/mem: ENOENT
+/proc/1/exe: ENOENT
+descriptors: done [0, 1, 2]
+more descriptors: done []
+/proc/sys/kernel/core_pattern: ENOENT
+/proc/sysrq-trigger: ENOENT
+/proc/sys/vm/overcommit_memory: ENOENT
+/proc/self/oom_score_adj: EACCES
+/proc/self/uid_map: EACCES
+/proc/kallsyms: ENOENT
+/proc/keys: ENOENT
+/proc/kcore: ENOENT
+/sys/kernel: ENOENT
+/sys/fs/cgroup: ENOENT
+/dev/mem: ENOENT
+/dev/tty: ENOENT
+/dev/kmsg: ENOENT
+own image: True
+",
+    },
+    Case {
+        rows: "A23 A24",
+        spec: |world| {
+            files(
+                world,
+                r##"
+import shutil
+attempt("device", lambda: os.mknod(WS + "/m", 0o600 | 0o020000, os.makedev(1, 1)))
+attempt("pipe", lambda: os.mkfifo(WS + "/f"))
+shutil.copy("/usr/bin/python3", WS + "/s")
+attempt("set user", lambda: os.chmod(WS + "/s", 0o4755))
+attempt("execute it", lambda: os.execv(WS + "/s", ["s", "-c", "print('ran')"]))
+attempt("su", lambda: os.execv("/usr/bin/su", ["su"]))
+attempt("root folder", lambda: write("/new"))
+attempt("etc", lambda: write("/etc/passwd"))
+"##,
+            )
+        },
+        expected: "\
+device: EPERM
+pipe: EPERM
+set user: done
+execute it: EACCES
+su: ENOENT
+root folder: EROFS
+etc: EROFS
+",
+    },
+    Case {
+        rows: "B01 B02 B03 B04 B05 B06 B09",
+        spec: |world| {
+            files(
+                world,
+                r##"
+import shutil, subprocess
+def run(*words, **more):
+    result = subprocess.run(words, capture_output=True, text=True, **more)
+    return result.returncode, result.stdout
+for path in ("/usr/bin/id", "/bin/sh", "/usr/bin/curl"):
+    attempt(path, lambda: os.execv(path, [path]))
+LOADER = next(path for path in ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1") if os.path.exists(path))
+attempt("loader", lambda: run(LOADER, "/usr/bin/id"))
+shutil.copy("/usr/bin/python3", "/tmp/x")
+shutil.copy("/usr/bin/python3", WS + "/x")
+os.chmod(WS + "/x", 0o755)
+attempt("copy in /tmp", lambda: os.execv("/tmp/x", ["x"]))
+attempt("copy in WS", lambda: os.execv(WS + "/x", ["x"]))
+attempt("copy by loader", lambda: run(LOADER, "/tmp/x", "-c", "print('ran')"))
+attempt("memory file", lambda: os.memfd_create("m", 0))
+attempt("executable memory file", lambda: os.memfd_create("m", 0x10))
+def sealed():
+    fd = os.memfd_create("m", 8)
+    os.write(fd, open("/usr/bin/python3", "rb").read())
+    os.execve(fd, ["x"], {})
+attempt("sealed memory file", sealed)
+def unnamed(folder):
+    fd = os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o700)
+    os.write(fd, open("/usr/bin/python3", "rb").read())
+    os.execv(f"/proc/self/fd/{fd}", ["x"])
+attempt("unnamed file", lambda: unnamed("/tmp"))
+shutil.copy("/usr/bin/python3", "/dev/shm/x")
+os.chmod("/dev/shm/x", 0o755)
+attempt("shared memory", lambda: os.execv("/dev/shm/x", ["x"]))
+write(WS + "/script", "#!/usr/bin/python3\nprint('ran')\n")
+os.chmod(WS + "/script", 0o755)
+attempt("script", lambda: os.execv(WS + "/script", ["x"]))
+attempt("script by its interpreter", lambda: run("/usr/bin/python3", WS + "/script"))
+attempt("PATH", lambda: run("x", env={"PATH": WS}))
+"##,
+            )
+        },
+        expected: "\
+/usr/bin/id: ENOENT
+/bin/sh: ENOENT
+/usr/bin/curl: ENOENT
+loader: done (127, '')
+copy in /tmp: EACCES
+copy in WS: EACCES
+copy by loader: done (127, '')
+memory file: EPERM
+executable memory file: EPERM
+sealed memory file: EACCES
+unnamed file: EACCES
+shared memory: EACCES
+script: EACCES
+script by its interpreter: done (0, 'ran\\n')
+PATH: EACCES
+",
+    },
+    Case {
+        rows: "B10 B14",
+        spec: |world| {
+            files(
+                world,
+                r##"
+import glob, mmap, shutil, subprocess
+library = glob.glob("/usr/lib/*-linux-gnu/libm.so.6")[0]
+shutil.copy(library, WS + "/x.so")
+result = subprocess.run(["/usr/bin/python3", "-c", "print('ran')"], env={"LD_PRELOAD": WS + "/x.so"}, capture_output=True, text=True)
+print(result.stdout.strip(), "failed to map segment" in result.stderr)
+memory = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+print("code in memory is possible, and stays inside")
+attempt("still", lambda: read(SEC + "/k"))
+"##,
+            )
+        },
+        expected: "\
+ran True
+code in memory is possible, and stays inside
+still: ENOENT
+",
+    },
+    Case {
+        rows: "C01 C02 C03 C05 C06 C07",
+        spec: |world| {
+            nothing(
+                world,
+                r##"
+for name, family, kind, protocol in (
+    ("TCP", 2, 1, 0), ("UDP", 2, 2, 0), ("IPv6", 10, 1, 0), ("MPTCP", 2, 1, 262), ("unix", 1, 1, 0), ("netlink", 16, 3, 0),
+    ("packet", 17, 3, 0), ("alg", 38, 5, 0), ("vsock", 40, 1, 0), ("xdp", 44, 3, 0), ("bluetooth", 31, 3, 0), ("tipc", 30, 1, 0),
+    ("smc", 43, 1, 0), ("raw", 2, 3, 1), ("sctp", 2, 1, 132)):
+    attempt(name, lambda: socket.socket(family, kind, protocol) and None)
+attempt("io_uring", lambda: call(425, 8, 0))
+attempt("pair", lambda: len(socket.socketpair()))
+"##,
+            )
+        },
+        expected: "\
+TCP: EPERM
+UDP: EPERM
+IPv6: EPERM
+MPTCP: EPERM
+unix: EPERM
+netlink: EPERM
+packet: EPERM
+alg: EPERM
+vsock: EPERM
+xdp: EPERM
+bluetooth: EPERM
+tipc: EPERM
+smc: EPERM
+raw: EPERM
+sctp: EPERM
+io_uring: EPERM
+pair: done 2
+",
+    },
+    Case {
+        rows: "C01 C02 C03 C04 C05 C06 C33",
+        spec: |world| {
+            network(
+                world,
+                r##"
+def connect(host, port, kind=socket.SOCK_STREAM):
+    s = socket.socket(socket.AF_INET, kind)
+    s.settimeout(5)
+    s.connect((host, port))
+    return s.send(b"EXFIL")
+attempt("our listener", lambda: connect("127.0.0.1", 3128))
+attempt("canary", lambda: connect("127.0.0.77", CANARY))
+attempt("other host, port of the proxy", lambda: connect("10.0.0.1", 3128))
+attempt("public address", lambda: connect("192.0.2.1", 443))
+attempt("UDP", lambda: connect("192.0.2.1", 53, socket.SOCK_DGRAM))
+attempt("MPTCP", lambda: socket.socket(2, 1, 262) and None)
+attempt("unix", lambda: socket.socket(socket.AF_UNIX) and None)
+attempt("netlink", lambda: socket.socket(16, 3) and None)
+attempt("raw", lambda: socket.socket(2, 3, 1) and None)
+def bind(port):
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    s.bind(("127.0.0.1", port))
+attempt("bind the proxy's port", lambda: bind(3128))
+attempt("bind another", lambda: bind(8080))
+attempt("names", lambda: socket.getaddrinfo("example.com", 80) and None)
+"##,
+            )
+        },
+        expected: "\
+our listener: done 5
+canary: EACCES
+other host, port of the proxy: ENETUNREACH
+public address: EACCES
+UDP: ENETUNREACH
+MPTCP: EPERM
+unix: EPERM
+netlink: EPERM
+raw: EPERM
+bind the proxy's port: EACCES
+bind another: EACCES
+names: [Errno -2] Name or service not known
+",
+    },
+    Case {
+        rows: "D01 D02 D03 D05 D10 D14",
+        spec: |world| {
+            nothing(
+                world,
+                r##"
+calls = {"unshare user": (272, 0x10000000), "clone user": (56, 0x10000000, 0, 0, 0, 0), "clone mounts": (56, 0x20000 | 17, 0, 0, 0, 0),
+ "clone3": (435, 0, 0), "setns": (308, 0, 0), "mount": (165, 0, 0, 0, 0, 0), "umount": (166, b"/tmp", 0), "pivot_root": (155, b".", b"."),
+ "chroot": (161, b"/tmp"), "fsopen": (430, b"tmpfs", 0), "open_tree": (428, -100, b"/", 1), "move_mount": (429, 0, b"", 0, b"", 0),
+ "mount_setattr": (442, -100, b"/", 0, 0, 0), "ptrace": (101, 16, 1, 0, 0), "process_vm_readv": (310, 1, 0, 0, 0, 0, 0),
+ "process_vm_writev": (311, 1, 0, 0, 0, 0, 0), "pidfd_getfd": (438, 0, 0, 0), "kcmp": (312, 1, 1, 0, 0, 0), "process_madvise": (440, 0, 0, 0, 0, 0),
+ "bpf": (321, 0, 0, 0), "perf_event_open": (298, 0, 0, 0, 0, 0), "userfaultfd": (323, 0), "keyctl": (250, 0, 0, 0, 0, 0), "add_key": (248, 0, 0, 0, 0, 0),
+ "request_key": (249, 0, 0, 0, 0), "kexec_load": (246, 0, 0, 0, 0), "init_module": (175, 0, 0, 0), "fanotify_init": (300, 0, 0), "quotactl": (179, 0, 0, 0, 0),
+ "acct": (163, 0), "swapon": (167, 0, 0), "syslog": (103, 3, 0, 0), "reboot": (169, 0, 0, 0, 0), "sethostname": (170, b"x", 1),
+ "settimeofday": (164, 0, 0), "adjtimex": (159, 0), "personality": (135, 0x0040000), "mlockall": (151, 1), "io_uring_enter": (426, 0, 0, 0, 0, 0)}
+import platform
+assert platform.machine() == "x86_64", "the numbers below are those of x86-64"
+wrong = {}
+for name, arguments in calls.items():
+    try:
+        call(*arguments)
+        wrong[name] = "done"
+    except OSError as error:
+        code = errno.errorcode[error.errno]
+        if code != ("ENOSYS" if name == "clone3" else "EPERM"):
+            wrong[name] = code
+print(len(calls), "calls, not refused:", wrong)
+attempt("x32", lambda: call(0x40000000 | 39))
+"##,
+            )
+        },
+        expected: "39 calls, not refused: {}\nx32: ENOSYS\n",
+    },
+    Case {
+        rows: "D07 D08 D11 D12 D13 D15 B16",
+        spec: |world| {
+            nothing(
+                world,
+                r##"
+import fcntl, mmap
+def int80():
+    pid = os.fork()
+    if pid == 0:
+        code = b"\xb8\x14\x00\x00\x00\xcd\x80\xc3"
+        memory = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+        memory.write(code)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        ctypes.CFUNCTYPE(ctypes.c_long)(address)()
+        os._exit(0)
+    return os.WTERMSIG(os.waitpid(pid, 0)[1])
+attempt("int 0x80", int80)
+attempt("TIOCSTI", lambda: call(16, 0, 0x5412, b"x"))
+attempt("TIOCSTI in disguise", lambda: call(16, 0, 0x100005412, b"x"))
+status = dict(line.split(":\t", 1) for line in open("/proc/self/status").read().splitlines() if ":\t" in line)
+print({name: status[name].strip() for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp")})
+print(os.getuid(), os.getgid(), os.getgroups())
+attempt("priority", lambda: os.setpriority(os.PRIO_PROCESS, 0, -20))
+attempt("real-time", lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)))
+attempt("kill init", lambda: os.kill(1, 9))
+attempt("setuid", lambda: os.setuid(0))
+attempt("terminal", lambda: os.open("/dev/tty", os.O_RDWR))
+print(os.getpid() == os.getsid(0), len([name for name in os.listdir("/proc") if name.isdigit()]))
+print(open("/etc/passwd").read(), os.uname().nodename)
+"##,
+            )
+        },
+        expected: "\
+int 0x80: done 31
+TIOCSTI: EPERM
+TIOCSTI in disguise: EPERM
+{'CapInh': '0000000000000000', 'CapPrm': '0000000000000000', 'CapEff': '0000000000000000', 'CapBnd': '0000000000000000', 'CapAmb': '0000000000000000', 'NoNewPrivs': '1', 'Seccomp': '2'}
+1000 1000 []
+priority: EACCES
+real-time: EPERM
+kill init: EPERM
+setuid: EINVAL
+terminal: ENOENT
+True 1
+skill:x:1000:1000::/home/skill:/bin/false
+ skill
+",
+    },
+    Case {
+        rows: "E05 E09 E14",
+        spec: |world| {
+            let mut spec = files(
+                world,
+                r##"
+import resource
+count = 0
+try:
+    while count < 500:
+        if os.fork() == 0:
+            signal.pause()
+        count += 1
+except OSError as error:
+    print("fork:", errno.errorcode[error.errno], count < 20)
+def fill(folder):
+    with open(folder + "/big", "wb") as file:
+        for _ in range(200):
+            file.write(b"x" * (1 << 20))
+attempt("fill /tmp", lambda: fill("/tmp"))
+attempt("fill the home", lambda: fill("/home/skill"))
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+attempt("a large file", lambda: os.truncate(WS + "/old", 1 << 40))
+attempt("descriptors", lambda: [os.open("/dev/null", os.O_RDONLY) for _ in range(5000)] and None)
+"##,
+            );
+            spec.limits.processes = 20;
+            spec.limits.scratch = 8 << 20;
+            spec.limits.file_size = 64 << 20;
+            spec
+        },
+        expected: "\
+fork: EAGAIN True
+fill /tmp: ENOSPC
+fill the home: ENOSPC
+a large file: EFBIG
+descriptors: EMFILE
+",
+    },
+    Case {
+        rows: "F01 F04 F07",
+        spec: |world| {
+            nothing(
+                world,
+                r##"
+print(dict(os.environ) | {"PATH": "…", "LC_CTYPE": "…"})
+print(sorted(os.listdir("/")))
+"##,
+            )
+        },
+        expected: "\
+{'HOME': '/home/skill', 'PATH': '…', 'LC_CTYPE': '…'}
+['.self-test', 'bin', 'dev', 'etc', 'home', 'lib', 'lib64', 'proc', 'sbin', 'tmp', 'usr']
+",
+    },
+];
+
+fn try_all() {
+    // Somebody to reach outside, who must never be reached.
+    let tcp = TcpListener::bind("127.0.0.77:0").expect("the address is there");
+    let port = tcp.local_addr().expect("it is bound").port();
+    let udp = UdpSocket::bind(("127.0.0.77", port)).expect("the address is there");
+    tcp.set_nonblocking(true).expect("a socket");
+    udp.set_nonblocking(true).expect("a socket");
+    let mut failures = Vec::new();
+    for case in CASES {
+        let mut world = World::new();
+        world.canary = port;
+        let (ended, output, error) = ran((case.spec)(&world));
+        let ended = match ended {
+            Ok(ended) => format!("{:?}", ended.how),
+            Err(error) => error.to_string(),
+        };
+        if output != case.expected || ended != "Exited(0)" {
+            failures.push(format!(
+                "== {} {ended}\n-- expected\n{}-- got\n{output}{error}",
+                case.rows, case.expected
+            ));
+        }
+        assert_eq!(world.read("sec/k").as_deref(), Some("the secret"), "{}", case.rows);
+        assert_eq!(world.read("ro/a").as_deref(), Some("data"), "{}", case.rows);
+        assert!(tcp.accept().is_err(), "{}: the outside was reached", case.rows);
+        assert!(udp.recv(&mut [0; 16]).is_err(), "{}: the outside was reached", case.rows);
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn from_inside_as_this_user() {
+    try_all();
+}
+
+/// Root's sandboxes are built in another way than everybody else's, so both are tried.
+#[test]
+fn from_inside_as_an_ordinary_user() {
+    again_as_nobody("attacks::from_inside_as_this_user");
+}
+
+pub(crate) fn again_as_nobody(test: &str) {
+    let home = copy_of_tests();
+    let copy = home.path().join("tests");
+    let output = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(&copy)
+        .args(["--exact", test, "--nocapture"])
+        .env("TMPDIR", "/tmp")
+        .output();
+    let output = match output {
+        Ok(output) => output,
+        // Whoever is not root has run the test itself as an ordinary user.
+        Err(error) => panic!("`setpriv` is needed to become somebody else: {error}"),
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// A folder with a copy of this program that everybody may execute.
+pub(crate) fn copy_of_tests() -> tempfile::TempDir {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let program = std::env::current_exe().expect("this program");
+    fs::copy(program, home.path().join("tests")).expect("a copy");
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).expect("it is ours");
+    home
+}
+
+#[test]
+fn a_link_is_no_grant() {
+    // Attack A05.
+    let world = World::new();
+    std::os::unix::fs::symlink(world.path("sec"), world.path("output")).expect("a link");
+    for name in ["output", "output/k"] {
+        let mut spec = world.python("print('ran')");
+        spec.files = vec![world.grant(name, Access::Write)];
+        let (ended, output, _) = ran(spec);
+        assert!(matches!(ended, Err(Error::Grant { .. })), "{ended:?}");
+        assert_eq!(output, "");
+    }
+}
+
+#[test]
+fn a_grant_that_changes_is_refused_or_the_same() {
+    // Attack A06: the name of a granted folder changes its meaning all the time.
+    let world = World::new();
+    let (plain, link) = (world.path("plain"), world.path("link"));
+    let output = world.path("output");
+    fs::create_dir(&plain).expect("a folder");
+    fs::write(plain.join("mark"), "plain").expect("a file");
+    std::os::unix::fs::symlink(world.path("sec"), &link).expect("a link");
+    fs::rename(&plain, &output).expect("a move");
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let mut seen = [0, 0];
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                let _ = fs::rename(&output, &plain).and_then(|()| fs::rename(&link, &output));
+                let _ = fs::rename(&output, &link).and_then(|()| fs::rename(&plain, &output));
+            }
+        });
+        for _ in 0..200 {
+            let mut spec = Spec::new("/bin/ls");
+            spec.arguments = vec![output.clone().into()];
+            spec.files = vec![world.grant("output", Access::Read)];
+            let (ended, listed, _) = ran(spec);
+            assert_ne!(listed, "k\n", "the secret's folder was shown");
+            match ended {
+                Ok(ended) if ended.how == How::Exited(0) => {
+                    assert_eq!(listed, "mark\n");
+                    seen[0] += 1;
+                }
+                Ok(_) | Err(_) => seen[1] += 1,
+            }
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert!(seen[0] + seen[1] == 200, "{seen:?}");
+}
+
+#[test]
+fn what_is_protected_inside_a_writable_folder_stays() {
+    // Attacks A10, A11.
+    let world = World::new();
+    for folder in ["ws/.git/hooks", "ws/vendor/sub/.git/hooks", "ws/.skills/x"] {
+        fs::create_dir_all(world.path(folder)).expect("folders");
+    }
+    fs::write(world.path("ws/.git/config"), "[core]").expect("a file");
+    fs::write(world.path("ws/.skills/x/SKILL.md"), "text").expect("a file");
+    let mut spec = world.python(
+        r##"
+attempt("hook", lambda: write(WS + "/.git/hooks/pre-commit"))
+attempt("config", lambda: write(WS + "/.git/config"))
+attempt("nested hook", lambda: write(WS + "/vendor/sub/.git/hooks/x"))
+attempt("skill", lambda: write(WS + "/.skills/x/SKILL.md"))
+for name in (".git", ".git/hooks", "vendor", "vendor/sub", "vendor/sub/.git", ".skills", ".skills/x"):
+    attempt("move " + name, lambda: os.rename(WS + "/" + name, WS + "/moved"))
+attempt("beside", lambda: write(WS + "/.git/index"))
+attempt("elsewhere", lambda: write(WS + "/vendor/new"))
+"##,
+    );
+    spec.files = vec![
+        world.grant("ws", Access::Write),
+        world.grant("ws/.git/hooks", Access::Read),
+        world.grant("ws/.git/config", Access::Read),
+        world.grant("ws/vendor/sub/.git/hooks", Access::Read),
+        world.grant("ws/.skills/x", Access::Execute),
+    ];
+    let (ended, output, error) = ran(spec);
+    assert_eq!(ended.expect("it starts").how, How::Exited(0), "{error}");
+    assert_eq!(
+        output,
+        "hook: EROFS\nconfig: EROFS\nnested hook: EROFS\nskill: EROFS\nmove .git: EBUSY\nmove .git/hooks: EXDEV\nmove vendor: EBUSY\nmove vendor/sub: EXDEV\nmove vendor/sub/.git: EXDEV\nmove .skills: EBUSY\nmove .skills/x: EXDEV\nbeside: done\nelsewhere: done\n"
+    );
+}
+
+#[test]
+fn files_made_inside_belong_to_the_caller() {
+    use std::os::unix::fs::MetadataExt as _;
+    let world = World::new();
+    let mut spec =
+        world.python("write(WS + '/new'); os.mkdir(WS + '/folder'); print(os.stat(WS).st_uid)");
+    spec.files = vec![world.grant("ws", Access::Write)];
+    let (_, output, error) = ran(spec);
+    assert_eq!(output, "1000\n", "{error}");
+    let owner = fs::metadata(world.path("ws")).expect("it is there").uid();
+    for name in ["ws/new", "ws/folder"] {
+        assert_eq!(fs::metadata(world.path(name)).expect("it was made").uid(), owner, "{name}");
+    }
+}
+
+#[test]
+fn a_missing_grant_leaves_no_litter() {
+    // Attack A26.
+    let world = World::new();
+    let before = world.tree();
+    let mut spec = world.python("attempt('write', lambda: write(WS + '/../new/x'))");
+    spec.files = vec![world.grant("new", Access::Write), world.grant("none/at/all", Access::Read)];
+    let (_, output, error) = ran(spec);
+    assert_eq!(output, "write: ENOENT\n", "{error}");
+    assert_eq!(world.tree(), before);
+}
+
+#[test]
+fn odd_names_are_just_names() {
+    // Attack A28.
+    let world = World::new();
+    for name in ["new\nline", "quote'\"", "$(id)", "-rf", "a b"] {
+        fs::create_dir(world.path(name)).expect("a folder");
+        fs::write(world.path(name).join("f"), name).expect("a file");
+        let mut spec = Spec::new("/bin/cat");
+        spec.arguments = vec![world.path(name).join("f").into()];
+        spec.files = vec![world.grant(name, Access::Read)];
+        let (_, output, error) = ran(spec);
+        assert_eq!(output, name, "{error}");
+    }
+    let mut spec = Spec::new("/bin/echo");
+    spec.arguments = vec!["a\0b".into()];
+    assert!(matches!(ran(spec).0, Err(Error::Invalid(_))));
+    let mut spec = Spec::new("/bin/echo");
+    let path = std::path::PathBuf::from(format!("/{}", "x/".repeat(3000)));
+    spec.files = vec![FileGrant { path, access: Access::Read, pattern: None, create: false }];
+    assert!(matches!(ran(spec).0, Err(Error::Grant { .. })));
+}
+
+#[test]
+fn a_program_that_the_run_could_replace_is_refused() {
+    // Attack B11.
+    let world = World::new();
+    let tool = world.path("ws/tool");
+    executable(&tool, "#!/bin/sh\necho ran\n");
+    let mut spec = Spec::new(&tool);
+    spec.files = vec![world.grant("ws", Access::Write)];
+    spec.programs = vec!["/bin/sh".into()];
+    assert!(matches!(ran(spec).0, Err(Error::NotExecutable { .. })));
+}
+
+#[test]
+fn scripts_run_with_their_interpreter_only() {
+    let world = World::new();
+    executable(&world.path("skill/run.sh"), "#!/bin/sh\necho \"got $1\"\nid || echo none\n");
+    let mut spec = Spec::new(world.path("skill/run.sh"));
+    spec.arguments = vec!["it".into()];
+    spec.files = vec![world.grant("skill", Access::Execute)];
+    let (ended, _, _) = ran(spec);
+    assert!(matches!(ended, Err(Error::NotFound(_))), "without its interpreter: {ended:?}");
+    let mut spec = Spec::new(world.path("skill/run.sh"));
+    spec.arguments = vec!["it".into()];
+    spec.files = vec![world.grant("skill", Access::Execute)];
+    spec.programs = vec!["/bin/sh".into()];
+    let (ended, output, error) = ran(spec);
+    assert_eq!(ended.expect("it starts").how, How::Exited(0), "{error}");
+    assert_eq!(output, "got it\nnone\n");
+}
+
+#[test]
+fn open_descriptors_stay_outside() {
+    // Attack D16.
+    let world = World::new();
+    let secrets: Vec<fs::File> =
+        (0..50).map(|_| fs::File::open(world.path("sec/k")).expect("the secret")).collect();
+    // Some are not even closed by exec.
+    let inherited: Vec<_> = secrets.iter().map(inheritable).collect();
+    let (_, output, error) = ran(world
+        .python("print([fd for fd in range(3, 300) if os.path.exists(f'/proc/self/fd/{fd}')])"));
+    assert_eq!(output, "[]\n", "{error}");
+    drop((secrets, inherited));
+}
+
+/// A second descriptor for the same file, which exec would keep.
+#[allow(unsafe_code, reason = "the standard library makes no such descriptors")]
+fn inheritable(file: &fs::File) -> std::os::fd::OwnedFd {
+    use std::os::fd::{AsRawFd as _, FromRawFd as _};
+    // SAFETY: the descriptor is open, and the copy belongs to nobody else.
+    unsafe { std::os::fd::OwnedFd::from_raw_fd(libc::dup(file.as_raw_fd())) }
+}

@@ -1,0 +1,6 @@
+//! The walls, tried from inside: every row of the list of attacks that can be tried on Linux.
+
+mod attacks;
+mod hostile_host;
+mod running;
+mod world;

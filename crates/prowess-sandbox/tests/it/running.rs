@@ -1,0 +1,170 @@
+//! Running: arguments, streams, exit codes, time, the end of everything.
+
+use std::time::{Duration, Instant};
+
+use prowess_sandbox::{Error, How, Input, Prepared, Sandbox, Spec};
+
+use crate::world::{Kept, World, python, ran};
+
+fn echo(words: &[&str]) -> Spec {
+    let mut spec = Spec::new("/bin/echo");
+    spec.arguments = words.iter().map(Into::into).collect();
+    spec
+}
+
+#[test]
+fn a_program_gets_its_arguments_as_they_are() {
+    let (ended, output, error) = ran(echo(&["hello", "a b", "$(id)", "; rm -rf /", "*"]));
+    assert_eq!(ended.expect("it starts").how, How::Exited(0), "{error}");
+    assert_eq!(output, "hello a b $(id) ; rm -rf / *\n");
+}
+
+#[test]
+fn exit_codes_signals_and_input_come_through() {
+    let world = World::new();
+    let (ended, _, _) = ran(world.python("sys.exit(7)"));
+    assert_eq!(ended.expect("it starts").how, How::Exited(7));
+    let (ended, _, _) = ran(world.python("os.kill(os.getpid(), signal.SIGUSR1)"));
+    assert_eq!(ended.expect("it starts").how, How::Signalled(10));
+    let mut spec = world.python("print(len(sys.stdin.read()))");
+    spec.input = Input::Bytes(vec![b'x'; 1 << 20]);
+    assert_eq!(ran(spec).1, "1048576\n");
+    // Input that nobody reads does not block (attack E12).
+    let mut spec = world.python("print('bye')");
+    spec.input = Input::Bytes(vec![b'x'; 1 << 20]);
+    assert_eq!(ran(spec).1, "bye\n");
+}
+
+#[test]
+fn what_is_not_there_and_what_can_not_run_differ() {
+    let (ended, _, _) = ran(Spec::new("/usr/bin/no-such-program"));
+    assert!(matches!(ended, Err(Error::NotFound(_))), "{ended:?}");
+    let (ended, _, _) = ran(Spec::new("/etc/passwd"));
+    assert!(matches!(ended, Err(Error::NotExecutable { .. })), "{ended:?}");
+    let (ended, _, _) = ran(Spec::new("relative"));
+    assert!(matches!(ended, Err(Error::Invalid(_))), "{ended:?}");
+}
+
+#[test]
+fn a_prepared_sandbox_starts_later() {
+    let prepared = Prepared::new(Spec::new("/bin/echo")).expect("the walls stand");
+    let sandbox = prepared.start(&["late".into()], &[], Input::Empty).expect("it starts");
+    let mut kept = Kept::default();
+    let ended = sandbox.wait(&mut kept).expect("it ends");
+    assert_eq!((ended.how, kept.output.finish().text.as_str()), (How::Exited(0), "late\n"));
+    // One that nobody starts goes away.
+    drop(Prepared::new(Spec::new("/bin/echo")).expect("the walls stand"));
+}
+
+#[test]
+fn time_ends_politely_first() {
+    // Attack E01.
+    let world = World::new();
+    let mut spec = world.python(
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))\nprint('up', flush=True)\nsignal.pause()",
+    );
+    spec.limits.time = Duration::from_millis(1500);
+    let (ended, output, error) = ran(spec);
+    assert_eq!(ended.expect("it starts").how, How::TimedOut(Some(3)), "{output}{error}");
+}
+
+#[test]
+fn time_ends_everything() {
+    // Attack E02: sessions, double forks and deaf processes.
+    let world = World::new();
+    let mut spec = world.python(
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)
+for _ in range(3):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            break
+        os._exit(0)
+print('up', flush=True)
+while True:
+    signal.pause()",
+    );
+    spec.limits.time = Duration::from_millis(1500);
+    spec.limits.grace = Duration::from_millis(300);
+    let (ended, output, error) = ran(spec);
+    assert_eq!(ended.expect("it starts").how, How::TimedOut(None), "{output}{error}");
+    // The pipes have ended, so no process of the tree holds them any more.
+}
+
+#[test]
+fn a_daemon_does_not_outlive_the_program() {
+    // Attack E03.
+    let world = World::new();
+    let mut spec = world
+        .python("if os.fork() == 0:\n    os.setsid()\n    signal.pause()\nprint('main is done')");
+    spec.limits.time = Duration::from_mins(10);
+    let (ended, output, _) = ran(spec);
+    assert_eq!(
+        (ended.expect("it starts").how, output.as_str()),
+        (How::Exited(0), "main is done\n")
+    );
+}
+
+#[test]
+fn a_run_can_be_cancelled() {
+    let world = World::new();
+    let mut spec = world.python("print('up', flush=True)\nsignal.pause()");
+    spec.limits.time = Duration::from_mins(10);
+    let sandbox = Sandbox::spawn(spec).expect("it starts");
+    let canceller = sandbox.canceller();
+    std::thread::spawn(move || canceller.cancel());
+    let ended = sandbox.wait(&mut Kept::default()).expect("it ends");
+    assert!(matches!(ended.how, How::Cancelled(None)), "{ended:?}");
+}
+
+#[test]
+fn too_much_output_ends_the_run() {
+    // Attack E11.
+    let mut spec = python();
+    spec.arguments = vec!["-c".into(), "while True: print('x' * 1000)".into()];
+    spec.limits.output = 10 << 20;
+    spec.limits.time = Duration::from_mins(10);
+    let started = Instant::now();
+    let (ended, output, _) = ran(spec);
+    assert_eq!(ended.expect("it starts").how, How::TooMuchOutput);
+    assert!(output.contains("... [truncated "), "{output}");
+    assert!(started.elapsed() < Duration::from_mins(10));
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    let before = open_descriptors();
+    let threads: Vec<_> = (0..8)
+        .map(|_| {
+            std::thread::spawn(|| {
+                for _ in 0..25 {
+                    let (ended, output, _) = ran(echo(&["x"]));
+                    assert_eq!(
+                        (ended.expect("it starts").how, output.as_str()),
+                        (How::Exited(0), "x\n")
+                    );
+                }
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().expect("every run ends well");
+    }
+    let after = open_descriptors();
+    // The map of owners is made once and stays.
+    assert!(after <= before + 1, "{before} descriptors before, {after} after");
+    assert_eq!(children(), Vec::<String>::new());
+}
+
+fn open_descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").expect("/proc is there").count()
+}
+
+fn children() -> Vec<String> {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("/proc is there");
+    tasks
+        .flatten()
+        .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok())
+        .flat_map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
