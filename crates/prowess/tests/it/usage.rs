@@ -90,6 +90,7 @@ const VERBS: &[&str] = &[
     "policy",
     "approvals",
     "explain",
+    "doctor",
     "completions",
     "man",
 ];
