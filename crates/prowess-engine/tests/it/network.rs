@@ -44,8 +44,12 @@ fn server() -> u16 {
 
 /// Runs curl with these arguments under these permissions; its envelope, and the names that were looked up.
 fn curl(permissions: &str, arguments: &str) -> (prowess_engine::Envelope, Vec<String>) {
+    curl_with(&format!("permissions: [{permissions}]\n"), arguments)
+}
+
+fn curl_with(front_matter: &str, arguments: &str) -> (prowess_engine::Envelope, Vec<String>) {
     let mut scene = Scene::new(
-        &format!("permissions: [{permissions}]\n"),
+        front_matter,
         &[("get", &format!("curl --silent --show-error --max-time 20 {arguments}"))],
     );
     let names = Arc::new(Names::default());
@@ -83,6 +87,17 @@ fn reading_is_not_writing() {
     assert!(!envelope.output.contains("POST /a"), "{envelope:?}");
     let (envelope, _) = curl(&format!("\"network:write:api.brave.test:{port}\""), &arguments);
     assert_eq!(envelope.output, "POST /a HTTP/1.1", "{envelope:?}");
+}
+
+#[test]
+fn a_star_is_any_host_and_an_empty_list_is_none() {
+    // SRT-4.7-1: both on the usual ports, where nobody serves here; what counts is who was looked up.
+    let url = "http://any.where.test/a";
+    let (_, asked) = curl_with("permissions:\n  network: [\"*\"]\n", url);
+    assert_eq!(asked, ["any.where.test"]);
+    let (envelope, asked) = curl_with("permissions:\n  network: []\n", url);
+    assert_eq!(asked, Vec::<String>::new());
+    assert_eq!(envelope.outcome, Outcome::Failed);
 }
 
 #[test]

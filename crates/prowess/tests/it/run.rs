@@ -239,6 +239,37 @@ fn declared_folders_are_open_and_others_are_not() {
 }
 
 #[test]
+fn a_map_of_permissions_is_enforced_like_a_list() {
+    // SRT-4.7-1
+    let permissions =
+        "permissions:\n  network: []\n  filesystem: [\"./data/**\"]\n  env: [COLOUR]\n";
+    let dial = "import socket; socket.create_connection((\"127.0.0.1\", 9))";
+    let scene = probe(
+        permissions,
+        &[
+            ("read", TEXT, "cat {{text}}"),
+            ("make", TEXT, "touch {{text}}"),
+            ("show", &[], "env"),
+            ("dial", &[], &format!("python3 -c '{dial}'")),
+        ],
+    )
+    .file("repo/data/a", "inside\n")
+    .file("repo/README.md", "outside\n")
+    .variable("COLOUR", "red")
+    .variable("SHAPE", "round");
+    assert_eq!(envelope(&scene, "read", "{\"text\": \"data/a\"}")["output"], "inside\n");
+    assert_eq!(envelope(&scene, "read", "{\"text\": \"README.md\"}")["success"], false);
+    // R15: such a glob means reading and writing.
+    assert_eq!(envelope(&scene, "make", "{\"text\": \"data/b\"}")["success"], true);
+    assert_eq!(envelope(&scene, "make", "{\"text\": \"b\"}")["success"], false);
+    let shown = envelope(&scene, "show", "{}");
+    let shown = shown["output"].as_str().unwrap_or_default();
+    assert!(shown.contains("COLOUR=red\n") && !shown.contains("SHAPE"), "{shown}");
+    let dialled = envelope(&scene, "dial", "{}");
+    assert!(dialled["output"].as_str().is_some_and(|text| text.contains("PermissionError")));
+}
+
+#[test]
 fn only_declared_programs_can_be_started() {
     // GAIA-3.2-4
     let script =
