@@ -1,12 +1,14 @@
 //! Who is asked, when a decision is a question.
 
-use prowess_policy::{Question, Remember};
+use prowess_policy::{Line, Question, Remember};
 
 /// A question with everything that has to be shown before it can be answered (GIB §6.3).
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// What is asked, and why.
     pub question: &'a Question,
+    /// The same in plain words: what it may and may not do, and why it asks.
+    pub lines: &'a [Line],
     /// What the skill says about itself.
     pub description: &'a str,
     /// Program and arguments, exactly as they will be started.

@@ -1,6 +1,6 @@
 //! From a decision to leave to run: the policy's yes, the user's yes, or a reason why not.
 
-use prowess_policy::{Allowed, Answer, Approvals, Decision};
+use prowess_policy::{Allowed, Answer, Approvals, Decision, explain};
 
 use crate::approvals::ApprovalStore;
 use crate::approver::{Approver, Asked, Reply};
@@ -26,7 +26,9 @@ pub fn approve(
     store: &ApprovalStore,
 ) -> Result<Allowed, RunError> {
     let approvals: Approvals = store.load()?;
-    let question = match prepared.decide(&approvals) {
+    let decision = prepared.decide(&approvals);
+    let lines = explain(&decision);
+    let question = match decision {
         Decision::Allow(allowed) => return Ok(allowed),
         Decision::Deny(denied) => return Err(RunError::Denied(Box::new(denied))),
         Decision::Ask(question) => question,
@@ -40,6 +42,7 @@ pub fn approve(
     };
     let reply = approver.ask(&Asked {
         question: &question,
+        lines: &lines,
         description: prepared.description(),
         command: prepared.command(),
         option_like: prepared.option_like(),

@@ -251,3 +251,6 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
         text
     })
 }
+
+#[cfg(test)]
+mod tests;

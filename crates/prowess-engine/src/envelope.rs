@@ -237,9 +237,11 @@ struct Utf8Check {
 
 impl Utf8Check {
     fn push(&mut self, bytes: &[u8]) {
-        if !self.broken {
-            self.broken = self.decoder.push(bytes).is_lossy;
+        // Nearly always text that ends where a character ends, and then nothing has to be copied.
+        if self.broken || (self.decoder.rest.is_empty() && std::str::from_utf8(bytes).is_ok()) {
+            return;
         }
+        self.broken = self.decoder.push(bytes).is_lossy;
     }
 
     fn finish(self) -> bool {

@@ -135,8 +135,9 @@ mod tests {
         directory: &str,
         tools: &[&str],
     ) -> Result<(), NameTaken> {
-        let list: String =
+        let list: Vec<String> =
             tools.iter().map(|tool| format!("  - name: {tool}\n    description: d\n")).collect();
+        let list = list.concat();
         let text = format!(
             "---\nname: {skill}\nversion: 1.2.3\ndescription: d\nauthor: a\nlicense: MIT\npermissions: [filesystem:none]\nsecurity_tier: experimental\ntools:\n{list}---\nBody\n"
         );

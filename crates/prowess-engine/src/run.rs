@@ -1,19 +1,23 @@
 //! Runs what was allowed, behind walls, and tells what happens.
 
 use std::io::Read as _;
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use prowess_policy::Allowed;
+use prowess_format::permission::Domain;
+use prowess_policy::scope::Program;
+use prowess_policy::{Allowed, Scope};
 use prowess_sandbox::{Canceller, Observer, Sandbox, Spec};
 use serde_json::Value;
 
-use crate::envelope::{Ending, Envelope, Fold};
+use crate::envelope::{Ending, Envelope, Fold, Outcome};
 use crate::error::RunError;
 use crate::event::{Event, Stream};
 use crate::lower::{self, Launch};
+use crate::network::{self, Door};
 use crate::outputs;
 use crate::pins::ImageHashes;
 use crate::prepare::{self, Prepared};
@@ -83,7 +87,7 @@ pub fn run_with(
     cancel: &Cancel,
     sink: &mut dyn FnMut(&Event),
 ) -> Envelope {
-    let mut watcher = Watcher { fold: Fold::default(), sink };
+    let mut watcher = Watcher { fold: Fold::default(), sink, door: Door::Closed };
     let envelope = match start(workers, prepared, allowed, world, cancel, &mut watcher) {
         Ok(Finished { ending, duration, result }) => {
             let mut envelope = std::mem::take(&mut watcher.fold).finish(ending, duration);
@@ -106,6 +110,7 @@ pub fn run_with(
 struct Watcher<'w> {
     fold: Fold,
     sink: &'w mut dyn FnMut(&Event),
+    door: Door,
 }
 
 impl Watcher<'_> {
@@ -118,6 +123,12 @@ impl Watcher<'_> {
 impl Observer for Watcher<'_> {
     fn output(&mut self, stream: prowess_sandbox::Stream, bytes: &[u8]) {
         self.tell(&Event::Output { stream: stream.into(), bytes: bytes.to_owned() });
+    }
+
+    fn listeners(&mut self, listeners: Vec<TcpListener>) {
+        if let Err(message) = self.door.open(listeners) {
+            self.tell(&Event::Warning { message: format!("there is no network: {message}") });
+        }
     }
 }
 
@@ -135,6 +146,7 @@ pub(crate) struct Finished {
 pub(crate) struct Specification {
     pub(crate) spec: Spec,
     pub(crate) time: Duration,
+    pub(crate) door: Door,
     warnings: Vec<String>,
 }
 
@@ -157,12 +169,13 @@ pub(crate) fn specification(
         input: recipe.sandbox_input(),
     };
     let lowered = lower::lower(allowed.spec(), launch, world)?;
-    let mut spec = lowered.spec;
+    let (mut spec, mut warnings) = (lowered.spec, lowered.warnings);
+    let door = network::prepare(allowed.spec(), &mut spec, &prepared.outside, &mut warnings)?;
     if let Some(grace) = prepared.grace {
         spec.limits.time = prepared.time;
         spec.limits.grace = grace;
     }
-    Ok(Specification { time: spec.limits.time, spec, warnings: lowered.warnings })
+    Ok(Specification { time: spec.limits.time, spec, door, warnings })
 }
 
 fn start(
@@ -173,7 +186,7 @@ fn start(
     cancel: &Cancel,
     watcher: &mut Watcher<'_>,
 ) -> Result<Finished, RunError> {
-    let Specification { mut spec, time, warnings } = specification(prepared, allowed, world)?;
+    let Specification { mut spec, time, door, warnings } = specification(prepared, allowed, world)?;
     for message in warnings {
         watcher.tell(&Event::Warning { message });
     }
@@ -188,13 +201,18 @@ fn start(
         watcher.tell(&started);
         let subject = &call.subject;
         let session = Session { subject, plan, allowed, world, workers, cancel, time };
-        return session.run(spec, &mut |event| watcher.tell(&event));
+        return session.run(spec, door, &mut |event| watcher.tell(&event));
     }
+    watcher.door = door;
     let result = if recipe.private_result { Some(private_result(&mut spec)?) } else { None };
     watcher.tell(&started);
     let sandbox = Sandbox::spawn(spec)?;
     cancel.watch(sandbox.canceller());
-    let ended = sandbox.wait(watcher)?;
+    let ended = sandbox.wait(watcher);
+    for message in std::mem::replace(&mut watcher.door, Door::Closed).close() {
+        watcher.tell(&Event::Warning { message });
+    }
+    let ended = ended?;
     if let Some(reader) = result {
         let bytes = reader.join().unwrap_or_default();
         if !bytes.is_empty() {
@@ -206,7 +224,21 @@ fn start(
         watcher.tell(&Event::Warning { message });
     }
     let ending = Ending::of(ended.how, time, &recipe.successes);
+    if ending.outcome == Outcome::Failed && is_alone(prepared) {
+        let message = "the script sees no program but its interpreter: declare those that it starts, as in `permissions: [\"shell:execute:git,sort\"]`";
+        watcher.tell(&Event::Warning { message: message.to_owned() });
+    }
     Ok(Finished { ending, duration: ended.duration, result: None })
+}
+
+/// Whether the tool is a script of the skill without any program beside it: most scripts need one, and fail without.
+fn is_alone(prepared: &Prepared<'_>) -> bool {
+    let wanted = prepared.grants.for_tool(&prepared.call.tool.name);
+    matches!(prepared.recipe.program, Program::Own(_))
+        && wanted.grants().iter().all(|grant| {
+            grant.domain() != Domain::Shell
+                || matches!(grant.scope(), Scope::Program(Program::Own(_)))
+        })
 }
 
 /// A question may wait for minutes. What is run has to be what was shown (attacks B12, G07).

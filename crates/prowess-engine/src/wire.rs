@@ -83,7 +83,8 @@ impl EventWriter {
     }
 }
 
-fn object(event: &str, data: Value) -> Value {
+fn object(event: &str, data: impl Into<Value>) -> Value {
+    let data = data.into();
     json!({ "event": event, "data": data })
 }
 

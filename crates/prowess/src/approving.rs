@@ -6,7 +6,7 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 use anstyle::{AnsiColor, Style};
 use prowess_engine::{Approver, Asked, Reply};
 use prowess_format::command;
-use prowess_policy::{Decision, LineKind, Remember, explain};
+use prowess_policy::{LineKind, Remember};
 
 use crate::printer::{Channel, Printer, inline};
 
@@ -60,7 +60,7 @@ fn page(asked: &Asked<'_>, colour: bool) -> String {
         let _ = writeln!(page, "  {red}beware{red:#}   {}", inline(&text));
     }
     page.push('\n');
-    for line in explain(&Decision::Ask(question.clone())) {
+    for line in asked.lines {
         let mark = match line.kind {
             LineKind::Verdict | LineKind::Hint => continue,
             LineKind::May => "+",

@@ -22,6 +22,10 @@ const NOT_FILES: &[&str] = &["proc", "sys", "dev", "run", "boot", "lost+found", 
 const SYSTEM: &[&str] =
     &["usr", "etc", "opt", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix"];
 
+/// Files of `/etc` that a run has of its own: who it is, and how it finds others.
+const OWN_FILES: &[&str] =
+    &["passwd", "group", "hosts", "resolv.conf", "nsswitch.conf", "ld.so.cache", "localtime"];
+
 /// Why files can't be opened to a tool.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -72,10 +76,10 @@ pub(super) fn open(
     let rules = rules.chain(allowed.write.iter().map(|scope| (scope, Access::Write)));
     for (scope, access) in rules {
         let guards = protect::guards(allowed, scope, world);
-        let mut opener = Opener { guards: &guards, opened: &mut opened, skill_directory };
+        let mut work = Opener { guards: &guards, opened: &mut opened, skill_directory };
         match scope {
-            FileScope::Everything => opener.everything(access)?,
-            FileScope::Pattern(pattern) => opener.pattern(pattern, access, world)?,
+            FileScope::Everything => work.everything(access)?,
+            FileScope::Pattern(pattern) => work.pattern(pattern, access, world)?,
         }
     }
     let written: Vec<PathBuf> = opened
@@ -206,6 +210,9 @@ impl Opener<'_> {
         if self.is_of_skill(base, access) {
             return Ok(());
         }
+        if base == Path::new("/etc") {
+            return self.etc(access);
+        }
         let guard = self.guards.iter().find(|guard| guard.place == base);
         match guard.map(|guard| guard.kind) {
             Some(Guarded::Closed) => return Ok(()),
@@ -228,6 +235,17 @@ impl Opener<'_> {
         }
         for child in children(base)? {
             self.tree(&child, access)?;
+        }
+        Ok(())
+    }
+
+    /// `/etc` piece by piece, because a run has some of these files of its own.
+    fn etc(&mut self, access: Access) -> Result<(), FileError> {
+        for child in children(Path::new("/etc"))? {
+            let name = child.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if !OWN_FILES.contains(&name) {
+                self.tree(&child, access)?;
+            }
         }
         Ok(())
     }
@@ -312,4 +330,43 @@ fn name_matches(pattern: &str, name: &str) -> bool {
         reachable = next;
     }
     reachable[name.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_is_not_writable_with_everything() {
+        let mut opened = Opened::default();
+        Opener { guards: &[], opened: &mut opened, skill_directory: None }
+            .everything(Access::Write)
+            .expect("the root can be listed");
+        let access = |path: &str| {
+            let found = opened.grants.iter().find(|grant| grant.path == Path::new(path));
+            found.map(|grant| grant.access)
+        };
+        assert_eq!(access("/usr"), Some(Access::Read));
+        assert_eq!(access("/etc/passwd"), None, "a run has its own");
+        assert_eq!(access("/proc"), None);
+        assert!(opened.grants.iter().any(|grant| grant.access == Access::Write));
+    }
+
+    #[test]
+    fn patterns_reach_what_they_may_match() {
+        for (pattern, place, expected) in [
+            ("*.csv", ".ssh", false),
+            ("*", ".ssh", true),
+            (".*", ".ssh", true),
+            (".ssh/*.pub", ".ssh", true),
+            ("notes/*.md", ".ssh", false),
+            ("**/*.md", ".config/gh", true),
+            (".config", ".config/gh", true),
+            (".config/*/x", ".config/gh", true),
+            (".config/fish/x", ".config/gh", false),
+            ("?ssh", ".ssh", true),
+        ] {
+            assert_eq!(may_reach(pattern, Path::new(place)), expected, "{pattern} {place}");
+        }
+    }
 }

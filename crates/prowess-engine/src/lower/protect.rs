@@ -82,17 +82,23 @@ pub(super) fn inside(allowed: &SandboxSpec, writable: &[PathBuf]) -> Inside {
             ));
             break;
         }
-        for row in &rows {
-            let place = folder.join(row);
-            if is_there(&place) && no_link_between(&folder, &place) {
-                found.places.push(place);
-            }
-        }
-        protect_repository(&folder.join(".git"), &mut found);
         let Ok(entries) = fs::read_dir(&folder) else { continue };
         for entry in entries.flatten() {
-            // Inside a repository's own folder there is nothing more to find.
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && entry.file_name() != ".git" {
+            let Ok(kind) = entry.file_type() else { continue };
+            let name = entry.file_name();
+            // One look at the folder tells which rows can begin here.
+            for row in
+                rows.iter().filter(|row| row.split('/').next().is_some_and(|first| name == first))
+            {
+                let place = folder.join(row);
+                if !kind.is_symlink() && is_there(&place) && no_link_between(&folder, &place) {
+                    found.places.push(place);
+                }
+            }
+            if name == ".git" {
+                // Inside a repository's own folder there is nothing more to find.
+                protect_repository(&entry.path(), &mut found);
+            } else if kind.is_dir() {
                 open.push_back(entry.path());
             }
         }

@@ -29,6 +29,7 @@ use crate::digest;
 use crate::envelope::{Ending, Outcome};
 use crate::error::RunError;
 use crate::event::{Event, Stream, Thought};
+use crate::network::Door;
 use crate::prepare::{self, Call, Subject};
 use crate::run::{Cancel, Finished};
 use crate::world::World;
@@ -165,12 +166,13 @@ impl Session<'_> {
     pub(crate) fn run(
         &self,
         spec: Spec,
+        door: Door,
         tell: &mut dyn FnMut(Event),
     ) -> Result<Finished, RunError> {
         let tool = self.allowed.tool();
         let started = Instant::now();
         let output_limit = spec.limits.output;
-        let mut ready = match self.ready(spec, tell) {
+        let mut ready = match self.ready(spec, door, tell) {
             Ok(ready) => ready,
             Err(NotReady::Run(error)) => return Err(error),
             // Code of the skill has run and failed: that is a result, with everything it has printed.
@@ -190,7 +192,10 @@ impl Session<'_> {
         let duration = started.elapsed();
         let answer = match asked {
             Ok(answer) => answer,
-            Err(lost) => return self.lost(lost, started),
+            Err(lost) => {
+                warn_of(ready.worker.refused(), tell);
+                return self.lost(lost, started);
+            }
         };
         ready.place.spend(duration);
         ready.dismiss(tell);
@@ -211,12 +216,17 @@ impl Session<'_> {
     }
 
     /// Makes a worker ready and leaves it for calls to come: steps 4, 5 and 6 of GAIA §5.1.
-    fn load(&self, spec: Spec, tell: &mut dyn FnMut(Event)) -> Result<(), NotReady> {
-        self.ready(spec, tell)?.dismiss(tell);
+    fn load(&self, spec: Spec, door: Door, tell: &mut dyn FnMut(Event)) -> Result<(), NotReady> {
+        self.ready(spec, door, tell)?.dismiss(tell);
         Ok(())
     }
 
-    fn ready(&self, mut spec: Spec, tell: &mut dyn FnMut(Event)) -> Result<Ready, NotReady> {
+    fn ready(
+        &self,
+        mut spec: Spec,
+        door: Door,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<Ready, NotReady> {
         let packages = self.packages(tell)?;
         spec.support.extend(packages.clone());
         let rules = Rules::of(&spec);
@@ -227,14 +237,14 @@ impl Session<'_> {
             folder,
         };
         let until = Instant::now() + self.time;
-        let place = self.workers.place(key, self.allowed.tool(), until, self.cancel);
+        let place = self.workers.place(&key, self.allowed.tool(), until, self.cancel);
         let mut place = place.map_err(|_| NotReady::Lost(Lost::TimedOut))?;
         if let Some(mut worker) = place.worker.take()
             && worker.is_clean()
         {
             return Ok(Ready { place, worker, rules });
         }
-        let worker = self.import(spec, packages.as_deref(), until, tell)?;
+        let worker = self.import(spec, door, packages.as_deref(), until, tell)?;
         Ok(Ready { place, worker, rules })
     }
 
@@ -264,6 +274,7 @@ impl Session<'_> {
     fn import(
         &self,
         mut spec: Spec,
+        door: Door,
         packages: Option<&Path>,
         until: Instant,
         tell: &mut dyn FnMut(Event),
@@ -285,13 +296,15 @@ impl Session<'_> {
         let seen = if is_copied { Path::new(SKILL) } else { folder };
         let bounds = Bounds { until, output: spec.limits.output };
         spec.limits.time = WHOLE_LIFE;
-        let mut worker = Worker::start(spec).map_err(RunError::from)?;
+        let mut worker = Worker::start(spec, door).map_err(RunError::from)?;
         let request = json!({ "load": { "folder": seen, "packages": packages } });
         let Value::Object(request) = request else { unreachable!("it is written as an object") };
         let number = self.workers.number();
-        let answer = worker
-            .ask(&number, request, bounds, self.cancel, &mut printed(tell))
-            .map_err(NotReady::Lost)?;
+        let asked = worker.ask(&number, request, bounds, self.cancel, &mut printed(tell));
+        let answer = asked.map_err(|lost| {
+            warn_of(worker.refused(), tell);
+            NotReady::Lost(lost)
+        })?;
         let stopped = |step, reason: String| LoadError::new(self.subject.name, step, &reason);
         let tools = match answer {
             Answer::Tools(tools) => tools,
@@ -366,19 +379,24 @@ struct Ready {
 
 impl Ready {
     /// Keeps the worker for the next call, or ends it.
-    fn dismiss(self, tell: &mut dyn FnMut(Event)) {
+    fn dismiss(mut self, tell: &mut dyn FnMut(Event)) {
         if self.place.keeps(&self.rules) {
             self.place.keep(self.worker);
             return;
         }
         // The result is there; how the process ends changes nothing about it.
         let ended = self.worker.end(&mut printed(tell));
+        warn_of(self.worker.refused(), tell);
         for discarded in ended.into_iter().flat_map(|ended| ended.discarded) {
             let path = discarded.path.display();
-            tell(Event::Warning {
-                message: format!("`{path}` was not kept: {}", discarded.reason),
-            });
+            warn_of([format!("`{path}` was not kept: {}", discarded.reason)], tell);
         }
+    }
+}
+
+fn warn_of(messages: impl IntoIterator<Item = String>, tell: &mut dyn FnMut(Event)) {
+    for message in messages {
+        tell(Event::Warning { message });
     }
 }
 

@@ -1,1 +1,7 @@
-//! Tests.
+//! Runs real tools behind real walls and looks at what is left of them.
+
+mod approving;
+mod network;
+mod python;
+mod running;
+mod world;

@@ -21,6 +21,8 @@ pub(super) struct Context<'p> {
     pub(super) owners: Option<RawFd>,
     /// Whether the namespaces belong to the machine's root and the user changes at the end.
     pub(super) privileged: bool,
+    /// A network namespace to join.
+    pub(super) network: Option<RawFd>,
     /// `inside outside 1`, for the two maps of an ordinary user.
     pub(super) user_map: &'p [u8],
     pub(super) group_map: &'p [u8],
@@ -75,6 +77,7 @@ fn report(fd: RawFd, what: u32, first: i32, second: i32) {
 pub(super) enum Stage {
     Descriptors,
     UserNamespace,
+    Network,
     MountNamespace,
     Source,
     SourceChanged,
@@ -106,6 +109,7 @@ pub(super) enum Stage {
 const STAGES: &[(Stage, &str)] = &[
     (Stage::Descriptors, "closing descriptors"),
     (Stage::UserNamespace, "user namespace"),
+    (Stage::Network, "network namespace"),
     (Stage::MountNamespace, "mount namespace"),
     (Stage::Source, "opening a granted path"),
     (Stage::SourceChanged, "a granted path changed"),
@@ -175,6 +179,10 @@ fn build(context: &mut Context<'_>) -> Built {
     sys::set_creation_mask(0o022);
     if !context.privileged {
         map_user(context.user_map, context.group_map).at(Stage::UserNamespace)?;
+    }
+    if let Some(network) = context.network {
+        sys::join_network(network).at(Stage::Network)?;
+        sys::close(network);
     }
     sys::make_mounts_private().at(Stage::MountNamespace)?;
     take_sources(context)?;

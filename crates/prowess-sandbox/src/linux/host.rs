@@ -18,6 +18,9 @@ pub(super) struct Host {
     pub(super) is_weak_root: bool,
     /// Maps root's files to the user inside.
     pub(super) owners: Option<OwnedFd>,
+    /// The empty network of an earlier run of root's. Making one takes a large part of a start, and without sockets
+    /// nothing can be done in it, so runs without a network share it.
+    pub(super) empty_network: OnceLock<OwnedFd>,
     /// The map of users that an ordinary user writes.
     pub(super) user_map: String,
     /// The same for groups.
@@ -41,6 +44,7 @@ impl Host {
             privileged,
             is_weak_root: is_root && !privileged,
             owners,
+            empty_network: OnceLock::new(),
             user_map: format!("{USER} {uid} 1"),
             group_map: format!("{USER} {gid} 1"),
         })
@@ -55,14 +59,16 @@ impl Host {
         )
     }
 
-    pub(super) fn namespaces(&self) -> libc::c_int {
+    /// The namespaces of a new sandbox; it joins a network that is there already.
+    pub(super) fn namespaces(&self, joins_network: bool) -> libc::c_int {
         let shared = libc::CLONE_NEWNS
             | libc::CLONE_NEWPID
             | libc::CLONE_NEWNET
             | libc::CLONE_NEWIPC
             | libc::CLONE_NEWUTS
             | libc::CLONE_NEWCGROUP;
-        if self.privileged { shared } else { shared | libc::CLONE_NEWUSER }
+        let own = if joins_network { shared & !libc::CLONE_NEWNET } else { shared };
+        if self.privileged { own } else { own | libc::CLONE_NEWUSER }
     }
 }
 

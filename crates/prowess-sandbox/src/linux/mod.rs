@@ -59,8 +59,8 @@ impl Prepared {
         Ok(Self { launch, start: writer.into() })
     }
 
-    /// Waits until the walls stand, then takes them down again.
-    fn ready(self) -> Result<(), Error> {
+    /// Waits until the walls stand.
+    pub fn ready(&mut self) -> Result<(), Error> {
         self.launch.sandbox.ready()
     }
 
@@ -130,6 +130,7 @@ impl Launch {
             let (ours, theirs) = pair.map_err(|source| set_up("socket pair", source))?;
             Some((OwnedFd::from(ours), OwnedFd::from(theirs)))
         };
+        let network = host.empty_network.get().filter(|_| host.privileged && plan.ports.is_empty());
         let descriptors: Vec<RawFd> = spec.descriptors.iter().map(plan::number).collect();
         let stdio = [&input_reader, &output_writer, &error_writer].map(plan::number);
         let keep = plan::sorted(
@@ -139,6 +140,7 @@ impl Launch {
                 .chain([&status_writer, &control_reader, &plan.ruleset].map(plan::number))
                 .chain(host.owners.as_ref().map(plan::number))
                 .chain(start.map(plan::number))
+                .chain(network.map(plan::number))
                 .chain(listeners.as_ref().map(|(_, theirs)| plan::number(theirs))),
         );
         let mut mounts = vec![-1; plan.binds.len()];
@@ -146,6 +148,7 @@ impl Launch {
             plan: &plan,
             owners: host.owners.as_ref().map(plan::number),
             privileged: host.privileged,
+            network: network.map(plan::number),
             user_map: host.user_map.as_bytes(),
             group_map: host.group_map.as_bytes(),
             keep: &keep,
@@ -162,6 +165,12 @@ impl Launch {
         };
         let waits = context.wait_for_parent;
         let (pid, process) = launch(host, entrance.as_ref(), context)?;
+        if host.privileged && plan.ports.is_empty() && network.is_none() {
+            // Should it be gone already, another run will do.
+            if let Ok(network) = std::fs::File::open(format!("/proc/{pid}/ns/net")) {
+                let _ = host.empty_network.set(network.into());
+            }
+        }
         if let Some(group) = group.as_ref().filter(|_| waits) {
             // Until it is admitted the child does not start the program.
             group.admit(pid).map_err(|source| {
@@ -201,7 +210,9 @@ fn launch(
     context: Context<'_>,
 ) -> Result<(i32, OwnedFd), Error> {
     // SAFETY: the child keeps to the rules at the head of `child.rs`.
-    match unsafe { sys::clone_into(host.namespaces(), group.map(plan::number)) } {
+    match unsafe {
+        sys::clone_into(host.namespaces(context.network.is_some()), group.map(plan::number))
+    } {
         Ok(Cloned::Child) => child::live(context),
         // SAFETY: the kernel has just made this descriptor, and nobody else owns it.
         Ok(Cloned::Parent { pid, pidfd }) => Ok((pid, unsafe { OwnedFd::from_raw_fd(pidfd) })),

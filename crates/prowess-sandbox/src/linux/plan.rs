@@ -234,7 +234,7 @@ fn ruleset(binds: &[Bind], images: &[PathBuf], ports: &[u16]) -> Result<OwnedFd,
         ruleset = add(ruleset, path, rights)?;
     }
     // An image may lie in a folder that is shown for another reason; a loader lies among the libraries.
-    for image in images.iter().chain(&system::loaders()) {
+    for image in images.iter().chain(system::loaders()) {
         ruleset = add(ruleset, image, AccessFs::Execute | AccessFs::ReadFile)?;
     }
     for port in ports {

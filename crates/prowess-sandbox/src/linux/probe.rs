@@ -79,7 +79,7 @@ fn in_child(namespaces: libc::c_int, what: impl FnOnce() -> sys::Outcome) -> Res
 fn namespaces() -> Layer {
     let tried = Host::get()
         .map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))
-        .and_then(|host| in_child(host.namespaces(), sys::make_mounts_private))
+        .and_then(|host| in_child(host.namespaces(false), sys::make_mounts_private))
         .map(|()| "user, mount, process, network, IPC and host name".to_owned())
         .map_err(why);
     layer("namespaces", tried)
@@ -154,7 +154,7 @@ fn everything(layers: &[Layer]) -> Layer {
         );
     }
     let program = std::env::current_exe().unwrap_or_else(|_| "/bin/true".into());
-    let tried = Prepared::new(Spec::new(program)).and_then(Prepared::ready);
+    let tried = Prepared::new(Spec::new(program)).and_then(|mut prepared| prepared.ready());
     layer(
         "all together",
         match tried {

@@ -149,7 +149,7 @@ impl Sandbox {
     }
 
     /// Waits for the report that the walls stand.
-    pub(super) fn ready(mut self) -> Result<(), Error> {
+    pub(super) fn ready(&mut self) -> Result<(), Error> {
         let mut progress = Progress::default();
         while self.status.is_some() && !progress.ready && progress.failure.is_none() {
             let event = libc::pollfd {

@@ -473,6 +473,11 @@ pub(super) fn new_user_namespace() -> Outcome {
     done(unsafe { libc::unshare(libc::CLONE_NEWUSER) })
 }
 
+pub(super) fn join_network(namespace: RawFd) -> Outcome {
+    // SAFETY: numbers.
+    done(unsafe { libc::setns(namespace, libc::CLONE_NEWNET) })
+}
+
 pub(super) fn prctl(option: c_int, argument: c_ulong) -> Outcome {
     // SAFETY: the options in use take numbers.
     done(unsafe { libc::prctl(option, argument, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong) })

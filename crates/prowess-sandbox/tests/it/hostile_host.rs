@@ -190,7 +190,7 @@ const HUNGRY: &[(&str, &str)] = &[
 
 #[test]
 fn memory_is_bounded() {
-    // Attacks E06, E07; GAIA-4.3-3 (memory)
+    // Attacks E06, E07; GAIA §4.3
     for (name, payload) in HUNGRY {
         let world = World::new();
         let mut spec = world.python(payload);

@@ -41,8 +41,7 @@ use crate::running::{self, Sound};
 #[command(after_long_help = "\
 Examples:
   prowess run examples/word-count --input file=examples/README.md --yes
-  prowess run examples/word-count --inputs '{\"file\": \"examples/README.md\"}' \\
-      --yes --format json
+  prowess run examples/word-count --input file=/dev/null --yes --format json
 
 Exit codes:
   The tool's own code, or
@@ -90,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                     ErrorKind::Usage => Ending::InvalidParameter,
                     _ => Ending::Refused,
                 };
-                Envelope::not_started(outcome, code, error.message.clone())
+                Box::new(Envelope::not_started(outcome, code, error.message.clone()))
             });
             tell_not_run(arguments.format, envelope, printer);
             error
@@ -102,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 /// A run that did not start.
 struct NotRun {
     error: Error,
-    envelope: Option<Envelope>,
+    envelope: Option<Box<Envelope>>,
 }
 
 impl From<Error> for NotRun {
@@ -113,7 +112,7 @@ impl From<Error> for NotRun {
 
 impl From<prowess_engine::RunError> for NotRun {
     fn from(error: prowess_engine::RunError) -> Self {
-        Self { envelope: Some(error.envelope()), error: running::not_run(&error) }
+        Self { envelope: Some(Box::new(error.envelope())), error: running::not_run(&error) }
     }
 }
 
@@ -165,14 +164,14 @@ fn exit_code(envelope: &Envelope) -> u8 {
 }
 
 /// Programs that read JSON get their answer also when nothing ran.
-fn tell_not_run(format: Format, envelope: Envelope, printer: &mut Printer) {
+fn tell_not_run(format: Format, envelope: Box<Envelope>, printer: &mut Printer) {
     match format {
         Format::Text => {}
         Format::Json => printer.json(&wire::envelope(&envelope)),
         Format::Events => {
             let mut writer = wire::EventWriter::default();
             let message = envelope.error.clone().unwrap_or_default();
-            for event in [Event::Error { message }, Event::Done(Box::new(envelope))] {
+            for event in [Event::Error { message }, Event::Done(envelope)] {
                 for line in writer.write(&event) {
                     printer.json_line(&line);
                 }

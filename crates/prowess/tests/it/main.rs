@@ -3,6 +3,7 @@
 mod check;
 mod convert;
 mod docs;
+mod doctor;
 mod expectations;
 mod explain;
 mod fix;
@@ -11,6 +12,7 @@ mod migrate;
 mod new;
 mod reference;
 mod render;
+mod run;
 mod schema;
 mod show;
 mod usage;

@@ -86,7 +86,11 @@ const VERBS: &[&str] = &[
     "new",
     "schema",
     "render",
+    "run",
+    "policy",
+    "approvals",
     "explain",
+    "doctor",
     "completions",
     "man",
 ];

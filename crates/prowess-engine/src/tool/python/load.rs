@@ -70,7 +70,7 @@ pub fn load_skill(
     let mut allowed = Vec::new();
     for tool in python {
         let call = Call { subject: subject.clone(), tool, values: &values, mode: loading.mode };
-        allowed.push(permit(call, loading).map_err(|error| stopped(&name, error))?);
+        allowed.push(permit(call, loading).map_err(|error| stopped(&name, &error))?);
     }
     for (prepared, allowed) in &allowed {
         if let Err(error) = make_ready(prepared, allowed, loading) {
@@ -126,7 +126,7 @@ fn make_ready(
     let subject = &prepared.call.subject;
     let Some(plan) = &prepared.recipe.python else { return Ok(()) };
     let lowered = run::specification(prepared, allowed, loading.world)
-        .map_err(|error| stopped(subject.name, error))?;
+        .map_err(|error| stopped(subject.name, &error))?;
     let session = Session {
         subject,
         plan,
@@ -137,9 +137,10 @@ fn make_ready(
         time: lowered.time,
     };
     let sink = &mut *loading.sink;
-    session.load(lowered.spec, &mut |event| sink(&event)).map_err(|error| match error {
+    session.load(lowered.spec, lowered.door, &mut |event| sink(&event)).map_err(|error| match error
+    {
         NotReady::Load(error) => error,
-        NotReady::Run(error) => stopped(subject.name, error),
+        NotReady::Run(error) => stopped(subject.name, &error),
         NotReady::Lost(lost) => {
             let finished = session.lost(lost, std::time::Instant::now());
             let reason = match finished {
@@ -152,8 +153,8 @@ fn make_ready(
 }
 
 /// The step at which a run would not have started.
-fn stopped(skill: &str, error: RunError) -> LoadError {
-    let step = match &error {
+fn stopped(skill: &str, error: &RunError) -> LoadError {
+    let step = match error {
         RunError::Load(error) => return (**error).clone(),
         RunError::Digest(_) => LoadStep::Resolve,
         RunError::Requirements { .. } | RunError::Program(_) => LoadStep::Dependencies,
@@ -166,5 +167,5 @@ fn stopped(skill: &str, error: RunError) -> LoadError {
         | RunError::Store(_)
         | RunError::Files(_) => LoadStep::Permissions,
     };
-    LoadError { hints: error.hints(), ..LoadError::new(skill, step, &error) }
+    LoadError { hints: error.hints(), ..LoadError::new(skill, step, error) }
 }

@@ -134,6 +134,6 @@ pub(super) fn run(
         return Err(stopped);
     }
     ended.is_success = child.wait().map_err(OutsideError::Start)?.success();
-    ended.said = String::from_utf8_lossy(&said).trim().to_owned();
+    String::from_utf8_lossy(&said).trim().clone_into(&mut ended.said);
     Ok(ended)
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use prowess_sandbox::Spec;
+use prowess_sandbox::{Network, Spec};
 use sha2::{Digest as _, Sha256};
 
 use super::worker::Worker;
@@ -135,7 +135,7 @@ impl PythonWorkers {
     /// A place for a call of a tool, with a warm worker where there is one.
     pub(super) fn place(
         &self,
-        key: Key,
+        key: &Key,
         tool: &str,
         until: Instant,
         cancel: &Cancel,
@@ -157,7 +157,7 @@ impl PythonWorkers {
             Place { shared: Arc::clone(shared), key: key.clone(), worker, tools, spent }
         };
         let taken = loop {
-            if let Some(at) = state.idle.iter().rposition(|idle| idle.key == key) {
+            if let Some(at) = state.idle.iter().rposition(|idle| idle.key == *key) {
                 let idle = state.idle.remove(at);
                 break Ok(place(Some(idle)));
             }
@@ -199,7 +199,8 @@ impl State {
 impl Place {
     /// Whether a worker that is done here may stay.
     ///
-    /// Patterns are snapshots of the start and filters at the end, so that such a worker is good for one call. The limit
+    /// Patterns are snapshots of the start and filters at the end, and a way out has a certificate and a byte count of one
+    /// run, so that such a worker is good for one call. The limit
     /// of CPU time counts over the whole life of a process: one that has used much of it could fail a call that has not.
     pub(super) fn keeps(&self, spec: &Rules) -> bool {
         self.shared.keeps && spec.reusable && spec.cpu.is_none_or(|most| self.spent < most / 4)
@@ -238,7 +239,8 @@ pub(super) struct Rules {
 
 impl Rules {
     pub(super) fn of(spec: &Spec) -> Self {
-        let reusable = spec.files.iter().all(|grant| grant.pattern.is_none());
+        let reusable =
+            spec.network == Network::None && spec.files.iter().all(|grant| grant.pattern.is_none());
         Self { reusable, cpu: spec.limits.cpu }
     }
 }

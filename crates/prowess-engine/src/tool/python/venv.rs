@@ -299,3 +299,38 @@ fn pinned(site: &Path) -> io::Result<String> {
     lines.sort();
     Ok(lines.concat())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_pip_are_read() {
+        assert_eq!(pip_version(b"pip 23.0.1 from /usr/lib (python 3.11)\n"), Some((23, 0)));
+        assert_eq!(pip_version(b"pip 22.3 from x"), Some((22, 3)));
+        assert_eq!(pip_version(b"No module named pip"), None);
+    }
+
+    #[test]
+    fn what_an_installer_says_becomes_advice() {
+        let advice = |said: &str| {
+            VenvError::Failed { what: "`pip install`".to_owned(), said: said.to_owned() }.hints()
+        };
+        let offline = "WARNING: Retrying: NewConnectionError: Temporary failure in name resolution\nERROR: No matching distribution found for x";
+        assert!(advice(offline)[0].contains("PIP_FIND_LINKS"), "{:?}", advice(offline));
+        let source = "ERROR: No matching distribution found for x";
+        assert!(advice(source)[0].contains("only wheels"), "{:?}", advice(source));
+        let debian = "The virtual environment was not created because ensurepip is not available";
+        assert!(advice(debian)[0].contains("python3-venv"), "{:?}", advice(debian));
+        assert_eq!(advice("something else"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn only_the_end_of_a_long_story_is_told() {
+        let said: Vec<String> = (0..100).map(|line| format!("line {line}\n")).collect();
+        let error = VenvError::Failed { what: "`pip install`".to_owned(), said: said.concat() };
+        let text = error.to_string();
+        assert!(text.starts_with("`pip install` failed:\n  line 88\n"), "{text}");
+        assert!(text.ends_with("line 99"), "{text}");
+    }
+}

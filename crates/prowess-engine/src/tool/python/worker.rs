@@ -6,8 +6,9 @@
 //! request carries a number that nobody can guess.
 
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
+use std::net::TcpListener;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
 use prowess_sandbox::{
@@ -18,6 +19,7 @@ use serde_json::{Map, Value, json};
 
 use super::polling::{self, Interest};
 use crate::event::Stream;
+use crate::network::Door;
 use crate::run::Cancel;
 
 /// What a tool may return, as for handlers.
@@ -34,12 +36,21 @@ pub(super) struct Worker {
     answers: PipeReader,
     streams: [Option<PipeReader>; 2],
     canceller: Canceller,
-    /// Waits for the sandbox, and tells what was said on its own two streams.
-    waiter: Option<JoinHandle<Waited>>,
+    /// From the thread that waits for the sandbox; absent when it has told.
+    waiter: Option<Receiver<Waited>>,
     grace: Duration,
+    /// What the proxy has refused, when the worker is gone.
+    refused: Vec<String>,
 }
 
-type Waited = (Result<Ended, SandboxError>, String);
+/// How a worker ended.
+#[derive(Debug)]
+struct Waited {
+    ended: Result<Ended, SandboxError>,
+    /// What was said on the sandbox's own streams.
+    words: String,
+    refused: Vec<String>,
+}
 
 /// What a worker answers.
 #[derive(Debug, PartialEq)]
@@ -91,7 +102,8 @@ enum Stop {
 
 impl Worker {
     /// Starts a worker. The descriptors of the specification are added here; its time limit is that of the whole worker.
-    pub(super) fn start(mut spec: Spec) -> Result<Self, SandboxError> {
+    /// The door is open as long as it lives.
+    pub(super) fn start(mut spec: Spec, door: Door) -> Result<Self, SandboxError> {
         let failed = |source| SandboxError::SetUp { stage: "pipe", source };
         let (request_end, requests) = io::pipe().map_err(failed)?;
         let (answers, answer_end) = io::pipe().map_err(failed)?;
@@ -106,12 +118,17 @@ impl Worker {
         let grace = spec.limits.grace;
         let sandbox = Sandbox::spawn(spec)?;
         let canceller = sandbox.canceller();
-        let waiter = std::thread::Builder::new()
+        let (told, waiter) = sync_channel(1);
+        std::thread::Builder::new()
             .name("prowess-worker".to_owned())
             .spawn(move || {
-                let mut words = OwnWords::default();
-                let ended = sandbox.wait(&mut words);
-                (ended, words.0.finish().text.trim().to_owned())
+                let mut watch = Watch { words: Capture::default(), door, closed: None };
+                let ended = sandbox.wait(&mut watch);
+                let mut refused = watch.door.close();
+                refused.extend(watch.closed);
+                let words = watch.words.finish().text.trim().to_owned();
+                // Somebody who is gone needs no telling.
+                let _ = told.send(Waited { ended, words, refused });
             })
             .map_err(|source| SandboxError::SetUp { stage: "thread", source })?;
         Ok(Self {
@@ -121,6 +138,7 @@ impl Worker {
             canceller,
             waiter: Some(waiter),
             grace,
+            refused: Vec::new(),
         })
     }
 
@@ -147,7 +165,7 @@ impl Worker {
         if stop != Stop::Silent {
             self.canceller.cancel();
         }
-        let (ended, words) = self.wait(output);
+        let Waited { ended, words, .. } = self.wait(output);
         Err(match stop {
             Stop::Silent => match ended {
                 Ok(ended) => Lost::Ended(ended.how, words),
@@ -160,6 +178,11 @@ impl Worker {
         })
     }
 
+    /// What the proxy has refused, of a worker that is gone.
+    pub(super) fn refused(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.refused)
+    }
+
     /// Whether nothing was written since the last answer. Output of that time belongs to no call and is thrown away.
     pub(super) fn is_clean(&mut self) -> bool {
         let silent = matches!(self.answers.read(&mut [0]), Err(error) if is_not_yet(&error));
@@ -169,13 +192,12 @@ impl Worker {
 
     /// Lets the worker end by itself, and ends it where it does not.
     pub(super) fn end(
-        mut self,
+        &mut self,
         output: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<Ended, SandboxError> {
         self.requests = None;
         self.drain_until(Instant::now() + self.grace, output);
-        self.canceller.cancel();
-        self.wait(output).0
+        self.wait(output).ended
     }
 
     fn converse(
@@ -311,13 +333,20 @@ impl Worker {
     fn wait(&mut self, output: &mut dyn FnMut(Stream, &[u8])) -> Waited {
         self.requests = None;
         self.drain_until(Instant::now() + LAST_BREATH, output);
-        self.canceller.cancel();
-        self.drain_until(Instant::now() + self.grace + LAST_BREATH, output);
-        let nobody = || {
+        let waiter = self.waiter.take();
+        let mut waited = waiter.as_ref().and_then(|it| it.recv_timeout(LAST_BREATH).ok());
+        if waited.is_none() {
+            self.canceller.cancel();
+            self.drain_until(Instant::now() + self.grace + LAST_BREATH, output);
+            waited = waiter.and_then(|it| it.recv().ok());
+        }
+        let mut waited = waited.unwrap_or_else(|| {
             let error = io::Error::other("the thread that waits for the sandbox is gone");
-            (Err(SandboxError::Supervise(error)), String::new())
-        };
-        self.waiter.take().and_then(|waiter| waiter.join().ok()).unwrap_or_else(nobody)
+            let ended = Err(SandboxError::Supervise(error));
+            Waited { ended, words: String::new(), refused: Vec::new() }
+        });
+        self.refused = std::mem::take(&mut waited.refused);
+        waited
     }
 }
 
@@ -327,18 +356,27 @@ impl Drop for Worker {
             self.requests = None;
             self.canceller.cancel();
             // Whoever drops a worker wants it gone, not told about.
-            let _ = waiter.join();
+            let _ = waiter.recv();
         }
     }
 }
 
-/// The streams of the sandbox itself: of an interpreter that does not get as far as the worker.
-#[derive(Default)]
-struct OwnWords(Capture);
+/// The sandbox itself: the words of an interpreter that does not get as far as the worker, and the way out.
+struct Watch {
+    words: Capture,
+    door: Door,
+    /// Why there is none.
+    closed: Option<String>,
+}
 
-impl Observer for OwnWords {
+impl Observer for Watch {
     fn output(&mut self, _stream: SandboxStream, bytes: &[u8]) {
-        self.0.push(bytes);
+        self.words.push(bytes);
+    }
+
+    fn listeners(&mut self, listeners: Vec<TcpListener>) {
+        let opened = self.door.open(listeners);
+        self.closed = opened.err().map(|reason| format!("there is no network: {reason}"));
     }
 }
 

@@ -1,0 +1,112 @@
+//! The seven steps of loading (GAIA §5.1).
+
+use std::fs;
+
+use prowess_engine::{Consent, LoadStep, PythonWorkers, ToolRegistry};
+use serde_json::json;
+
+use super::scene::{IMPORT, Scene};
+
+fn two_tools() -> Scene {
+    let python = format!(
+        "{IMPORT}\n@tool\ndef go(text: str = ''):\n    \"\"\"Goes.\"\"\"\n    return 'gone'\n\n@tool\ndef stay(text: str = ''):\n    \"\"\"Stays.\"\"\"\n"
+    );
+    let mut scene = Scene::module("", &["go", "stay"], &python);
+    scene.workers = PythonWorkers::new(2);
+    scene
+}
+
+#[test]
+fn a_skill_is_loaded_in_seven_steps() {
+    // GAIA-5.1-1
+    let scene = two_tools();
+    let mut registry = ToolRegistry::default();
+    assert_eq!(scene.load(&mut registry), Ok(vec!["probe/go".to_owned(), "probe/stay".to_owned()]));
+    let names: Vec<&str> = registry.short_names().into_keys().collect();
+    assert_eq!(names, ["go", "stay"]);
+    // Both have the same rights, so that one worker is ready for both.
+    assert_eq!(scene.workers.idle(), 1);
+    assert_eq!(scene.returned(), json!("gone"));
+    assert_eq!(scene.workers.idle(), 1);
+}
+
+/// Makes one step fail. What comes of the steps before it stays; of those behind it there is nothing.
+fn stops_at(step: LoadStep, spoil: impl FnOnce(&mut Scene, &mut ToolRegistry)) -> String {
+    let mut scene = two_tools();
+    let mut registry = ToolRegistry::default();
+    spoil(&mut scene, &mut registry);
+    let before = registry.tools().count();
+    let error = scene.load(&mut registry).expect_err("it is spoilt");
+    assert_eq!(error.step, step, "{error}");
+    assert_eq!(registry.tools().count(), before, "{error}");
+    assert_eq!(scene.workers.idle(), 0, "{error}");
+    assert_eq!(children(), 0, "{error}");
+    let installed = scene.environments().len();
+    assert_eq!(installed, usize::from(step > LoadStep::Dependencies && scene.has_packages()));
+    error.to_string().replace(&scene.root.display().to_string(), "[root]")
+}
+
+fn children() -> usize {
+    let tasks = fs::read_dir("/proc/self/task").expect("/proc is there");
+    let children =
+        tasks.flatten().filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    children.map(|line| line.split_whitespace().count()).sum()
+}
+
+fn replace(scene: &Scene, file: &str, old: &str, new: &str) {
+    let path = format!("probe/{file}");
+    let text = fs::read_to_string(scene.root.join(&path)).expect("it is there");
+    assert!(text.contains(old), "{text}");
+    scene.write(&path, text.replace(old, new));
+}
+
+#[test]
+fn a_failure_leaves_nothing_of_later_steps() {
+    // GAIA-5.1-1
+    let mut told = Vec::new();
+    told.push(stops_at(LoadStep::Resolve, |scene, _| {
+        fs::remove_file(scene.root.join("probe/SKILL.md")).expect("it is ours");
+    }));
+    told.push(stops_at(LoadStep::Parse, |scene, _| {
+        replace(scene, "SKILL.md", "version: 1.0.0", "version: [");
+    }));
+    told.push(stops_at(LoadStep::Permissions, |scene, _| scene.consent = Consent::None));
+    told.push(stops_at(LoadStep::Dependencies, |scene, _| {
+        let needs = "requirements: {dependencies: [no-such-package]}\ntools:";
+        replace(scene, "SKILL.md", "tools:", needs);
+        scene.variables = vec![("PIP_NO_INDEX".to_owned(), "1".to_owned())];
+    }));
+    told.push(stops_at(LoadStep::Import, |scene, _| {
+        replace(scene, "tools.py", IMPORT, &format!("{IMPORT}import no_such_module\n"));
+    }));
+    told.push(stops_at(LoadStep::Import, |scene, _| {
+        replace(scene, "tools.py", "def go(", "def go((");
+    }));
+    told.push(stops_at(LoadStep::Import, |scene, _| {
+        replace(scene, "tools.py", IMPORT, "import os\nos._exit(4)\ntool = None\n");
+    }));
+    // What can be seen without importing is seen before anything is installed.
+    told.push(stops_at(LoadStep::Verify, |scene, _| {
+        replace(scene, "tools.py", "def stay", "def leave");
+        let needs = "requirements: {dependencies: [no-such-package]}\ntools:";
+        replace(scene, "SKILL.md", "tools:", needs);
+    }));
+    told.push(stops_at(LoadStep::Verify, |scene, _| {
+        replace(scene, "tools.py", IMPORT, "def tool(function): return function\n");
+    }));
+    told.push(stops_at(LoadStep::Register, |scene, registry| {
+        let skill = scene.skill();
+        let elsewhere = scene.root.join("elsewhere");
+        registry.register(&skill, "probe", &elsewhere, &skill.tools[..1]).expect("it is empty");
+    }));
+    let told: Vec<String> =
+        told.iter().map(|text| text.lines().take(2).collect::<Vec<_>>().join("\n")).collect();
+    insta::assert_snapshot!(told.join("\n\n"), @"");
+}
+
+#[test]
+fn the_steps_have_numbers_and_names() {
+    let all: Vec<String> =
+        LoadStep::ALL.iter().map(|step| format!("{} {}", step.number(), step.name())).collect();
+    insta::assert_snapshot!(all.join("\n"), @"");
+}
