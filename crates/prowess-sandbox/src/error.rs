@@ -25,6 +25,16 @@ pub enum Error {
         /// Why it can't be granted.
         reason: String,
     },
+    /// A grant that covers more than can be looked through or shown; nothing is ever left out silently (attack A27).
+    #[error("the grant `{}` was refused: more than {most} {what}", .path.display())]
+    TooLarge {
+        /// The granted path.
+        path: PathBuf,
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there may be.
+        most: usize,
+    },
     /// A specification that can not be carried out.
     #[error("{0}")]
     Invalid(String),

@@ -7,6 +7,7 @@ mod error;
 #[cfg(target_os = "linux")]
 mod linux;
 mod output;
+mod pattern;
 mod spec;
 
 pub use error::Error;

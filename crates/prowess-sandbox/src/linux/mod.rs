@@ -2,12 +2,14 @@
 
 mod child;
 mod filter;
+mod grants;
 mod host;
 mod plan;
 mod supervise;
 mod sys;
 mod system;
 mod view;
+mod walk;
 
 use std::ffi::OsString;
 use std::io;

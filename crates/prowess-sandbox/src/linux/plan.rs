@@ -1,7 +1,6 @@
 //! From a specification to everything the child needs, computed before it exists: it may not allocate.
 
 use std::ffi::{CString, OsString};
-use std::fs;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -11,6 +10,7 @@ use landlock::{
     PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, Scope,
 };
 
+use super::grants;
 use super::host::Host;
 use super::sys;
 use super::system::{self, HOME};
@@ -42,9 +42,7 @@ impl Plan {
         let mut view = View::default();
         system::show(&mut view, spec.limits.scratch);
         view.text(Path::new("/.self-test"), b"");
-        for grant in &spec.files {
-            show_grant(&mut view, grant)?;
-        }
+        grants::show(&mut view, &spec.files)?;
         for folder in &spec.support {
             let real = folder.canonicalize().map_err(|error| Error::Grant {
                 path: folder.clone(),
@@ -129,29 +127,6 @@ impl IntoBits for AccessFs {
     fn into_bits(self) -> u64 {
         BitFlags::from(self).bits()
     }
-}
-
-fn show_grant(view: &mut View, grant: &crate::spec::FileGrant) -> Result<(), Error> {
-    let refuse =
-        |reason: &str| Error::Grant { path: grant.path.clone(), reason: reason.to_owned() };
-    if !view::is_plain(&grant.path) {
-        return Err(refuse("it is not an absolute path that goes straight down"));
-    }
-    let rights = match grant.access {
-        Access::Read => Rights::Read,
-        Access::Execute => Rights::Execute,
-        Access::Write => Rights::Write,
-    };
-    match fs::symlink_metadata(&grant.path) {
-        Ok(data) if data.file_type().is_symlink() => {
-            return Err(refuse("it is a symbolic link, which could lead anywhere"));
-        }
-        Ok(_) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(refuse(&error.to_string())),
-    }
-    view.host(&grant.path, &grant.path, rights);
-    Ok(())
 }
 
 /// An image that the program could replace bounds nothing (attack B11).

@@ -18,6 +18,8 @@ use crate::error::Error;
 enum Entry {
     /// A file or folder of the host.
     Host { source: PathBuf, rights: Rights },
+    /// A folder that holds nothing but other entries.
+    Folder,
     /// A folder in memory.
     Memory { size: u64, mode: u32, attributes: u64 },
     /// The processes of the sandbox.
@@ -102,6 +104,11 @@ impl View {
         self.entries.insert(PathBuf::from(path), Entry::Memory { size, mode, attributes });
     }
 
+    /// A folder that is there even when nothing in it is.
+    pub(super) fn folder(&mut self, path: &Path) {
+        self.entries.entry(path.to_owned()).or_insert(Entry::Folder);
+    }
+
     pub(super) fn processes(&mut self, path: &str) {
         self.entries.insert(PathBuf::from(path), Entry::Processes);
     }
@@ -178,8 +185,27 @@ impl View {
         }
     }
 
+    /// A folder of the host shows its own folders: one in memory would be created there.
+    fn drop_covered_folders(&mut self) {
+        let covered: Vec<PathBuf> =
+            self.entries
+                .iter()
+                .filter(|(path, entry)| {
+                    matches!(entry, Entry::Folder)
+                        && path.ancestors().skip(1).any(|above| {
+                            matches!(self.entries.get(above), Some(Entry::Host { .. }))
+                        })
+                })
+                .map(|(path, _)| path.clone())
+                .collect();
+        for path in covered {
+            self.entries.remove(&path);
+        }
+    }
+
     /// The steps that build the tree, and the parts of the host that they attach.
     pub(super) fn steps(mut self) -> Result<(Vec<Step>, Vec<Bind>), Error> {
+        self.drop_covered_folders();
         self.pin();
         if self.entries.len() > MOST_ENTRIES {
             return Err(Error::Invalid(format!(
@@ -243,6 +269,10 @@ impl View {
                     }
                     steps.push(Step::Attach { bind: binds.len(), at });
                     binds.push(bind);
+                }
+                Entry::Folder => {
+                    made.insert(path.clone());
+                    steps.push(Step::Folder(at));
                 }
                 Entry::Memory { size, mode, attributes } => {
                     made.insert(path.clone());

@@ -1,5 +1,6 @@
 //! The walls, tried from inside: every row of the list of attacks that can be tried on Linux.
 
 mod attacks;
+mod files;
 mod running;
 mod world;
