@@ -17,13 +17,23 @@ pub(crate) struct Patterns {
 }
 
 impl Patterns {
-    /// The union of patterns, or what is wrong with one of them.
-    pub(crate) fn new<'p>(patterns: impl IntoIterator<Item = &'p str>) -> Result<Self, String> {
+    /// The union of patterns, each below a folder of its own, or what is wrong with one of them.
+    pub(crate) fn new<'p>(
+        patterns: impl IntoIterator<Item = (&'p Path, &'p str)>,
+    ) -> Result<Self, String> {
         let mut set = GlobSetBuilder::new();
         let mut depth = 0;
-        for pattern in patterns {
+        for (folder, pattern) in patterns {
             check(pattern)?;
-            let glob = GlobBuilder::new(pattern)
+            let Some(prefix) = folder.to_str() else {
+                return Err("its path is no text, which a pattern needs".to_owned());
+            };
+            let whole = if prefix.is_empty() {
+                pattern.to_owned()
+            } else {
+                format!("{}/{pattern}", globset::escape(prefix))
+            };
+            let glob = GlobBuilder::new(&whole)
                 .literal_separator(true)
                 .backslash_escape(false)
                 .empty_alternates(true)
@@ -33,7 +43,7 @@ impl Patterns {
             depth = depth.max(if pattern.contains("**") {
                 MOST_DEPTH
             } else {
-                pattern.matches('/').count()
+                folder.components().count() + pattern.matches('/').count()
             });
         }
         Ok(Self { set: set.build().map_err(|error| error.to_string())?, depth })

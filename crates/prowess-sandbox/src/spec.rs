@@ -63,8 +63,12 @@ pub struct FileGrant {
     pub path: PathBuf,
     /// What may be done with it.
     pub access: Access,
-    /// Only what matches below `path`, such as `*.csv`; a snapshot of the moment of the start for reading, a filter at the
-    /// end for writing. Everything below when absent.
+    /// Only files that match below `path`, such as `*.csv`: `*` and `?` stay within a name, `**` stands for folders, `{a,b}`
+    /// for either. Everything below when absent.
+    ///
+    /// For reading it is a snapshot: files that match when the walls are built, and none that come later. For writing the
+    /// program works on copies, and what matches is brought back when nothing of it is alive: changed and new files, and
+    /// deletions. A file that the host has changed meanwhile stays as it is.
     pub pattern: Option<String>,
     /// Whether a missing folder is created (mode 0700); otherwise a missing path is simply not in view.
     pub create: bool,

@@ -1,39 +1,92 @@
-//! Granted files and folders: what of them comes into view.
+//! Granted files and folders: what of them comes into view, and what is done with them after the run.
+//!
+//! Grants add up, and the nearest one decides: a read grant inside a writable folder protects what it names, a write grant
+//! inside a readable one opens it. A write pattern inside a folder that may be written anyway adds nothing.
 
+use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
+use super::scratch::Scratch;
+use super::set_up;
+use super::stage::{MOST_COMPARED, MOST_MATCHES, Stage, Wanted};
 use super::view::{self, Rights, View};
 use super::walk::{self, Next, Stopped};
 use crate::error::Error;
 use crate::pattern::Patterns;
-use crate::spec::{Access, FileGrant};
+use crate::spec::{Access, Discarded, FileGrant, Spec};
 
-/// The most files that one grant's pattern may stand for.
-pub(super) const MOST_MATCHES: usize = 4096;
-/// The most entries of a folder that are compared with a pattern.
-pub(super) const MOST_COMPARED: usize = 100_000;
+/// What is done when the run is over.
+#[derive(Debug)]
+pub(super) struct Afterwards {
+    stages: Vec<Stage>,
+    /// Behind the stages, so that it is removed last.
+    scratch: Option<Scratch>,
+    most_size: u64,
+}
+
+/// What was found when the run was over.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    pub(super) discarded: Vec<Discarded>,
+}
+
+impl Afterwards {
+    /// Makes places in private folders for everything else that is in view below them.
+    pub(super) fn make_places(&mut self, view: &View) -> Result<(), Error> {
+        for stage in &mut self.stages {
+            for (relative, is_folder) in view.places_below(&stage.path) {
+                stage.make_place(&relative, is_folder)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings files back and cleans up. Every process of the run is gone.
+    pub(super) fn finish(self) -> Findings {
+        let mut findings = Findings::default();
+        for stage in &self.stages {
+            stage.bring_back(self.most_size, &mut findings.discarded);
+        }
+        findings.discarded.sort_by(|a, b| a.path.cmp(&b.path));
+        findings
+    }
+}
 
 /// Brings what is granted into view.
-pub(super) fn show(view: &mut View, grants: &[FileGrant]) -> Result<(), Error> {
-    for grant in grants {
+pub(super) fn show(view: &mut View, spec: &Spec) -> Result<Afterwards, Error> {
+    let mut grants = Vec::new();
+    for grant in &spec.files {
         if !view::is_plain(&grant.path) {
             return Err(refuse(grant, "it is not an absolute path that goes straight down"));
         }
         if is_there(grant)? {
-            match &grant.pattern {
-                None => view.host(&grant.path, &grant.path, rights(grant.access)),
-                Some(pattern) => show_matches(view, grant, pattern)?,
-            }
+            grants.push(grant);
         }
     }
-    Ok(())
+    let mut afterwards =
+        Afterwards { stages: Vec::new(), scratch: None, most_size: spec.limits.file_size };
+    for group in staged(&grants) {
+        let stage = afterwards.stage(view, &group, &spec.files)?;
+        afterwards.stages.push(stage);
+    }
+    for grant in grants {
+        match (&grant.pattern, grant.access) {
+            (None, access) => view.host(&grant.path, &grant.path, rights(access)),
+            (Some(pattern), Access::Read | Access::Execute) => {
+                show_matches(view, grant, pattern, &afterwards.stages)?;
+            }
+            // Staged above.
+            (Some(_), Access::Write) => {}
+        }
+    }
+    Ok(afterwards)
 }
 
-pub(super) fn refuse(grant: &FileGrant, reason: impl Into<String>) -> Error {
+fn refuse(grant: &FileGrant, reason: impl Into<String>) -> Error {
     Error::Grant { path: grant.path.clone(), reason: reason.into() }
 }
 
@@ -52,18 +105,27 @@ fn is_there(grant: &FileGrant) -> Result<bool, Error> {
             Err(refuse(grant, "it is a symbolic link, which could lead anywhere"))
         }
         Ok(_) => Ok(true),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(refuse(grant, error.to_string())),
     }
 }
 
 /// Shows the files that match now, one by one; their folder is one in memory (attack A14).
-fn show_matches(view: &mut View, grant: &FileGrant, pattern: &str) -> Result<(), Error> {
-    let patterns = Patterns::new([pattern]).map_err(|reason| refuse(grant, reason))?;
+fn show_matches(
+    view: &mut View,
+    grant: &FileGrant,
+    pattern: &str,
+    stages: &[Stage],
+) -> Result<(), Error> {
+    let patterns =
+        Patterns::new([(Path::new(""), pattern)]).map_err(|reason| refuse(grant, reason))?;
     view.folder(&grant.path);
     for relative in matches(grant, &patterns)? {
         let path = grant.path.join(relative);
-        view.host(&path, &path, rights(grant.access));
+        // What may be written too has been copied.
+        if !stages.iter().any(|stage| stage.writes(&path)) {
+            view.host(&path, &path, rights(grant.access));
+        }
     }
     Ok(())
 }
@@ -84,14 +146,21 @@ fn matches(grant: &FileGrant, patterns: &Patterns) -> Result<Vec<PathBuf>, Error
         }
         Ok(if patterns.reach_into(entry.relative) { Next::Enter } else { Next::Pass })
     });
+    let too_large = |what, most| Error::TooLarge { path: grant.path.clone(), what, most };
     match walked {
         Ok(()) => Ok(found),
-        Err(stopped) => Err(too_large(grant, stopped, crowded)),
+        Err(Stopped::TooLarge) if crowded => {
+            Err(too_large("files match its pattern", MOST_MATCHES))
+        }
+        Err(Stopped::TooLarge) => {
+            Err(too_large("entries would have to be compared with its pattern", MOST_COMPARED))
+        }
+        Err(Stopped::Failed(error)) => Err(refuse(grant, error.to_string())),
     }
 }
 
 /// Opens a granted folder.
-pub(super) fn open(grant: &FileGrant) -> Result<OwnedFd, Error> {
+fn open(grant: &FileGrant) -> Result<OwnedFd, Error> {
     walk::open_folder(&grant.path).map_err(|errno| match errno {
         Errno::LOOP => refuse(grant, "a part of it is a symbolic link, which could lead anywhere"),
         Errno::NOTDIR => refuse(grant, "it is not a folder, so its pattern matches nothing"),
@@ -99,15 +168,100 @@ pub(super) fn open(grant: &FileGrant) -> Result<OwnedFd, Error> {
     })
 }
 
-/// Why a walk through a granted folder ended; `crowded` when it was the matches that were too many.
-pub(super) fn too_large(grant: &FileGrant, stopped: Stopped, crowded: bool) -> Error {
-    let (what, most) = if crowded {
-        ("files match its pattern", MOST_MATCHES)
-    } else {
-        ("entries would have to be compared with its pattern", MOST_COMPARED)
-    };
-    match stopped {
-        Stopped::TooLarge => Error::TooLarge { path: grant.path.clone(), what, most },
-        Stopped::Failed(error) => refuse(grant, error.to_string()),
+/// Write patterns that share one private folder.
+struct Group<'g> {
+    /// The topmost of them.
+    first: &'g FileGrant,
+    /// Each with its folder, relative to the topmost one's.
+    patterns: Vec<(&'g Path, &'g str)>,
+    /// What may be done with everything else there.
+    cover: Option<&'g FileGrant>,
+}
+
+/// The groups of write patterns. One inside another's folder joins it, unless a grant for a whole folder lies between.
+fn staged<'g>(grants: &[&'g FileGrant]) -> Vec<Group<'g>> {
+    let mut wanted: Vec<(&FileGrant, &str)> = grants
+        .iter()
+        .filter(|grant| grant.access == Access::Write)
+        .filter_map(|grant| Some((*grant, grant.pattern.as_deref()?)))
+        .collect();
+    wanted.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+    let mut groups: Vec<Group<'g>> = Vec::new();
+    for (grant, pattern) in wanted {
+        let cover = cover(grants, &grant.path);
+        if cover.is_some_and(|cover| cover.access == Access::Write) {
+            continue;
+        }
+        let joined = groups.iter_mut().find_map(|group| {
+            let below = grant.path.strip_prefix(&group.first.path).ok()?;
+            let same = group.cover.map(|cover| &cover.path) == cover.map(|cover| &cover.path);
+            same.then_some((group, below))
+        });
+        match joined {
+            Some((group, below)) => group.patterns.push((below, pattern)),
+            None => {
+                let patterns = vec![(Path::new(""), pattern)];
+                groups.push(Group { first: grant, patterns, cover });
+            }
+        }
+    }
+    groups
+}
+
+/// The grant for a whole folder that is nearest above a path, or at it.
+fn cover<'g>(grants: &[&'g FileGrant], path: &Path) -> Option<&'g FileGrant> {
+    grants
+        .iter()
+        .copied()
+        .filter(|grant| grant.pattern.is_none() && path.starts_with(&grant.path))
+        .max_by_key(|grant| (grant.path.components().count(), grant.access))
+}
+
+impl Afterwards {
+    fn stage(
+        &mut self,
+        view: &mut View,
+        group: &Group<'_>,
+        all: &[FileGrant],
+    ) -> Result<Stage, Error> {
+        let grant = group.first;
+        let patterns = Patterns::new(group.patterns.iter().copied())
+            .map_err(|reason| refuse(grant, reason))?;
+        let target = open(grant)?;
+        let scratch = match &mut self.scratch {
+            Some(scratch) => scratch,
+            empty => empty.insert(Scratch::new().map_err(|error| set_up("private folder", error))?),
+        };
+        let private = scratch
+            .folder(&self.stages.len().to_string())
+            .map_err(|error| set_up("private folder", error))?;
+        // Also what is not there yet: a program must not create what it may not change.
+        let protected = all
+            .iter()
+            .filter(|other| other.pattern.is_none())
+            .filter_map(|other| other.path.strip_prefix(&grant.path).ok())
+            .filter(|relative| !relative.as_os_str().is_empty())
+            .map(Path::to_owned)
+            .collect();
+        let (stage, others) = Stage::new(Wanted {
+            path: &grant.path,
+            patterns,
+            target,
+            private,
+            protected,
+            shows_others: group.cover.is_some(),
+            most_size: self.most_size,
+        })?;
+        view.host(&stage.path, &stage.source, Rights::Write);
+        if let Some(cover) = group.cover {
+            for relative in others {
+                let path = grant.path.join(relative);
+                view.host(&path, &path, rights(cover.access));
+            }
+        }
+        Ok(stage)
     }
 }
+
+#[cfg(test)]
+mod tests;

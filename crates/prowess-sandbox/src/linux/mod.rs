@@ -5,6 +5,8 @@ mod filter;
 mod grants;
 mod host;
 mod plan;
+mod scratch;
+mod stage;
 mod supervise;
 mod sys;
 mod system;
@@ -152,6 +154,7 @@ impl Launch {
             limits,
             program: program.clone(),
             started: Instant::now(),
+            afterwards: plan.afterwards,
         })?;
         let mut launch = Self { sandbox, words, program };
         if start.is_none() {

@@ -10,7 +10,7 @@ use landlock::{
     PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, Scope,
 };
 
-use super::grants;
+use super::grants::{self, Afterwards};
 use super::host::Host;
 use super::sys;
 use super::system::{self, HOME};
@@ -32,6 +32,8 @@ pub(super) struct Plan {
     pub(super) ports: Vec<u16>,
     /// Where the new root is attached for a moment: some folder that every machine has.
     pub(super) foothold: CString,
+    /// What is done when the run is over.
+    pub(super) afterwards: Afterwards,
 }
 
 /// A file that no rule covers: opening it must fail, otherwise the walls are not up.
@@ -42,7 +44,7 @@ impl Plan {
         let mut view = View::default();
         system::show(&mut view, spec.limits.scratch);
         view.text(Path::new("/.self-test"), b"");
-        grants::show(&mut view, &spec.files)?;
+        let mut afterwards = grants::show(&mut view, spec)?;
         for folder in &spec.support {
             let real = folder.canonicalize().map_err(|error| Error::Grant {
                 path: folder.clone(),
@@ -80,8 +82,10 @@ impl Plan {
                 spec.working_directory.display()
             )));
         }
-        let needs_folder =
-            spec.working_directory != Path::new("/") && !view.shows(&spec.working_directory);
+        let needs_folder = !view.shows(&spec.working_directory)
+            && !view.is_below_host(&spec.working_directory)
+            && spec.working_directory != Path::new("/");
+        afterwards.make_places(&view)?;
         let mut own_rules = own_rules(&view)?;
         let (mut steps, binds) = view.steps()?;
         if needs_folder {
@@ -115,6 +119,7 @@ impl Plan {
             working_directory: view::c_path(&spec.working_directory)?,
             ports,
             foothold: view::c_path(Path::new(foothold))?,
+            afterwards,
         })
     }
 }

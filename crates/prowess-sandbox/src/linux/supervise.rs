@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::child::{self, Stage};
+use super::grants::Afterwards;
 use super::{plan, set_nonblocking, set_up, sys};
 use crate::error::Error;
 use crate::spec::{Ended, How, Input, Limits, Observer, Stream};
@@ -26,6 +27,8 @@ pub struct Sandbox {
     program: PathBuf,
     started: Instant,
     reaped: bool,
+    /// Taken when everything is over; dropped, it only cleans up.
+    afterwards: Option<Afterwards>,
 }
 
 /// Ends a run from another thread.
@@ -57,6 +60,7 @@ pub(super) struct Parts {
     pub(super) limits: Limits,
     pub(super) program: PathBuf,
     pub(super) started: Instant,
+    pub(super) afterwards: Afterwards,
 }
 
 /// What is known about the end so far.
@@ -100,6 +104,7 @@ impl Sandbox {
             program: parts.program,
             started: parts.started,
             reaped: false,
+            afterwards: Some(parts.afterwards),
         })
     }
 
@@ -133,7 +138,10 @@ impl Sandbox {
         if let Some((stage, errno)) = progress.failure {
             return Err(self.failure(stage, errno));
         }
-        Ok(Ended { how: how(&progress)?, duration, discarded: Vec::new() })
+        let how = how(&progress)?;
+        // Nothing of the program is alive, so nothing changes under our hands.
+        let findings = self.afterwards.take().map(Afterwards::finish).unwrap_or_default();
+        Ok(Ended { how, duration, discarded: findings.discarded })
     }
 
     fn step(

@@ -13,6 +13,10 @@ use crate::pattern::MOST_DEPTH;
 
 /// Something in a folder.
 pub(super) struct Found<'f> {
+    /// The folder that holds it.
+    pub(super) folder: BorrowedFd<'f>,
+    /// Its name there.
+    pub(super) name: &'f OsStr,
     /// Its path, relative to where the walk began.
     pub(super) relative: &'f Path,
     /// What it is; a link is a link.
@@ -63,13 +67,18 @@ pub(super) fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
 /// Opens a folder below another one, by a path without links.
 pub(super) fn open_below(folder: BorrowedFd<'_>, relative: &Path) -> Result<OwnedFd, Errno> {
     let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
-    rustix::fs::openat2(
-        folder,
-        relative,
-        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW,
-        Mode::empty(),
-        ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH,
-    )
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    open_at(folder, relative, flags)
+}
+
+/// Opens something below a folder, by a path without links.
+pub(super) fn open_at(
+    folder: BorrowedFd<'_>,
+    relative: &Path,
+    flags: OFlags,
+) -> Result<OwnedFd, Errno> {
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH;
+    rustix::fs::openat2(folder, relative, flags, Mode::empty(), resolve)
 }
 
 /// Shows everything below a folder to `visit`, which is asked before a folder is entered. `entries` is what may still be
@@ -111,7 +120,7 @@ fn enter(
             }
             kind => kind,
         };
-        let found = Found { relative: &relative, kind };
+        let found = Found { folder: holder, name, relative: &relative, kind };
         if visit(&found)? == Next::Pass || kind != FileType::Directory {
             continue;
         }

@@ -4,9 +4,13 @@ use proptest::prelude::*;
 
 use super::Patterns;
 
+fn patterns(pattern: &str) -> Result<Patterns, String> {
+    Patterns::new([(Path::new(""), pattern)])
+}
+
 fn matching<'p>(pattern: &str, paths: &[&'p str]) -> Vec<&'p str> {
-    let patterns = Patterns::new([pattern]).expect("a pattern");
-    paths.iter().copied().filter(|path| patterns.matches(Path::new(path))).collect()
+    let set = patterns(pattern).expect("a pattern");
+    paths.iter().copied().filter(|path| set.matches(Path::new(path))).collect()
 }
 
 const PATHS: &[&str] =
@@ -37,20 +41,29 @@ fn what_could_be_misread_is_refused() {
     for pattern in
         ["", "/etc/*", "../*", "a/../b", "./*", "a//b", "a/", "[ab]", "a\\*", "a**b", "{a", "a\nb"]
     {
-        assert!(Patterns::new([pattern]).is_err(), "{pattern:?}");
+        assert!(patterns(pattern).is_err(), "{pattern:?}");
     }
 }
 
 #[test]
 fn folders_that_can_not_hold_a_match_are_not_entered() {
-    let reach = |pattern, folder| {
-        Patterns::new([pattern]).expect("a pattern").reach_into(Path::new(folder))
-    };
+    let reach =
+        |pattern, folder| patterns(pattern).expect("a pattern").reach_into(Path::new(folder));
     assert!(reach("*.csv", ""));
     assert!(!reach("*.csv", "sub"));
     assert!(reach("sub/*.csv", "sub"));
     assert!(!reach("sub/*.csv", "sub/deep"));
     assert!(reach("**/*.csv", "sub/deep/deeper"));
+}
+
+#[test]
+fn patterns_add_up_and_may_lie_deeper() {
+    let both = Patterns::new([(Path::new(""), "*.md"), (Path::new("a{b}*/c"), "*.txt")])
+        .expect("patterns");
+    let is = |path: &str| both.matches(Path::new(path));
+    assert!(is("x.md") && is("a{b}*/c/x.txt"));
+    assert!(!is("x.txt") && !is("ab*/c/x.txt") && !is("a{b}x/c/x.txt") && !is("a{b}*/c/x.md"));
+    assert!(both.reach_into(Path::new("a{b}*/c")) && !both.reach_into(Path::new("a{b}*/c/d")));
 }
 
 proptest! {
@@ -60,11 +73,11 @@ proptest! {
         pattern in "([ab*?]{1,3}|\\*\\*)(/([ab*?]{1,3}|\\*\\*)){0,3}",
         path in "[ab]{1,3}(/[ab]{1,3}){0,4}",
     ) {
-        let Ok(patterns) = Patterns::new([pattern.as_str()]) else { return Ok(()) };
+        let Ok(set) = patterns(&pattern) else { return Ok(()) };
         let path = Path::new(&path);
-        if patterns.matches(path) {
+        if set.matches(path) {
             for folder in path.ancestors().skip(1) {
-                prop_assert!(patterns.reach_into(folder));
+                prop_assert!(set.reach_into(folder));
             }
         }
     }

@@ -1,9 +1,13 @@
 //! Granted files: patterns, folders that are made, and what stays behind on the host.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::process::{Command, Stdio};
 
-use prowess_sandbox::{Access, Error, FileGrant, How, Input, Prepared, Spec};
+use prowess_sandbox::{
+    Access, Error, FileGrant, How, Input, Observer, Prepared, Sandbox, Spec, Stream, run,
+};
 
 use crate::attacks::again_as_nobody;
 use crate::world::{Kept, World, ran};
@@ -167,6 +171,257 @@ fn a_pattern_that_matches_too_much_is_refused() {
     assert_eq!(prints(spec), "108\n");
 }
 
+/// What was not kept of a run, relative to the world, and why.
+fn discarded(world: &World, ended: &prowess_sandbox::Ended) -> Vec<String> {
+    let root = world.path("");
+    ended
+        .discarded
+        .iter()
+        .map(|one| {
+            let path = one.path.strip_prefix(&root).expect("below the root");
+            format!("{}: {}", path.display(), one.reason)
+        })
+        .collect()
+}
+
+/// Private folders of runs that are still there, in this process's own folder for temporary files.
+fn stages_left() -> Vec<String> {
+    let uid = fs::metadata("/proc/self").expect("/proc is there").uid();
+    let prefix = format!("prowess-stage-{uid}-");
+    let names = fs::read_dir(std::env::temp_dir()).expect("a folder").flatten();
+    names
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.starts_with(&prefix))
+        .collect()
+}
+
+#[test]
+fn a_write_pattern_keeps_matching_files_only() {
+    // Attack A15, GAIA-3.2-2.
+    let world = World::new();
+    world.files(&["out/old.md", "out/same.md", "out/gone.md", "out/secret.txt", "out/sub/z.md"]);
+    let payload = r#"
+look(ROOT + "/out")
+write(ROOT + "/out/x.md", "x")
+write(ROOT + "/out/old.md", "changed")
+write(ROOT + "/out/x.sh")
+os.mkdir(ROOT + "/out/sub")
+write(ROOT + "/out/sub/y.md")
+os.unlink(ROOT + "/out/gone.md")
+attempt("elsewhere", lambda: write(ROOT + "/ws/x.md"))
+attempt("execute", lambda: os.execv(ROOT + "/out/x.sh", ["x"]))
+"#;
+    let grant = world.matching("out", Access::Write, "*.md");
+    let (ended, output, error) = ran(look(&world, payload, vec![grant]));
+    let ended = ended.expect("it starts");
+    assert_eq!(
+        output,
+        "gone.md: done 'text of out/gone.md'\nold.md: done 'text of out/old.md'\nsame.md: done 'text of out/same.md'\nelsewhere: ENOENT\nexecute: EACCES\n",
+        "{error}"
+    );
+    assert_eq!(
+        discarded(&world, &ended),
+        ["out/sub/y.md: it does not match the grant", "out/x.sh: it does not match the grant"]
+    );
+    let out: Vec<String> =
+        world.tree().into_iter().filter(|path| path.starts_with("out/")).collect();
+    assert_eq!(
+        out,
+        ["out/old.md", "out/same.md", "out/secret.txt", "out/sub", "out/sub/z.md", "out/x.md"]
+    );
+    assert_eq!(world.read("out/x.md").as_deref(), Some("x"));
+    assert_eq!(world.read("out/old.md").as_deref(), Some("changed"));
+    assert_eq!(world.read("out/sub/z.md").as_deref(), Some("text of out/sub/z.md"));
+    let (host, made) = (fs::metadata(world.path("out")), fs::metadata(world.path("out/x.md")));
+    assert_eq!(made.expect("a file").uid(), host.expect("a folder").uid());
+}
+
+#[test]
+fn a_write_pattern_brings_nothing_else_back() {
+    // Attack A16.
+    let world = World::new();
+    world.files(&["out/taken.md", "home/.bashrc"]);
+    let payload = r#"
+os.symlink(ROOT + "/home/.bashrc", ROOT + "/out/x.md")
+os.unlink(ROOT + "/out/taken.md")
+os.symlink(ROOT + "/home/.bashrc", ROOT + "/out/taken.md")
+attempt("through the link", lambda: write(ROOT + "/out/x.md"))
+attempt("pipe", lambda: os.mkfifo(ROOT + "/out/p.md"))
+attempt("device", lambda: os.mknod(ROOT + "/out/d.md", 0o600 | 0o020000, os.makedev(1, 3)))
+write(ROOT + "/out/s.md", "s")
+os.chmod(ROOT + "/out/s.md", 0o6755)
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+write(ROOT + "/out/large.md")
+attempt("sparse", lambda: os.truncate(ROOT + "/out/large.md", 1 << 40))
+os.mkdir(ROOT + "/out/closed")
+os.chmod(ROOT + "/out/closed", 0)
+"#;
+    let grant = world.matching("out", Access::Write, "*.md");
+    let (ended, output, error) = ran(look(&world, payload, vec![grant]));
+    let ended = ended.expect("it starts");
+    assert_eq!(
+        output, "through the link: ENOENT\npipe: EPERM\ndevice: EPERM\nsparse: EFBIG\n",
+        "{error}"
+    );
+    assert_eq!(
+        discarded(&world, &ended),
+        ["out/taken.md: it is not a regular file", "out/x.md: it is not a regular file"]
+    );
+    assert_eq!(world.read("home/.bashrc").as_deref(), Some("text of home/.bashrc"));
+    assert_eq!(world.read("out/taken.md").as_deref(), Some("text of out/taken.md"));
+    assert!(fs::symlink_metadata(world.path("out/x.md")).is_err());
+    let mode = fs::metadata(world.path("out/s.md")).expect("it was kept").mode();
+    assert_eq!(mode & 0o7777, 0o644);
+}
+
+#[test]
+fn write_patterns_and_other_grants_go_together() {
+    let world = World::new();
+    world.files(&["p/a.md", "p/b.txt", "p/src/c.rs", "p/.git/config", "p/free/x", "p/data/d.csv"]);
+    let payload = r#"
+os.chdir(ROOT + "/p")
+look(".")
+for name in ("a.md", "b.txt", "src/c.rs", "new.md", "new.txt", ".git/config", "free/x", "free/y", "data/d.csv"):
+    attempt("write " + name, lambda: write(name, "new"))
+"#;
+    let pattern = world.matching("p", Access::Write, "*.md");
+    let read = |name| world.grant(name, Access::Read);
+    // The project may be read, its Markdown written, one folder written, one file never.
+    let grants = vec![
+        read("p"),
+        pattern.clone(),
+        world.grant("p/free", Access::Write),
+        read("p/.git/config"),
+    ];
+    let (ended, output, error) = ran(look(&world, payload, grants));
+    let ended = ended.expect("it starts");
+    assert_eq!(
+        output,
+        "a.md: done 'text of p/a.md'\nb.txt: done 'text of p/b.txt'\n.git/config: done 'text of p/.git/config'\ndata/d.csv: done 'text of p/data/d.csv'\nfree/x: done 'text of p/free/x'\nsrc/c.rs: done 'text of p/src/c.rs'\nwrite a.md: done\nwrite b.txt: EROFS\nwrite src/c.rs: EROFS\nwrite new.md: done\nwrite new.txt: done\nwrite .git/config: EROFS\nwrite free/x: done\nwrite free/y: done\nwrite data/d.csv: EROFS\n",
+        "{error}"
+    );
+    assert_eq!(discarded(&world, &ended), ["p/new.txt: it does not match the grant"]);
+    for (name, text) in [
+        ("p/a.md", "new"),
+        ("p/new.md", "new"),
+        ("p/free/x", "new"),
+        ("p/free/y", "new"),
+        ("p/b.txt", "text of p/b.txt"),
+        ("p/.git/config", "text of p/.git/config"),
+    ] {
+        assert_eq!(world.read(name).as_deref(), Some(text), "{name}");
+    }
+    assert_eq!(world.read("p/new.txt"), None);
+    // Without the grant to read, nothing else is there; what two patterns match may be written.
+    let grants = vec![
+        world.matching("p", Access::Read, "**/*.{csv,md}"),
+        pattern,
+        world.matching("p/data", Access::Write, "*.json"),
+    ];
+    let payload = r#"
+os.chdir(ROOT + "/p")
+look(".")
+for name in ("a.md", "data/d.csv", "data/e.json"):
+    attempt("write " + name, lambda: write(name, "newer"))
+"#;
+    let (ended, output, error) = ran(look(&world, payload, grants));
+    assert_eq!(
+        output,
+        "a.md: done 'new'\nnew.md: done 'new'\ndata/d.csv: done 'text of p/data/d.csv'\nwrite a.md: done\nwrite data/d.csv: EROFS\nwrite data/e.json: done\n",
+        "{error}"
+    );
+    assert_eq!(discarded(&world, &ended.expect("it starts")), Vec::<String>::new());
+    assert_eq!(world.read("p/a.md").as_deref(), Some("newer"));
+    assert_eq!(world.read("p/data/e.json").as_deref(), Some("newer"));
+}
+
+#[test]
+fn what_is_written_counts_however_the_run_ends() {
+    let world = World::new();
+    fs::create_dir(world.path("out")).expect("a folder");
+    let grants = || vec![world.matching("out", Access::Write, "*.md")];
+    let mut spec =
+        look(&world, "write(ROOT + '/out/a.md', 'a')\nos.kill(os.getpid(), 9)", grants());
+    assert_eq!(ran(spec).0.expect("it starts").how, How::Signalled(9));
+    assert_eq!(world.read("out/a.md").as_deref(), Some("a"));
+    spec = look(&world, "write(ROOT + '/out/b.md', 'b')\nwhile True: print('x' * 1000)", grants());
+    spec.limits.output = 1 << 20;
+    assert_eq!(ran(spec).0.expect("it starts").how, How::TooMuchOutput);
+    assert_eq!(world.read("out/b.md").as_deref(), Some("b"));
+    // A run that nobody waits for leaves nothing, neither here nor there.
+    let sandbox =
+        Sandbox::spawn(look(&world, "write(ROOT + '/out/c.md')\nsignal.pause()", grants()));
+    drop(sandbox.expect("it starts"));
+    assert_eq!(world.read("out/c.md"), None);
+    // Nor does one that never starts.
+    let mut spec = Spec::new("/etc/passwd");
+    spec.files = grants();
+    assert!(matches!(ran(spec).0, Err(Error::NotExecutable { .. })));
+    let mut spec = Spec::new("/no/such/program");
+    spec.files = grants();
+    assert!(matches!(ran(spec).0, Err(Error::NotFound(_))));
+}
+
+/// What [`a_killed_process_leaves_one_folder_and_the_next_removes_it`] does in processes of its own.
+const ROLE: &str = "PROWESS_TEST_ROLE";
+
+#[test]
+fn a_killed_process_leaves_one_folder_and_the_next_removes_it() {
+    let staged_run = |payload: &str| {
+        let world = World::new();
+        fs::create_dir(world.path("out")).expect("a folder");
+        let grant = world.matching("out", Access::Write, "*.md");
+        run(look(&world, payload, vec![grant]), &mut Aloud).expect("it starts")
+    };
+    match std::env::var(ROLE).as_deref() {
+        Ok("victim") => {
+            staged_run("write(ROOT + '/out/a.md')\nprint('up', flush=True)\nsignal.pause()");
+            unreachable!("it waits to be killed");
+        }
+        Ok(_) => {
+            let before = stages_left();
+            let ended = staged_run(
+                "write(ROOT + '/out/a.md')\nos.makedirs(ROOT + '/out/x/y')\nos.chmod(ROOT + '/out/x', 0)",
+            );
+            assert_eq!((ended.how, before.len()), (How::Exited(0), 1));
+            assert_eq!(stages_left(), Vec::<String>::new());
+        }
+        Err(_) => {
+            let temporary = tempfile::tempdir().expect("a temporary folder");
+            let mut command = Command::new(std::env::current_exe().expect("this program"));
+            command
+                .args(["--exact", "--nocapture"])
+                .arg("files::a_killed_process_leaves_one_folder_and_the_next_removes_it")
+                .env("TMPDIR", temporary.path());
+            let mut victim = command
+                .env(ROLE, "victim")
+                .stdout(Stdio::piped())
+                .spawn()
+                .expect("this program starts");
+            let mut said = BufReader::new(victim.stdout.take().expect("a pipe")).lines();
+            assert!(said.any(|line| line.is_ok_and(|line| line == "up")), "it never got that far");
+            victim.kill().expect("it is alive");
+            victim.wait().expect("it is a child");
+            let survivor = command.env(ROLE, "survivor").stdout(Stdio::piped()).output();
+            let survivor = survivor.expect("this program starts");
+            let said = String::from_utf8_lossy(&survivor.stdout);
+            assert!(survivor.status.success() && said.contains("1 passed"), "{said}");
+        }
+    }
+}
+
+/// Passes output on.
+struct Aloud;
+
+impl Observer for Aloud {
+    fn output(&mut self, _: Stream, bytes: &[u8]) {
+        io::stdout()
+            .write_all(bytes)
+            .and_then(|()| io::stdout().flush())
+            .expect("somebody listens");
+    }
+}
+
 /// The ways in which root and others build the walls differ, so everything here is tried as somebody else too.
 #[test]
 fn the_same_as_an_ordinary_user() {
@@ -176,6 +431,11 @@ fn the_same_as_an_ordinary_user() {
         "a_pattern_inside_a_wider_grant_protects_what_it_matches",
         "patterns_that_can_not_be_honoured_are_refused",
         "a_pattern_that_matches_too_much_is_refused",
+        "a_write_pattern_keeps_matching_files_only",
+        "a_write_pattern_brings_nothing_else_back",
+        "write_patterns_and_other_grants_go_together",
+        "what_is_written_counts_however_the_run_ends",
+        "a_killed_process_leaves_one_folder_and_the_next_removes_it",
     ] {
         again_as_nobody(&format!("files::{test}"));
     }
