@@ -70,7 +70,8 @@ pub struct FileGrant {
     /// program works on copies, and what matches is brought back when nothing of it is alive: changed and new files, and
     /// deletions. A file that the host has changed meanwhile stays as it is.
     pub pattern: Option<String>,
-    /// Whether a missing folder is created (mode 0700); otherwise a missing path is simply not in view.
+    /// Whether a missing folder is created (mode 0700), in a folder that is there; otherwise a missing path is simply not in
+    /// view. If the program never starts, the folder goes away again.
     pub create: bool,
 }
 

@@ -3,11 +3,12 @@
 //! Grants add up, and the nearest one decides: a read grant inside a writable folder protects what it names, a write grant
 //! inside a readable one opens it. A write pattern inside a folder that may be written anyway adds nothing.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FileType;
+use rustix::fs::{AtFlags, FileType, Mode};
 use rustix::io::Errno;
 
 use super::scratch::Scratch;
@@ -22,6 +23,7 @@ use crate::spec::{Access, Discarded, FileGrant, Spec};
 /// What is done when the run is over.
 #[derive(Debug)]
 pub(super) struct Afterwards {
+    created: Created,
     stages: Vec<Stage>,
     /// Behind the stages, so that it is removed last.
     scratch: Option<Scratch>,
@@ -46,8 +48,9 @@ impl Afterwards {
     }
 
     /// Brings files back and cleans up. Every process of the run is gone.
-    pub(super) fn finish(self) -> Findings {
+    pub(super) fn finish(mut self) -> Findings {
         let mut findings = Findings::default();
+        self.created.0.clear();
         for stage in &self.stages {
             stage.bring_back(self.most_size, &mut findings.discarded);
         }
@@ -58,17 +61,22 @@ impl Afterwards {
 
 /// Brings what is granted into view.
 pub(super) fn show(view: &mut View, spec: &Spec) -> Result<Afterwards, Error> {
+    let mut created = Created::default();
     let mut grants = Vec::new();
     for grant in &spec.files {
         if !view::is_plain(&grant.path) {
             return Err(refuse(grant, "it is not an absolute path that goes straight down"));
         }
-        if is_there(grant)? {
+        let is_there = is_there(grant)?;
+        if !is_there && grant.create {
+            created.create(grant)?;
+        }
+        if is_there || grant.create {
             grants.push(grant);
         }
     }
     let mut afterwards =
-        Afterwards { stages: Vec::new(), scratch: None, most_size: spec.limits.file_size };
+        Afterwards { created, stages: Vec::new(), scratch: None, most_size: spec.limits.file_size };
     for group in staged(&grants) {
         let stage = afterwards.stage(view, &group, &spec.files)?;
         afterwards.stages.push(stage);
@@ -107,6 +115,43 @@ fn is_there(grant: &FileGrant) -> Result<bool, Error> {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(refuse(grant, error.to_string())),
+    }
+}
+
+/// Folders that were made for a run, each as its parent and its name. Until the run has ended well enough to be reported
+/// they go away again with this value, unless something is in them.
+#[derive(Debug, Default)]
+struct Created(Vec<(OwnedFd, OsString)>);
+
+impl Created {
+    /// Makes exactly the granted folder (attack A26).
+    fn create(&mut self, grant: &FileGrant) -> Result<(), Error> {
+        let (Some(parent), Some(name)) = (grant.path.parent(), grant.path.file_name()) else {
+            return Err(refuse(grant, "it can't be created"));
+        };
+        let parent = walk::open_folder(parent).map_err(|errno| match errno {
+            Errno::NOENT | Errno::NOTDIR => refuse(grant, "the folder it would be in is not there"),
+            Errno::LOOP => {
+                refuse(grant, "a part of it is a symbolic link, which could lead anywhere")
+            }
+            errno => refuse(grant, errno.to_string()),
+        })?;
+        match rustix::fs::mkdirat(&parent, name, Mode::RWXU) {
+            Ok(()) => self.0.push((parent, name.to_owned())),
+            // Somebody else was faster; what it is shows later.
+            Err(Errno::EXIST) => {}
+            Err(errno) => return Err(refuse(grant, errno.to_string())),
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Created {
+    fn drop(&mut self) {
+        // The last may lie in the first.
+        for (parent, name) in self.0.iter().rev() {
+            let _ = rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR);
+        }
     }
 }
 

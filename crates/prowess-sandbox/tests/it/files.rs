@@ -362,6 +362,57 @@ fn what_is_written_counts_however_the_run_ends() {
     assert!(matches!(ran(spec).0, Err(Error::NotFound(_))));
 }
 
+#[test]
+fn a_missing_folder_is_created_on_request_only() {
+    // Attack A26.
+    let world = World::new();
+    let before = world.tree();
+    let creating = |name, access| FileGrant { create: true, ..world.grant(name, access) };
+    let payload = "
+attempt('write', lambda: write(ROOT + '/new/x'))
+attempt('beside', lambda: write(ROOT + '/other'))";
+    let mut spec = look(&world, payload, vec![world.grant("new", Access::Write)]);
+    assert_eq!(prints(spec).lines().next(), Some("write: ENOENT"));
+    assert_eq!(world.tree(), before);
+    let grants = vec![creating("new", Access::Write), creating("new/read", Access::Read)];
+    spec = look(&world, "attempt('write', lambda: write(ROOT + '/new/x'))", grants);
+    assert_eq!(prints(spec), "write: done\n");
+    let mut after = before.clone();
+    after.extend(["new", "new/read", "new/x"].map(str::to_owned));
+    after.sort();
+    assert_eq!(world.tree(), after);
+    let mode = fs::metadata(world.path("new")).expect("it was made").mode();
+    assert_eq!(mode & 0o7777, 0o700);
+    // With a pattern too, and one that is there is left as it is.
+    let grant = FileGrant { create: true, ..world.matching("out", Access::Write, "*.md") };
+    spec = look(&world, "write(ROOT + '/out/a.md')", vec![grant, creating("ws", Access::Write)]);
+    assert_eq!(prints(spec), "");
+    after.extend(["out", "out/a.md"].map(str::to_owned));
+    after.sort();
+    assert_eq!(world.tree(), after);
+    // What does not start leaves nothing.
+    symlink(world.path("sec"), world.path("link")).expect("a link");
+    let after = world.tree();
+    let refused = |spec: Spec| {
+        let (ended, _, _) = ran(spec);
+        assert_eq!(world.tree(), after);
+        ended.expect_err("it is refused")
+    };
+    let refused_grant = |files| matches!(refused(look(&world, "", files)), Error::Grant { .. });
+    assert!(refused_grant(vec![creating("no/where", Access::Write)]));
+    assert!(refused_grant(vec![creating("link/inner", Access::Write)]));
+    assert!(refused_grant(vec![creating("sec/k/inner", Access::Write)]));
+    let two = vec![creating("a", Access::Write), creating("a/b", Access::Write)];
+    assert!(refused_grant([two.clone(), vec![creating("link", Access::Write)]].concat()));
+    spec = Spec::new("/etc/passwd");
+    spec.files = two;
+    assert!(matches!(refused(spec), Error::NotExecutable { .. }));
+    // Nor does a working directory come into being in a folder of the host.
+    spec = look(&world, "", vec![world.grant("ws", Access::Write)]);
+    spec.working_directory = world.path("ws/missing");
+    assert!(matches!(refused(spec), Error::SetUp { stage: "working directory", .. }));
+}
+
 /// What [`a_killed_process_leaves_one_folder_and_the_next_removes_it`] does in processes of its own.
 const ROLE: &str = "PROWESS_TEST_ROLE";
 
@@ -436,6 +487,7 @@ fn the_same_as_an_ordinary_user() {
         "write_patterns_and_other_grants_go_together",
         "what_is_written_counts_however_the_run_ends",
         "a_killed_process_leaves_one_folder_and_the_next_removes_it",
+        "a_missing_folder_is_created_on_request_only",
     ] {
         again_as_nobody(&format!("files::{test}"));
     }
