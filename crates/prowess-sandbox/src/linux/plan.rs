@@ -12,6 +12,7 @@ use landlock::{
 
 use super::grants::{self, Afterwards};
 use super::host::Host;
+use super::set_up;
 use super::sys;
 use super::system::{self, HOME};
 use super::view::{self, Bind, Rights, Step, View};
@@ -28,6 +29,8 @@ pub(super) struct Plan {
     pub(super) ruleset: OwnedFd,
     pub(super) filter: &'static [libc::sock_filter],
     pub(super) limits: Vec<(libc::c_int, u64)>,
+    /// How many descriptors the child has to be allowed before it takes hold of all binds.
+    pub(super) descriptors: Option<u64>,
     pub(super) working_directory: CString,
     pub(super) ports: Vec<u16>,
     /// Where the new root is attached for a moment: some folder that every machine has.
@@ -91,6 +94,7 @@ impl Plan {
         if needs_folder {
             add_empty_folder(&mut steps, &spec.working_directory)?;
         }
+        let descriptors = descriptors(binds.len())?;
         let ports = match &spec.network {
             Network::None => Vec::new(),
             Network::Listeners(ports) if ports.len() > sys::MOST_SENT => {
@@ -116,6 +120,7 @@ impl Plan {
                 Error::Unenforceable { cause, remedy: "this processor is not supported".to_owned() }
             })?,
             limits: limits(&spec.limits, host),
+            descriptors,
             working_directory: view::c_path(&spec.working_directory)?,
             ports,
             foothold: view::c_path(Path::new(foothold))?,
@@ -235,6 +240,22 @@ fn add(
     ruleset
         .add_rule(PathBeneath::new(handle.as_fd(), rights))
         .map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Each bind is open for a moment, so thousands of grants need more descriptors than a process usually may have (attack
+/// A27). A number when the limit has to be raised.
+fn descriptors(binds: usize) -> Result<Option<u64>, Error> {
+    // Pipes, channels and whatever else is open at the same time.
+    const OTHERS: u64 = 256;
+    let (now, most) = sys::descriptor_limits()
+        .map_err(|errno| set_up("resource limits", std::io::Error::from_raw_os_error(errno)))?;
+    let needed = binds as u64 + OTHERS;
+    if needed > most {
+        return Err(Error::Invalid(format!(
+            "{binds} files and folders are granted one by one, which needs {needed} open descriptors; this process may have {most}"
+        )));
+    }
+    Ok((needed > now).then_some(most))
 }
 
 fn limits(limits: &Limits, host: &Host) -> Vec<(libc::c_int, u64)> {

@@ -156,19 +156,21 @@ fn patterns_that_can_not_be_honoured_are_refused() {
 #[test]
 fn a_pattern_that_matches_too_much_is_refused() {
     let world = World::new();
-    fs::create_dir(world.path("many")).expect("a folder");
-    for number in 0..=4096 {
-        fs::write(world.path("many").join(number.to_string()), "").expect("a file");
-    }
+    let (folder, _) = many_files(4097);
+    let grant = |access, pattern: &str| FileGrant {
+        path: folder.path().to_owned(),
+        access,
+        pattern: Some(pattern.to_owned()),
+        create: false,
+    };
     for access in [Access::Read, Access::Write] {
-        let spec = look(&world, "print('ran')", vec![world.matching("many", access, "*")]);
+        let spec = look(&world, "print('ran')", vec![grant(access, "*")]);
         let (ended, output, _) = ran(spec);
         assert!(matches!(ended, Err(Error::TooLarge { most: 4096, .. })), "{ended:?}");
         assert_eq!(output, "");
     }
-    let grant = world.matching("many", Access::Read, "40*");
-    let spec = look(&world, "print(len(os.listdir(ROOT + '/many')))", vec![grant]);
-    assert_eq!(prints(spec), "108\n");
+    let payload = format!("print(len(os.listdir({:?})))", folder.path().display().to_string());
+    assert_eq!(prints(look(&world, &payload, vec![grant(Access::Read, "*-0040??")])), "97\n");
 }
 
 /// What was not kept of a run, relative to the world, and why.
@@ -413,7 +415,7 @@ attempt('beside', lambda: write(ROOT + '/other'))";
     assert!(matches!(refused(spec), Error::SetUp { stage: "working directory", .. }));
 }
 
-/// What [`a_killed_process_leaves_one_folder_and_the_next_removes_it`] does in processes of its own.
+/// What some tests do in processes of their own.
 const ROLE: &str = "PROWESS_TEST_ROLE";
 
 #[test]
@@ -473,6 +475,58 @@ impl Observer for Aloud {
     }
 }
 
+/// Names of empty files in memory, in a folder that goes away: thousands take long on a disk.
+fn many_files(count: usize) -> (tempfile::TempDir, Vec<FileGrant>) {
+    let folder = tempfile::tempdir_in("/dev/shm").expect("a temporary folder");
+    let grants = (0..count).map(|number| {
+        let path = folder.path().join(format!("a-name-that-is-rather-long-{number:06}"));
+        fs::write(&path, "").expect("a file");
+        FileGrant { path, access: Access::Read, pattern: None, create: false }
+    });
+    let grants = grants.collect();
+    (folder, grants)
+}
+
+#[test]
+fn thousands_of_grants_work_or_are_refused() {
+    // Attack A27.
+    let few = std::env::var(ROLE);
+    let world = World::new();
+    let (folder, grants) = many_files(3000);
+    assert!(grants.iter().map(|grant| grant.path.as_os_str().len()).sum::<usize>() > 128 << 10);
+    let payload = format!("print(len(os.listdir({:?})))", folder.path().display().to_string());
+    let (ended, output, error) = ran(look(&world, &payload, grants));
+    if few.is_ok_and(|few| few == "few") {
+        // The limit of the process is too low, and it says so.
+        let Err(Error::Invalid(message)) = ended else { panic!("{ended:?}") };
+        assert!(message.contains("descriptors"), "{message}");
+        return;
+    }
+    assert_eq!(ended.expect("it starts").how, How::Exited(0), "{error}");
+    assert_eq!(output, "3000\n");
+    let (_folder, grants) = many_files(16_384);
+    let (ended, output, _) = ran(look(&world, "print('ran')", grants));
+    let Err(Error::Invalid(message)) = ended else { panic!("{ended:?}") };
+    assert!(message.contains("at most 16384"), "{message}");
+    assert_eq!(output, "");
+}
+
+#[test]
+fn thousands_of_grants_need_no_high_limit_of_their_own() {
+    // Attack A27: what shells usually allow, and less than that.
+    for (limit, role) in [("--nofile=1024:10000", "many"), ("--nofile=1024:1024", "few")] {
+        let output = Command::new("prlimit")
+            .arg(limit)
+            .arg(std::env::current_exe().expect("this program"))
+            .args(["--exact", "files::thousands_of_grants_work_or_are_refused"])
+            .env(ROLE, role)
+            .output()
+            .expect("`prlimit` is needed to try a lower limit");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{role}: {said}");
+    }
+}
+
 /// The ways in which root and others build the walls differ, so everything here is tried as somebody else too.
 #[test]
 fn the_same_as_an_ordinary_user() {
@@ -488,6 +542,8 @@ fn the_same_as_an_ordinary_user() {
         "what_is_written_counts_however_the_run_ends",
         "a_killed_process_leaves_one_folder_and_the_next_removes_it",
         "a_missing_folder_is_created_on_request_only",
+        "thousands_of_grants_work_or_are_refused",
+        "thousands_of_grants_need_no_high_limit_of_their_own",
     ] {
         again_as_nobody(&format!("files::{test}"));
     }
