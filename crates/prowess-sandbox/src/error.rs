@@ -35,6 +35,15 @@ pub enum Error {
         /// How much there may be.
         most: usize,
     },
+    /// A file that may be written has another name outside of the granted folder (attack A08).
+    #[error(
+        "`{}` has another name outside of the folder that may be written (a hard link), so writing to it would change a file that is not granted",
+        .path.display()
+    )]
+    HardLink {
+        /// The file.
+        path: PathBuf,
+    },
     /// A specification that can not be carried out.
     #[error("{0}")]
     Invalid(String),

@@ -15,6 +15,6 @@ pub use error::Error;
 pub use linux::{Canceller, Prepared, Sandbox, run};
 pub use output::{Capture, Captured, HEAD, TAIL};
 pub use spec::{
-    Access, Discarded, Ended, FileGrant, How, Input, Limits, Network, Observer, Spec, Stream,
-    SyntheticFile,
+    Access, Discarded, Ended, FileGrant, HardLinks, How, Input, Limits, Network, Observer, Spec,
+    Stream, SyntheticFile,
 };

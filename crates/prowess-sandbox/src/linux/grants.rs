@@ -3,6 +3,7 @@
 //! Grants add up, and the nearest one decides: a read grant inside a writable folder protects what it names, a write grant
 //! inside a readable one opens it. A write pattern inside a folder that may be written anyway adds nothing.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -14,6 +15,7 @@ use rustix::io::Errno;
 use super::scratch::Scratch;
 use super::set_up;
 use super::stage::{MOST_COMPARED, MOST_MATCHES, Stage, Wanted};
+use super::sweep::Sweep;
 use super::view::{self, Rights, View};
 use super::walk::{self, Next, Stopped};
 use crate::error::Error;
@@ -27,6 +29,7 @@ pub(super) struct Afterwards {
     stages: Vec<Stage>,
     /// Behind the stages, so that it is removed last.
     scratch: Option<Scratch>,
+    sweep: Sweep,
     most_size: u64,
 }
 
@@ -34,6 +37,9 @@ pub(super) struct Afterwards {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub(super) discarded: Vec<Discarded>,
+    pub(super) planted: Vec<PathBuf>,
+    pub(super) shared: Vec<PathBuf>,
+    pub(super) unswept: bool,
 }
 
 impl Afterwards {
@@ -55,6 +61,10 @@ impl Afterwards {
             stage.bring_back(self.most_size, &mut findings.discarded);
         }
         findings.discarded.sort_by(|a, b| a.path.cmp(&b.path));
+        let (planted, is_complete) = self.sweep.after();
+        findings.planted = planted;
+        findings.unswept = !is_complete;
+        findings.shared = std::mem::take(&mut self.sweep.shared);
         findings
     }
 }
@@ -75,8 +85,13 @@ pub(super) fn show(view: &mut View, spec: &Spec) -> Result<Afterwards, Error> {
             grants.push(grant);
         }
     }
-    let mut afterwards =
-        Afterwards { created, stages: Vec::new(), scratch: None, most_size: spec.limits.file_size };
+    let mut afterwards = Afterwards {
+        created,
+        stages: Vec::new(),
+        scratch: None,
+        sweep: Sweep::before(&Covers::new(&grants), spec.hard_links)?,
+        most_size: spec.limits.file_size,
+    };
     for group in staged(&grants) {
         let stage = afterwards.stage(view, &group, &spec.files)?;
         afterwards.stages.push(stage);
@@ -231,9 +246,10 @@ fn staged<'g>(grants: &[&'g FileGrant]) -> Vec<Group<'g>> {
         .filter_map(|grant| Some((*grant, grant.pattern.as_deref()?)))
         .collect();
     wanted.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+    let covers = Covers::new(grants);
     let mut groups: Vec<Group<'g>> = Vec::new();
     for (grant, pattern) in wanted {
-        let cover = cover(grants, &grant.path);
+        let cover = covers.of(&grant.path);
         if cover.is_some_and(|cover| cover.access == Access::Write) {
             continue;
         }
@@ -253,13 +269,45 @@ fn staged<'g>(grants: &[&'g FileGrant]) -> Vec<Group<'g>> {
     groups
 }
 
-/// The grant for a whole folder that is nearest above a path, or at it.
-fn cover<'g>(grants: &[&'g FileGrant], path: &Path) -> Option<&'g FileGrant> {
-    grants
-        .iter()
-        .copied()
-        .filter(|grant| grant.pattern.is_none() && path.starts_with(&grant.path))
-        .max_by_key(|grant| (grant.path.components().count(), grant.access))
+/// Grants for whole folders and files by their path; of several for one the strongest.
+pub(super) struct Covers<'g>(BTreeMap<&'g Path, &'g FileGrant>);
+
+impl<'g> Covers<'g> {
+    fn new(grants: &[&'g FileGrant]) -> Self {
+        let mut covers: BTreeMap<&Path, &FileGrant> = BTreeMap::new();
+        for grant in grants.iter().filter(|grant| grant.pattern.is_none()) {
+            let known = covers.entry(&grant.path).or_insert(grant);
+            if known.access < grant.access {
+                *known = grant;
+            }
+        }
+        Self(covers)
+    }
+
+    /// The one that decides about a path: at it, or nearest above.
+    fn of(&self, path: &Path) -> Option<&'g FileGrant> {
+        path.ancestors().find_map(|above| self.0.get(above).copied())
+    }
+
+    /// Those that may be written, without those that lie in another one.
+    pub(super) fn writable(&self) -> impl Iterator<Item = &'g FileGrant> {
+        self.0.values().copied().filter(|grant| {
+            let above = grant.path.parent().and_then(|above| self.of(above));
+            grant.access == Access::Write && above.is_none_or(|above| above.access != Access::Write)
+        })
+    }
+
+    /// What may not be written below a path although the path may, relative to it.
+    pub(super) fn protected_below(&self, path: &Path) -> BTreeSet<PathBuf> {
+        self.0
+            .range(path..)
+            .take_while(|(below, _)| below.starts_with(path))
+            .filter(|(_, grant)| grant.access != Access::Write)
+            .filter_map(|(below, _)| below.strip_prefix(path).ok())
+            .filter(|relative| !relative.as_os_str().is_empty())
+            .map(Path::to_owned)
+            .collect()
+    }
 }
 
 impl Afterwards {
@@ -280,10 +328,12 @@ impl Afterwards {
         let private = scratch
             .folder(&self.stages.len().to_string())
             .map_err(|error| set_up("private folder", error))?;
-        // Also what is not there yet: a program must not create what it may not change.
+        // Also what is not there yet: a program must not create what it may not change. What may be written as a whole is
+        // attached beside the copies, if it is there.
         let protected = all
             .iter()
             .filter(|other| other.pattern.is_none())
+            .filter(|other| other.access != Access::Write || other.path.exists())
             .filter_map(|other| other.path.strip_prefix(&grant.path).ok())
             .filter(|relative| !relative.as_os_str().is_empty())
             .map(Path::to_owned)

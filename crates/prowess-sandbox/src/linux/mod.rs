@@ -8,6 +8,7 @@ mod plan;
 mod scratch;
 mod stage;
 mod supervise;
+mod sweep;
 mod sys;
 mod system;
 mod view;

@@ -45,7 +45,7 @@ pub(super) struct Stage {
     target: OwnedFd,
     staged: OwnedFd,
     /// Paths that no copy may touch because other grants are about them.
-    protected: Vec<PathBuf>,
+    protected: BTreeSet<PathBuf>,
     /// Files that were copied, with both sides as they were.
     copies: BTreeMap<PathBuf, Copied>,
     /// Links that were there, with where they lead.
@@ -62,7 +62,7 @@ pub(super) struct Wanted<'w> {
     /// The private folder, open, and its path.
     pub(super) private: (OwnedFd, PathBuf),
     /// Paths, relative to the granted one, that other grants are about.
-    pub(super) protected: Vec<PathBuf>,
+    pub(super) protected: BTreeSet<PathBuf>,
     /// Whether everything in the folder may be read, and is to be shown beside the copies.
     pub(super) shows_others: bool,
     /// The largest file.
@@ -134,7 +134,7 @@ impl Stage {
     }
 
     fn is_protected(&self, relative: &Path) -> bool {
-        self.protected.iter().any(|path| relative.starts_with(path))
+        relative.ancestors().any(|above| self.protected.contains(above))
     }
 
     /// Looks at the granted folder. Everything that could be too much shows here, before anything is copied.

@@ -141,7 +141,14 @@ impl Sandbox {
         let how = how(&progress)?;
         // Nothing of the program is alive, so nothing changes under our hands.
         let findings = self.afterwards.take().map(Afterwards::finish).unwrap_or_default();
-        Ok(Ended { how, duration, discarded: findings.discarded })
+        Ok(Ended {
+            how,
+            duration,
+            discarded: findings.discarded,
+            planted: findings.planted,
+            shared: findings.shared,
+            unswept: findings.unswept,
+        })
     }
 
     fn step(

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::process::{Command, Stdio};
 
 use prowess_sandbox::{
-    Access, Error, FileGrant, How, Input, Observer, Prepared, Sandbox, Spec, Stream, run,
+    Access, Error, FileGrant, HardLinks, How, Input, Observer, Prepared, Sandbox, Spec, Stream, run,
 };
 
 use crate::attacks::again_as_nobody;
@@ -475,13 +475,100 @@ impl Observer for Aloud {
     }
 }
 
+#[test]
+fn a_hard_link_to_the_outside_is_refused_or_reported() {
+    // Attack A08.
+    let world = World::new();
+    world.files(&["ws/one", "ro/x"]);
+    fs::hard_link(world.path("ws/one"), world.path("ws/two")).expect("a link");
+    let payload = "attempt('write', lambda: write(ROOT + '/ws/old', 'new'))";
+    let with = |files, hard_links| {
+        let mut spec = look(&world, payload, files);
+        spec.hard_links = hard_links;
+        ran(spec)
+    };
+    let ws = || vec![world.grant("ws", Access::Write)];
+    // Two names in one folder, or in two that both may be written, are no way out.
+    assert!(with(ws(), HardLinks::Refuse).0.is_ok());
+    fs::hard_link(world.path("ws/one"), world.path("ro/three")).expect("a link");
+    let both = || vec![world.grant("ws", Access::Write), world.grant("ro", Access::Write)];
+    assert!(with(both(), HardLinks::Refuse).0.is_ok());
+    let (ended, output, _) = with(ws(), HardLinks::Refuse);
+    let one = world.path("ws/one");
+    assert!(
+        matches!(&ended, Err(Error::HardLink { path }) if one == *path || path.ends_with("two"))
+    );
+    assert_eq!(output, "");
+    let (ended, output, error) = with(ws(), HardLinks::Report);
+    assert_eq!(output, "write: done\n", "{error}");
+    assert_eq!(ended.expect("it starts").shared.len(), 1);
+    // What may not be written can't be written through; what is copied has one name; a file can be a grant itself.
+    assert!(with(vec![world.grant("ro", Access::Read)], HardLinks::Refuse).0.is_ok());
+    assert!(with(vec![world.matching("ws", Access::Write, "*")], HardLinks::Refuse).0.is_ok());
+    assert_eq!(world.read("ws/old").as_deref(), Some("new"));
+    let file = vec![world.grant("ws/one", Access::Write)];
+    assert!(matches!(with(file, HardLinks::Refuse).0, Err(Error::HardLink { .. })));
+    let protected = vec![
+        world.grant("ws", Access::Write),
+        world.grant("ws/one", Access::Read),
+        world.grant("ws/two", Access::Read),
+    ];
+    assert!(with(protected, HardLinks::Refuse).0.is_ok());
+}
+
+#[test]
+fn links_that_a_run_leaves_are_reported() {
+    let world = World::new();
+    world.files(&["ws/sub/file"]);
+    symlink(world.path("sec"), world.path("ws/was-there")).expect("a link");
+    let payload = r#"
+os.symlink(SEC + "/k", WS + "/out")
+os.symlink("../../sec", WS + "/sub/up")
+os.symlink("was-there/k", WS + "/over")
+os.symlink("sub/file", WS + "/in")
+os.symlink(WS + "/sub", WS + "/sub/also-in")
+os.unlink(WS + "/sub/file")
+"#;
+    let (ended, _, error) = ran(look(&world, payload, vec![world.grant("ws", Access::Write)]));
+    let ended = ended.expect("it starts");
+    assert_eq!(
+        ended.planted,
+        ["ws/out", "ws/over", "ws/sub/up"].map(|name| world.path(name)),
+        "{error}"
+    );
+    assert!(!ended.unswept);
+    // They are left as they are, and are nothing new to the next run.
+    assert_eq!(fs::read_link(world.path("ws/out")).expect("it is there"), world.path("sec/k"));
+    let (ended, _, _) = ran(look(&world, "", vec![world.grant("ws", Access::Write)]));
+    assert_eq!(ended.expect("it starts").planted, Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn a_folder_that_is_too_large_to_look_through_is_flagged() {
+    let world = World::new();
+    let (folder, _) = many_files(20_001);
+    let outside = tempfile::tempdir_in("/dev/shm").expect("a temporary folder");
+    let first = fs::read_dir(folder.path()).expect("a folder").flatten().next().expect("a file");
+    fs::hard_link(first.path(), outside.path().join("name")).expect("a link");
+    let grant = FileGrant {
+        path: folder.path().to_owned(),
+        access: Access::Write,
+        pattern: None,
+        create: false,
+    };
+    let payload = format!("os.symlink('/etc', {:?} + '/l')", folder.path().display().to_string());
+    let ended = ran(look(&world, &payload, vec![grant])).0.expect("it starts");
+    assert_eq!((ended.how, ended.unswept, ended.planted.len()), (How::Exited(0), true, 0));
+}
+
 /// Names of empty files in memory, in a folder that goes away: thousands take long on a disk.
 fn many_files(count: usize) -> (tempfile::TempDir, Vec<FileGrant>) {
     let folder = tempfile::tempdir_in("/dev/shm").expect("a temporary folder");
     let grants = (0..count).map(|number| {
         let path = folder.path().join(format!("a-name-that-is-rather-long-{number:06}"));
         fs::write(&path, "").expect("a file");
-        FileGrant { path, access: Access::Read, pattern: None, create: false }
+        let access = if number % 2 == 0 { Access::Read } else { Access::Write };
+        FileGrant { path, access, pattern: None, create: false }
     });
     let grants = grants.collect();
     (folder, grants)
@@ -542,6 +629,8 @@ fn the_same_as_an_ordinary_user() {
         "what_is_written_counts_however_the_run_ends",
         "a_killed_process_leaves_one_folder_and_the_next_removes_it",
         "a_missing_folder_is_created_on_request_only",
+        "a_hard_link_to_the_outside_is_refused_or_reported",
+        "links_that_a_run_leaves_are_reported",
         "thousands_of_grants_work_or_are_refused",
         "thousands_of_grants_need_no_high_limit_of_their_own",
     ] {

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -12,14 +13,14 @@ use crate::pattern::Patterns;
 /// A granted folder `out` with files, and the private one `copy` that stands in for it.
 struct Trial {
     root: tempfile::TempDir,
-    protected: Vec<PathBuf>,
+    protected: BTreeSet<PathBuf>,
     shows_others: bool,
 }
 
 impl Trial {
     fn new(files: &[&str]) -> Self {
         let root = tempfile::tempdir().expect("a temporary folder");
-        let trial = Self { root, protected: Vec::new(), shows_others: false };
+        let trial = Self { root, protected: BTreeSet::new(), shows_others: false };
         for folder in ["out", "copy", "elsewhere"] {
             fs::create_dir(trial.path(folder)).expect("a folder");
         }
@@ -237,7 +238,7 @@ fn a_moved_grant_is_still_the_same_folder() {
 #[test]
 fn what_others_protect_is_neither_copied_nor_changed() {
     let mut trial = Trial::new(&["a.md", ".git/hooks/x.md"]);
-    trial.protected = vec![".git/hooks".into(), "SKILL.md".into(), "missing".into()];
+    trial.protected = [".git/hooks", "SKILL.md", "missing"].map(PathBuf::from).into();
     let mut stage = trial.stage("**");
     assert_eq!(trial.tree("copy"), [".git", "a.md"]);
     stage.make_place(Path::new(".git/hooks"), true).expect("a place");
