@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: one file per benchmark, each printing ratios measured in one run.
 
 mod check;
+mod run;
 mod start_up;
 
 use anyhow::Result;
@@ -24,7 +25,10 @@ struct Bench {
     run: fn(&[String]) -> Result<()>,
 }
 
-const BENCHES: &[Bench] = &[Bench { name: "check", summary: check::SUMMARY, run: check::run }];
+const BENCHES: &[Bench] = &[
+    Bench { name: "check", summary: check::SUMMARY, run: check::run },
+    Bench { name: "run", summary: run::SUMMARY, run: run::run },
+];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let Some((name, rest)) = arguments.split_first() else {

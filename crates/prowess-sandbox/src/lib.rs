@@ -8,12 +8,14 @@ mod error;
 mod linux;
 mod output;
 mod pattern;
+mod probe;
 mod spec;
 
 pub use error::Error;
 #[cfg(target_os = "linux")]
-pub use linux::{Canceller, Prepared, Sandbox, run};
+pub use linux::{Canceller, Prepared, Sandbox, probe, run};
 pub use output::{Capture, Captured, HEAD, TAIL};
+pub use probe::{Layer, Probe, State};
 pub use spec::{
     Access, Discarded, Ended, FileGrant, HardLinks, How, Input, Limits, Network, Observer, Spec,
     Stream, SyntheticFile,

@@ -5,7 +5,8 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use prowess_format::dialect::{self, Dialect};
 
 use crate::commands::{
-    check, completions, convert, explain, generate_docs, man, migrate, new, render, schema, show,
+    check, completions, convert, doctor, explain, generate_docs, man, migrate, new, render, schema,
+    show,
 };
 
 /// Read, check and convert SKILL.md files of every dialect
@@ -57,6 +58,7 @@ pub(crate) enum Verb {
     New(new::Arguments),
     Render(render::Arguments),
     Explain(explain::Arguments),
+    Doctor(doctor::Arguments),
     Schema(schema::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),

@@ -59,7 +59,7 @@ fn cargo_subcommand(name: &str, permission: Permission) -> Result<()> {
     install(&package, &mut cargo, permission)
 }
 
-fn system_program(program: &str, package: &str, permission: Permission) -> Result<()> {
+pub(crate) fn system_program(program: &str, package: &str, permission: Permission) -> Result<()> {
     if succeeds(command(program).arg("--version")) {
         found(program);
         return Ok(());

@@ -21,6 +21,8 @@ pub(super) struct Context<'p> {
     pub(super) owners: Option<RawFd>,
     /// Whether the namespaces belong to the machine's root and the user changes at the end.
     pub(super) privileged: bool,
+    /// A network namespace to join.
+    pub(super) network: Option<RawFd>,
     /// `inside outside 1`, for the two maps of an ordinary user.
     pub(super) user_map: &'p [u8],
     pub(super) group_map: &'p [u8],
@@ -58,6 +60,7 @@ pub(super) type Report = [u8; 12];
 pub(super) const REPORT_FAILED: u32 = 1;
 pub(super) const REPORT_ENDED: u32 = 2;
 pub(super) const REPORT_MEMORY: u32 = 3;
+pub(super) const REPORT_READY: u32 = 4;
 
 fn report(fd: RawFd, what: u32, first: i32, second: i32) {
     let mut bytes: Report = [0; 12];
@@ -74,6 +77,7 @@ fn report(fd: RawFd, what: u32, first: i32, second: i32) {
 pub(super) enum Stage {
     Descriptors,
     UserNamespace,
+    Network,
     MountNamespace,
     Source,
     SourceChanged,
@@ -105,6 +109,7 @@ pub(super) enum Stage {
 const STAGES: &[(Stage, &str)] = &[
     (Stage::Descriptors, "closing descriptors"),
     (Stage::UserNamespace, "user namespace"),
+    (Stage::Network, "network namespace"),
     (Stage::MountNamespace, "mount namespace"),
     (Stage::Source, "opening a granted path"),
     (Stage::SourceChanged, "a granted path changed"),
@@ -178,6 +183,10 @@ fn build(context: &mut Context<'_>) -> Built {
     }
     if !context.privileged {
         map_user(context.user_map, context.group_map).at(Stage::UserNamespace)?;
+    }
+    if let Some(network) = context.network {
+        sys::join_network(network).at(Stage::Network)?;
+        sys::close(network);
     }
     sys::make_mounts_private().at(Stage::MountNamespace)?;
     take_sources(context)?;
@@ -399,7 +408,7 @@ fn become_program(context: &Context<'_>) -> Built<Never> {
     }
     let arranged = arrange_descriptors(context).at(Stage::Descriptors)?;
     // From here on failures are reported through the copy.
-    let (stage, errno) = match confine(context, arranged.start) {
+    let (stage, errno) = match confine(context, &arranged) {
         Err(failure) => failure,
         Ok(never) => match never {},
     };
@@ -440,7 +449,7 @@ fn arrange_descriptors(context: &Context<'_>) -> Outcome<Arranged> {
     Ok(Arranged { status, start })
 }
 
-fn confine(context: &Context<'_>, start: Option<RawFd>) -> Built<Never> {
+fn confine(context: &Context<'_>, arranged: &Arranged) -> Built<Never> {
     let plan = context.plan;
     sys::drop_capabilities().at(Stage::Capabilities)?;
     sys::prctl_no_new_privileges().at(Stage::NoNewPrivileges)?;
@@ -448,7 +457,8 @@ fn confine(context: &Context<'_>, start: Option<RawFd>) -> Built<Never> {
     sys::filter_calls(plan.filter).at(Stage::Seccomp)?;
     self_test().at(Stage::SelfTest)?;
     sys::change_folder(&plan.working_directory).at(Stage::WorkingDirectory)?;
-    if let Some(start) = start {
+    if let Some(start) = arranged.start {
+        report(arranged.status, REPORT_READY, 0, 0);
         let mut order = [0];
         if sys::read(start, &mut order) != Ok(1) {
             sys::exit(0);

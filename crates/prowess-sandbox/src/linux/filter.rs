@@ -107,16 +107,22 @@ const NAMESPACES: &[libc::c_int] = &[
 /// Without it a file in memory can be executed (B04).
 const MFD_NOEXEC_SEAL: u64 = 8;
 
-/// The filter for programs without, and with, a network.
-pub(super) fn program(network: bool) -> Result<&'static [libc::sock_filter], String> {
-    static WITHOUT: LazyLock<Result<Vec<libc::sock_filter>, String>> =
-        LazyLock::new(|| build(false));
-    static WITH: LazyLock<Result<Vec<libc::sock_filter>, String>> = LazyLock::new(|| build(true));
-    let filter = if network { &WITH } else { &WITHOUT };
-    filter.as_deref().map_err(Clone::clone)
+/// The filter for programs with or without a network, and with or without memory that only the kernel can count.
+pub(super) fn program(
+    network: bool,
+    counted: bool,
+) -> Result<&'static [libc::sock_filter], String> {
+    type Filter = LazyLock<Result<Vec<libc::sock_filter>, String>>;
+    static FILTERS: [Filter; 4] = [
+        LazyLock::new(|| build(false, false)),
+        LazyLock::new(|| build(false, true)),
+        LazyLock::new(|| build(true, false)),
+        LazyLock::new(|| build(true, true)),
+    ];
+    FILTERS[2 * usize::from(network) + usize::from(counted)].as_deref().map_err(Clone::clone)
 }
 
-fn build(network: bool) -> Result<Vec<libc::sock_filter>, String> {
+fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     for call in DENIED {
         rules.insert(*call, Vec::new());
@@ -141,10 +147,17 @@ fn build(network: bool) -> Result<Vec<libc::sock_filter>, String> {
         let rule = all(vec![when(1, SeccompCmpOp::Eq, request)])?;
         rules.entry(libc::SYS_ioctl).or_default().push(rule);
     }
-    rules.insert(
-        libc::SYS_memfd_create,
-        vec![all(vec![when(1, SeccompCmpOp::MaskedEq(MFD_NOEXEC_SEAL), 0)])?],
-    );
+    if counted {
+        rules.insert(
+            libc::SYS_memfd_create,
+            vec![all(vec![when(1, SeccompCmpOp::MaskedEq(MFD_NOEXEC_SEAL), 0)])?],
+        );
+    } else {
+        // Memory that belongs to no process is memory that only a control group can count (attack E07).
+        for call in [libc::SYS_memfd_create, libc::SYS_memfd_secret, libc::SYS_shmget] {
+            rules.insert(call, Vec::new());
+        }
+    }
     // 0xffffffff asks; anything else but zero changes how memory is laid out (D10).
     rules.insert(
         libc::SYS_personality,
@@ -218,9 +231,9 @@ fn prefix() -> Vec<libc::sock_filter> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn both_filters_compile_and_fit() {
-        for network in [false, true] {
-            let filter = super::program(network).expect("the filter compiles");
+    fn all_filters_compile_and_fit() {
+        for (network, counted) in [(false, false), (false, true), (true, false), (true, true)] {
+            let filter = super::program(network, counted).expect("the filter compiles");
             assert!((50..4096).contains(&filter.len()), "{}", filter.len());
         }
     }

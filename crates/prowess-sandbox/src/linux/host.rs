@@ -14,8 +14,13 @@ use super::system::USER;
 pub(super) struct Host {
     /// Root with all its powers: namespaces belong to the machine, the program to nobody.
     pub(super) privileged: bool,
+    /// Root without its powers, as in many containers: it would still own too much.
+    pub(super) is_weak_root: bool,
     /// Maps root's files to the user inside.
     pub(super) owners: Option<OwnedFd>,
+    /// The empty network of an earlier run of root's. Making one takes a large part of a start, and without sockets
+    /// nothing can be done in it, so runs without a network share it.
+    pub(super) empty_network: OnceLock<OwnedFd>,
     /// The map of users that an ordinary user writes.
     pub(super) user_map: String,
     /// The same for groups.
@@ -32,25 +37,46 @@ impl Host {
 
     fn look() -> io::Result<Self> {
         let (uid, gid) = sys::identity_of_process();
-        let privileged = uid == 0 && has_all_powers()?;
+        let is_root = uid == 0 && is_first_namespace()?;
+        let privileged = is_root && has_all_powers()?;
         let owners = if privileged { Some(owner_map()?) } else { None };
         Ok(Self {
             privileged,
+            is_weak_root: is_root && !privileged,
             owners,
+            empty_network: OnceLock::new(),
             user_map: format!("{USER} {uid} 1"),
             group_map: format!("{USER} {gid} 1"),
         })
     }
 
-    pub(super) fn namespaces(&self) -> libc::c_int {
+    /// Why such a root is refused, and what to do (attack D19).
+    pub(super) fn weak_root() -> (String, String) {
+        (
+            "this is root without the right to mount: programs would run as the machine's root"
+                .to_owned(),
+            "run as an ordinary user, or give the container the capability SYS_ADMIN".to_owned(),
+        )
+    }
+
+    /// The namespaces of a new sandbox; it joins a network that is there already.
+    pub(super) fn namespaces(&self, joins_network: bool) -> libc::c_int {
         let shared = libc::CLONE_NEWNS
             | libc::CLONE_NEWPID
             | libc::CLONE_NEWNET
             | libc::CLONE_NEWIPC
             | libc::CLONE_NEWUTS
             | libc::CLONE_NEWCGROUP;
-        if self.privileged { shared } else { shared | libc::CLONE_NEWUSER }
+        let own = if joins_network { shared & !libc::CLONE_NEWNET } else { shared };
+        if self.privileged { own } else { own | libc::CLONE_NEWUSER }
     }
+}
+
+/// Whether users here are the machine's users: root of a user namespace is somebody ordinary outside.
+fn is_first_namespace() -> io::Result<bool> {
+    let map = fs::read_to_string("/proc/self/uid_map")?;
+    let fields: Vec<&str> = map.split_whitespace().collect();
+    Ok(fields == ["0", "0", "4294967295"])
 }
 
 /// Whether this process may mount: root in a container often may not.

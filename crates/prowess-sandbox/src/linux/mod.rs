@@ -1,10 +1,12 @@
 //! The walls on Linux: namespaces with a root that holds only what is granted, Landlock, seccomp, no capabilities, limits.
 
+mod cgroup;
 mod child;
 mod filter;
 mod grants;
 mod host;
 mod plan;
+mod probe;
 mod scratch;
 mod stage;
 mod supervise;
@@ -26,7 +28,9 @@ use plan::{Plan, Words};
 use sys::Cloned;
 
 use crate::error::Error;
+use crate::probe::State;
 use crate::spec::{Ended, Input, Limits, Observer, Spec};
+pub use probe::probe;
 pub use supervise::{Canceller, Sandbox};
 
 /// Runs a program to its end.
@@ -58,6 +62,11 @@ impl Prepared {
         let (reader, writer) = io::pipe().map_err(|source| set_up("pipe", source))?;
         let launch = Launch::new(spec, words, Some(&reader.into()))?;
         Ok(Self { launch, start: writer.into() })
+    }
+
+    /// Waits until the walls stand.
+    pub fn ready(&mut self) -> Result<(), Error> {
+        self.launch.sandbox.ready()
     }
 
     /// Starts the program.
@@ -95,11 +104,25 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), Error> {
 
 impl Launch {
     fn new(spec: Spec, words: Words, start: Option<&OwnedFd>) -> Result<Self, Error> {
-        let host = Host::get().map_err(|source| set_up("looking at this process", source))?;
+        let host =
+            Host::get().map_err(|error| refused(error.raw_os_error().unwrap_or(libc::EIO)))?;
         if spec.descriptors.len() > sys::MOST_SENT {
             return Err(Error::Invalid(format!("more than {} descriptors", sys::MOST_SENT)));
         }
-        let plan = Plan::new(&spec, host)?;
+        require(host)?;
+        let group = match (spec.limits.memory, cgroup::Home::get()) {
+            (Some(_), Some(home)) => {
+                Some(home.group(&spec.limits).map_err(|source| set_up("control group", source))?)
+            }
+            _ => None,
+        };
+        let watched = spec.limits.memory.filter(|_| group.is_none());
+        let entrance = group
+            .as_ref()
+            .and_then(cgroup::Group::entrance)
+            .transpose()
+            .map_err(|source| set_up("control group", source))?;
+        let plan = Plan::new(&spec, watched.is_none())?;
         let (input_reader, input_writer) = pipe()?;
         let (output_reader, output_writer) = pipe()?;
         let (error_reader, error_writer) = pipe()?;
@@ -112,6 +135,7 @@ impl Launch {
             let (ours, theirs) = pair.map_err(|source| set_up("socket pair", source))?;
             Some((OwnedFd::from(ours), OwnedFd::from(theirs)))
         };
+        let network = host.empty_network.get().filter(|_| host.privileged && plan.ports.is_empty());
         let descriptors: Vec<RawFd> = spec.descriptors.iter().map(plan::number).collect();
         let stdio = [&input_reader, &output_writer, &error_writer].map(plan::number);
         let keep = plan::sorted(
@@ -121,6 +145,7 @@ impl Launch {
                 .chain([&status_writer, &control_reader, &plan.ruleset].map(plan::number))
                 .chain(host.owners.as_ref().map(plan::number))
                 .chain(start.map(plan::number))
+                .chain(network.map(plan::number))
                 .chain(listeners.as_ref().map(|(_, theirs)| plan::number(theirs))),
         );
         let mut mounts = vec![-1; plan.binds.len()];
@@ -128,6 +153,7 @@ impl Launch {
             plan: &plan,
             owners: host.owners.as_ref().map(plan::number),
             privileged: host.privileged,
+            network: network.map(plan::number),
             user_map: host.user_map.as_bytes(),
             group_map: host.group_map.as_bytes(),
             keep: &keep,
@@ -139,10 +165,27 @@ impl Launch {
             listeners: listeners.as_ref().map(|(_, theirs)| plan::number(theirs)),
             words: words.address(),
             start: start.map(plan::number),
-            wait_for_parent: false,
-            memory: spec.limits.memory,
+            wait_for_parent: group.is_some() && entrance.is_none(),
+            memory: watched,
         };
-        let process = launch(host, context)?;
+        let waits = context.wait_for_parent;
+        let (pid, process) = launch(host, entrance.as_ref(), context)?;
+        if host.privileged && plan.ports.is_empty() && network.is_none() {
+            // Should it be gone already, another run will do.
+            if let Ok(network) = std::fs::File::open(format!("/proc/{pid}/ns/net")) {
+                let _ = host.empty_network.set(network.into());
+            }
+        }
+        if let Some(group) = group.as_ref().filter(|_| waits) {
+            // Until it is admitted the child does not start the program.
+            group.admit(pid).map_err(|source| {
+                let _ = sys::kill_by_descriptor(plan::number(&process), libc::SIGKILL);
+                let _ = sys::wait_by_descriptor(plan::number(&process));
+                set_up("control group", source)
+            })?;
+            sys::write(plan::number(&control_writer), &[child::ORDER_GO])
+                .map_err(|errno| set_up("control group", io::Error::from_raw_os_error(errno)))?;
+        }
         let Spec { program, input, limits, .. } = spec;
         let sandbox = Sandbox::new(supervise::Parts {
             process,
@@ -152,6 +195,7 @@ impl Launch {
             error: error_reader,
             input: input_writer,
             listeners: listeners.map(|(ours, _)| ours),
+            group,
             limits,
             program: program.clone(),
             started: Instant::now(),
@@ -166,13 +210,35 @@ impl Launch {
 }
 
 #[allow(unsafe_code, reason = "the clone")]
-fn launch(host: &Host, context: Context<'_>) -> Result<OwnedFd, Error> {
+fn launch(
+    host: &Host,
+    group: Option<&OwnedFd>,
+    context: Context<'_>,
+) -> Result<(i32, OwnedFd), Error> {
     // SAFETY: the child keeps to the rules at the head of `child.rs`.
-    match unsafe { sys::clone_into(host.namespaces(), None) } {
+    match unsafe {
+        sys::clone_into(host.namespaces(context.network.is_some()), group.map(plan::number))
+    } {
         Ok(Cloned::Child) => child::live(context),
         // SAFETY: the kernel has just made this descriptor, and nobody else owns it.
-        Ok(Cloned::Parent { pidfd, .. }) => Ok(unsafe { OwnedFd::from_raw_fd(pidfd) }),
+        Ok(Cloned::Parent { pid, pidfd }) => Ok((pid, unsafe { OwnedFd::from_raw_fd(pidfd) })),
         Err(errno) => Err(refused(errno)),
+    }
+}
+
+/// Refuses what is known to be missing, with words that help; everything else shows while the walls are built.
+fn require(host: &Host) -> Result<(), Error> {
+    if host.is_weak_root {
+        let (cause, remedy) = Host::weak_root();
+        return Err(Error::Unenforceable { cause, remedy });
+    }
+    let landlock = probe::landlock();
+    match landlock.state {
+        State::Enforced | State::BestEffort => Ok(()),
+        State::Missing => Err(Error::Unenforceable {
+            cause: format!("Landlock: {}", landlock.detail),
+            remedy: landlock.remedy.unwrap_or_default(),
+        }),
     }
 }
 

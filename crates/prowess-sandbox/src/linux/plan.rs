@@ -11,7 +11,6 @@ use landlock::{
 };
 
 use super::grants::{self, Afterwards};
-use super::host::Host;
 use super::set_up;
 use super::sys;
 use super::system::{self, HOME};
@@ -43,7 +42,7 @@ pub(super) struct Plan {
 pub(super) const SELF_TEST: &std::ffi::CStr = c"/.self-test";
 
 impl Plan {
-    pub(super) fn new(spec: &Spec, host: &Host) -> Result<Self, Error> {
+    pub(super) fn new(spec: &Spec, counted: bool) -> Result<Self, Error> {
         let mut view = View::default();
         system::show(&mut view, spec.limits.scratch);
         view.text(Path::new("/.self-test"), b"");
@@ -116,11 +115,11 @@ impl Plan {
             steps,
             own_rules,
             ruleset,
-            filter: super::filter::program(!ports.is_empty()).map_err(|cause| {
+            filter: super::filter::program(!ports.is_empty(), counted).map_err(|cause| {
                 Error::Unenforceable { cause, remedy: "this processor is not supported".to_owned() }
             })?,
-            limits: limits(&spec.limits, host),
             descriptors,
+            limits: limits(&spec.limits),
             working_directory: view::c_path(&spec.working_directory)?,
             ports,
             foothold: view::c_path(Path::new(foothold))?,
@@ -220,7 +219,7 @@ fn ruleset(binds: &[Bind], images: &[PathBuf], ports: &[u16]) -> Result<OwnedFd,
         ruleset = add(ruleset, path, rights)?;
     }
     // An image may lie in a folder that is shown for another reason; a loader lies among the libraries.
-    for image in images.iter().chain(&system::loaders()) {
+    for image in images.iter().chain(system::loaders()) {
         ruleset = add(ruleset, image, AccessFs::Execute | AccessFs::ReadFile)?;
     }
     for port in ports {
@@ -258,7 +257,7 @@ fn descriptors(binds: usize) -> Result<Option<u64>, Error> {
     Ok((needed > now).then_some(most))
 }
 
-fn limits(limits: &Limits, host: &Host) -> Vec<(libc::c_int, u64)> {
+fn limits(limits: &Limits) -> Vec<(libc::c_int, u64)> {
     #[expect(clippy::cast_possible_wrap, reason = "resources are small numbers")]
     let resource = |resource: libc::__rlimit_resource_t| resource as libc::c_int;
     let mut all = vec![
@@ -275,7 +274,6 @@ fn limits(limits: &Limits, host: &Host) -> Vec<(libc::c_int, u64)> {
     if let Some(cpu) = limits.cpu {
         all.push((resource(libc::RLIMIT_CPU), cpu.as_secs().max(1)));
     }
-    let _ = host;
     all
 }
 

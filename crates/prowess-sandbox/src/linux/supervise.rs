@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::cgroup::Group;
 use super::child::{self, Stage};
 use super::grants::Afterwards;
 use super::{plan, set_nonblocking, set_up, sys};
@@ -29,6 +30,8 @@ pub struct Sandbox {
     reaped: bool,
     /// Taken when everything is over; dropped, it only cleans up.
     afterwards: Option<Afterwards>,
+    /// Removed when everything in it has ended.
+    group: Option<Group>,
 }
 
 /// Ends a run from another thread.
@@ -61,6 +64,7 @@ pub(super) struct Parts {
     pub(super) program: PathBuf,
     pub(super) started: Instant,
     pub(super) afterwards: Afterwards,
+    pub(super) group: Option<Group>,
 }
 
 /// What is known about the end so far.
@@ -70,11 +74,15 @@ struct Progress {
     /// As `wait` gives it.
     status: Option<i32>,
     out_of_memory: bool,
+    ready: bool,
     /// Why it is being ended by us.
     stopped: Option<Stop>,
     kill_at: Option<Instant>,
     output: u64,
 }
+
+/// How often a group is asked whether the kernel has ended one of its processes, where it does not end all.
+const WATCH_INTERVAL: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stop {
@@ -105,6 +113,7 @@ impl Sandbox {
             started: parts.started,
             reaped: false,
             afterwards: Some(parts.afterwards),
+            group: parts.group,
         })
     }
 
@@ -138,6 +147,9 @@ impl Sandbox {
         if let Some((stage, errno)) = progress.failure {
             return Err(self.failure(stage, errno));
         }
+        let ended_well = progress.status == Some(0);
+        progress.out_of_memory |=
+            !ended_well && self.group.as_ref().is_some_and(Group::ran_out_of_memory);
         let how = how(&progress)?;
         // Nothing of the program is alive, so nothing changes under our hands.
         let findings = self.afterwards.take().map(Afterwards::finish).unwrap_or_default();
@@ -149,6 +161,27 @@ impl Sandbox {
             shared: findings.shared,
             unswept: findings.unswept,
         })
+    }
+
+    /// Waits for the report that the walls stand.
+    pub(super) fn ready(&mut self) -> Result<(), Error> {
+        let mut progress = Progress::default();
+        while self.status.is_some() && !progress.ready && progress.failure.is_none() {
+            let event = libc::pollfd {
+                fd: self.status.as_ref().map_or(-1, plan::number),
+                events: libc::POLLIN,
+                revents: 0,
+            };
+            sys::poll(&mut [event], -1)
+                .map_err(io::Error::from_raw_os_error)
+                .map_err(Error::Supervise)?;
+            self.take_reports(&mut progress);
+        }
+        match progress.failure {
+            Some((stage, errno)) => Err(self.failure(stage, errno)),
+            None if progress.ready => Ok(()),
+            None => Err(set_up("first process", io::Error::other("it ended without a word"))),
+        }
     }
 
     fn step(
@@ -190,6 +223,15 @@ impl Sandbox {
         if ready[5] {
             self.stop(progress, Stop::Cancel);
         }
+        if !progress.out_of_memory
+            && self
+                .group
+                .as_ref()
+                .is_some_and(|group| !group.ends_together() && group.ran_out_of_memory())
+        {
+            progress.out_of_memory = true;
+            self.kill();
+        }
         let now = Instant::now();
         if progress.stopped.is_none() && now >= self.limits.deadline(self.started) {
             self.stop(progress, Stop::Time);
@@ -208,6 +250,8 @@ impl Sandbox {
             (Some(_), Some(at)) => at,
             (Some(_), None) => return -1,
         };
+        let watches = self.group.as_ref().is_some_and(|group| !group.ends_together());
+        let next = if watches { next.min(Instant::now() + WATCH_INTERVAL) } else { next };
         // Rounded up: waking a moment too early would mean waking twice.
         let left = next.saturating_duration_since(Instant::now()) + Duration::from_micros(999);
         libc::c_int::try_from(left.as_millis()).unwrap_or(libc::c_int::MAX)
@@ -285,6 +329,7 @@ impl Sandbox {
                     }
                     child::REPORT_ENDED => progress.status = Some(number(4)),
                     child::REPORT_MEMORY => progress.out_of_memory = true,
+                    child::REPORT_READY => progress.ready = true,
                     _ => {}
                 }
             }

@@ -473,6 +473,11 @@ pub(super) fn new_user_namespace() -> Outcome {
     done(unsafe { libc::unshare(libc::CLONE_NEWUSER) })
 }
 
+pub(super) fn join_network(namespace: RawFd) -> Outcome {
+    // SAFETY: numbers.
+    done(unsafe { libc::setns(namespace, libc::CLONE_NEWNET) })
+}
+
 pub(super) fn prctl(option: c_int, argument: c_ulong) -> Outcome {
     // SAFETY: the options in use take numbers.
     done(unsafe { libc::prctl(option, argument, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong) })
@@ -626,6 +631,15 @@ pub(super) fn poll(events: &mut [libc::pollfd], milliseconds: c_int) -> Outcome<
         Err(libc::EINTR) => Ok(0),
         result => result.map(|count| usize::try_from(count).unwrap_or_default()),
     }
+}
+
+/// The version of the kernel's Landlock.
+pub(super) fn landlock_version() -> Outcome<i32> {
+    const VERSION: c_uint = 1;
+    // SAFETY: the version is asked for with a null pointer and no size.
+    small(unsafe {
+        libc::syscall(libc::SYS_landlock_create_ruleset, ptr::null::<c_void>(), 0_usize, VERSION)
+    })
 }
 
 /// Puts the process under a Landlock ruleset.

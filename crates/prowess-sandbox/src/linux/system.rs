@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use super::view::{Rights, View};
 use crate::error::Error;
@@ -13,8 +14,18 @@ pub(super) const HOME: &str = "/home/skill";
 /// The machine's name inside.
 pub(super) const HOST_NAME: &std::ffi::CStr = c"skill";
 
-/// Folders of shared libraries. The first part may be a symbolic link of a merged /usr.
-fn library_folders() -> Vec<PathBuf> {
+/// Real folders of shared libraries. They do not move while this process runs.
+fn library_folders() -> &'static [PathBuf] {
+    static FOLDERS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+        let real =
+            named_library_folders().into_iter().filter_map(|folder| folder.canonicalize().ok());
+        real.filter(|folder| folder.is_dir()).collect()
+    });
+    &FOLDERS
+}
+
+/// The first part may be a symbolic link of a merged /usr.
+fn named_library_folders() -> Vec<PathBuf> {
     let arch = std::env::consts::ARCH;
     let mut folders = vec![
         format!("/usr/lib/{arch}-linux-gnu"),
@@ -44,11 +55,7 @@ pub(super) fn show(view: &mut View, scratch: u64) {
         }
     }
     for folder in library_folders() {
-        if let Ok(real) = folder.canonicalize()
-            && real.is_dir()
-        {
-            view.host(&real, &real, Rights::Library);
-        }
+        view.host(folder, folder, Rights::Library);
     }
     for file in ["/etc/ld.so.cache", "/etc/localtime"] {
         let path = Path::new(file);
@@ -84,7 +91,12 @@ pub(super) fn show(view: &mut View, scratch: u64) {
 }
 
 /// The loaders of programs: whatever starts a dynamic program must be executable itself.
-pub(super) fn loaders() -> Vec<PathBuf> {
+pub(super) fn loaders() -> &'static [PathBuf] {
+    static LOADERS: LazyLock<Vec<PathBuf>> = LazyLock::new(find_loaders);
+    &LOADERS
+}
+
+fn find_loaders() -> Vec<PathBuf> {
     let candidates = [
         "/lib64/ld-linux-x86-64.so.2",
         "/lib/ld-linux-aarch64.so.1",

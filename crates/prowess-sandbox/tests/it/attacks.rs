@@ -8,7 +8,6 @@
 
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
-use std::path::Path;
 use std::process::Command;
 
 use prowess_sandbox::{Access, Error, FileGrant, How, Network, Spec};
@@ -569,10 +568,8 @@ fn from_inside_as_an_ordinary_user() {
 }
 
 pub(crate) fn again_as_nobody(test: &str) {
-    let home = tempfile::tempdir().expect("a temporary folder");
+    let home = copy_of_tests();
     let copy = home.path().join("tests");
-    fs::copy(std::env::current_exe().expect("this program"), &copy).expect("a copy");
-    executable_for_all(home.path());
     let output = Command::new("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
         .arg(&copy)
@@ -592,9 +589,14 @@ pub(crate) fn again_as_nobody(test: &str) {
     );
 }
 
-fn executable_for_all(folder: &Path) {
+/// A folder with a copy of this program that everybody may execute.
+pub(crate) fn copy_of_tests() -> tempfile::TempDir {
     use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let program = std::env::current_exe().expect("this program");
+    fs::copy(program, home.path().join("tests")).expect("a copy");
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).expect("it is ours");
+    home
 }
 
 #[test]

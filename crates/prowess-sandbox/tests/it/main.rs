@@ -2,5 +2,6 @@
 
 mod attacks;
 mod files;
+mod hostile_host;
 mod running;
 mod world;

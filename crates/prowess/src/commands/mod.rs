@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod convert;
+pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod generate_docs;
 pub(crate) mod man;
@@ -38,6 +39,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::New(arguments) => new::run(&arguments, &mut printer),
         Verb::Render(arguments) => render::run(&arguments, &mut printer),
         Verb::Explain(arguments) => explain::run(&arguments, &mut printer),
+        Verb::Doctor(arguments) => doctor::run(&arguments, &mut printer),
         Verb::Schema(arguments) => Ok(schema::run(&arguments, &mut printer)),
         Verb::Completions(arguments) => Ok(completions::run(&arguments, &mut printer)),
         Verb::Man(arguments) => man::run(&arguments, &mut printer),

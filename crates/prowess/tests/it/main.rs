@@ -3,6 +3,7 @@
 mod check;
 mod convert;
 mod docs;
+mod doctor;
 mod expectations;
 mod explain;
 mod fix;

@@ -87,6 +87,7 @@ const VERBS: &[&str] = &[
     "schema",
     "render",
     "explain",
+    "doctor",
     "completions",
     "man",
 ];

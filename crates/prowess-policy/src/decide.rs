@@ -1,0 +1,166 @@
+//! The decision (DESIGN §3): who is asked what, before a tool runs.
+
+use prowess_format::permission::{Domain, Level};
+
+use crate::approval::{Approvals, Standing};
+use crate::decision::{
+    Allowed, Because, Case, Decision, Denial, Denied, Every, Question, Reason, ReasonKind,
+};
+use crate::grant::{Grant, Scope, Source};
+use crate::grants::GrantSet;
+use crate::matrix;
+use crate::mode::{Mode, is_available};
+use crate::request::Request;
+use crate::scope::{PathPattern, Program};
+use crate::spec::SandboxSpec;
+use crate::trust::{Origin, Tier, Trust};
+
+/// What is to happen with a request.
+pub fn decide(
+    request: &Request,
+    trust: Trust,
+    grants: &GrantSet,
+    approvals: &Approvals,
+    mode: Mode,
+) -> Decision {
+    let tier = trust.tier().min(request.ceiling());
+    let wanted = grants.for_tool(&request.tool);
+    let asked = placed(wanted.grants(), request);
+    let narrowed = narrow(&asked, tier, request);
+    let case = Box::new(Case {
+        spec: SandboxSpec::of(&narrowed, tier, request.timeout_secs),
+        skill_grants: narrow(&placed(grants.grants(), request), tier, request),
+        grants: narrowed,
+        request: request.clone(),
+        trust,
+        tier,
+        mode,
+    });
+    let denials = denials(request, &wanted, mode);
+    if !denials.is_empty() {
+        return Decision::Deny(Denied { case, reasons: denials });
+    }
+    let mut reasons = reasons(request, trust, tier, asked.iter().zip(&case.grants));
+    let (by, changed) = match approvals.covers(request, &case.grants) {
+        Standing::Covered(approval) => {
+            reasons.retain(|reason| reason.every == Every::Time);
+            (Because::Approved { at: approval.given_at }, None)
+        }
+        Standing::Void(_, void) => (Because::NothingToAsk, Some(void)),
+        Standing::Never => (Because::NothingToAsk, None),
+    };
+    if reasons.is_empty() {
+        return Decision::Allow(Allowed { case, approval: None, by });
+    }
+    Decision::Ask(Question { case, reasons, changed })
+}
+
+/// What stands in the way whatever the user says.
+fn denials(request: &Request, wanted: &GrantSet, mode: Mode) -> Vec<Denial> {
+    let mut denials = Vec::new();
+    if !is_available(request.modes.iter().map(String::as_str), mode) {
+        denials.push(Denial::Mode { declared: request.modes.clone(), active: mode });
+    }
+    // A skill runs with what it asks for or not at all: with a part of it missing it would fail in ways that nobody can explain.
+    denials.extend(wanted.refusals().iter().cloned().map(Denial::Refused));
+    if let Some(text) = &request.program {
+        let granted = Program::of_command(text).is_ok_and(|program| {
+            wanted.grants().iter().filter(|grant| grant.domain() == Domain::Shell).any(|grant| {
+                *grant.scope() == Scope::All || *grant.scope() == Scope::Program(program.clone())
+            })
+        });
+        let refused = wanted.refusals().iter().any(|refusal| refusal.text == *text);
+        if !granted && !refused {
+            denials.push(Denial::ProgramNotGranted(text.clone()));
+        }
+    }
+    denials
+}
+
+/// Why the user is asked, the weightiest first.
+fn reasons<'g>(
+    request: &Request,
+    trust: Trust,
+    tier: Tier,
+    asked_and_narrowed: impl Iterator<Item = (&'g Grant, &'g Grant)>,
+) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    let about_skill = |kind, every, in_advance| Reason { kind, grant: None, every, in_advance };
+    if trust.origin() == Origin::Downloaded && !trust.is_signed() {
+        reasons.push(about_skill(ReasonKind::UnsignedDownload, Every::Time, false));
+    }
+    if request.always_ask {
+        // Whoever types `--yes` confirms this one run, which is all that the author wants.
+        reasons.push(about_skill(ReasonKind::AlwaysAsk, Every::Time, true));
+    }
+    // R32: bundled or verified, and read-only: runs. Otherwise first use asks.
+    let vouched = trust.origin() == Origin::Bundled || tier == Tier::Verified;
+    if !(vouched && request.read_only) {
+        reasons.push(about_skill(ReasonKind::FirstUse, Every::Change, true));
+    }
+    reasons.extend(
+        asked_and_narrowed.filter_map(|(asked, narrowed)| about_grant(asked, narrowed, tier)),
+    );
+    reasons
+}
+
+/// The question that a grant puts, if it puts one.
+fn about_grant(grant: &Grant, narrowed: &Grant, tier: Tier) -> Option<Reason> {
+    let (kind, in_advance) = match grant.scope() {
+        // Asked at every tier: a signature says who wrote it, and the secret is the user's.
+        Scope::Path(path) if path.named_secret().is_some() => (ReasonKind::SecretFiles, false),
+        Scope::Variable(name) if name.is_secret() => (ReasonKind::SecretVariable, true),
+        _ if *grant.source() == Source::NetworkFlag => {
+            (ReasonKind::NetworkFlag, tier > Tier::Experimental)
+        }
+        _ if matrix::asks(grant, tier) => {
+            (ReasonKind::Permission, may_be_in_advance(narrowed, tier))
+        }
+        _ => return None,
+    };
+    let every = match (grant.domain(), tier) {
+        // Nothing confines a program that moves the mouse, and nobody vouches for this one.
+        (Domain::Desktop, Tier::Experimental) => Every::Time,
+        _ => Every::Change,
+    };
+    // What was narrowed is what the user decides about.
+    Some(Reason { kind, grant: Some(narrowed.clone()), every, in_advance })
+}
+
+/// What `--yes` may answer of the questions that the table puts. `docs/design/policy.md` has the list.
+fn may_be_in_advance(grant: &Grant, tier: Tier) -> bool {
+    let unvouched = tier == Tier::Experimental;
+    match (grant.domain(), grant.scope()) {
+        (Domain::Desktop, _) => false,
+        (Domain::Shell | Domain::Env | Domain::Database, Scope::All) => !unvouched,
+        (Domain::Network, Scope::Host(host)) => !(unvouched && (host.is_any() || host.is_local())),
+        // R52 narrows an unscoped grant to the working directory, a broad pattern it does not. Reading in a home
+        // that happens to be the working directory is what a command tool does (GIB §5.1), changing it is more.
+        (Domain::Filesystem, Scope::Path(path)) => {
+            let implied =
+                *grant.source() == Source::WorkingDirectory && grant.level() == Level::Read;
+            !unvouched || implied || !path.is_broad()
+        }
+        _ => true,
+    }
+}
+
+/// The grants with `./` read as the place it is (R54): of a run in the home, the home.
+fn placed(grants: &[Grant], request: &Request) -> Vec<Grant> {
+    let place = |grant: &Grant| match grant.scope() {
+        Scope::Path(path) if request.in_home => grant.with_scope(Scope::Path(path.in_home())),
+        _ => grant.clone(),
+    };
+    grants.iter().map(place).collect()
+}
+
+/// What a tier leaves of the grants (R52): experimental skills get the working directory where they ask for all files.
+fn narrow(grants: &[Grant], tier: Tier, request: &Request) -> Vec<Grant> {
+    let narrowed = grants.iter().map(|grant| match (grant.domain(), grant.scope(), tier) {
+        (Domain::Filesystem, Scope::All, Tier::Experimental) => {
+            grant.with_scope(Scope::Path(PathPattern::working_directory()))
+        }
+        _ => grant.clone(),
+    });
+    placed(&narrowed.collect::<Vec<_>>(), request)
+}

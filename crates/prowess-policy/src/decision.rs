@@ -1,0 +1,353 @@
+//! The three answers, and the only two ways to an [`Allowed`].
+
+use std::fmt;
+
+use prowess_format::permission::Domain;
+use prowess_format::text::visible;
+
+use crate::approval::{Approval, Digest, ProgramPin, Void};
+use crate::grant::{Grant, Scope};
+use crate::grants::Refusal;
+use crate::mode::Mode;
+use crate::request::Request;
+use crate::spec::SandboxSpec;
+use crate::trust::{Tier, Trust};
+
+/// What is to happen with a request.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It runs.
+    Allow(Allowed),
+    /// The user is asked.
+    Ask(Question),
+    /// It does not run.
+    Deny(Denied),
+}
+
+/// Everything that was weighed. Each answer carries it, so that each can be explained.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Case {
+    pub(crate) request: Request,
+    pub(crate) trust: Trust,
+    pub(crate) tier: Tier,
+    pub(crate) mode: Mode,
+    /// The tool's grants, narrowed by the tier.
+    pub(crate) grants: Vec<Grant>,
+    /// The grants of all tools, narrowed by the tier: what an approval of the whole skill is about.
+    pub(crate) skill_grants: Vec<Grant>,
+    pub(crate) spec: SandboxSpec,
+}
+
+/// A request that may run, once. Whatever starts a process takes one of these, and only [`decide`](crate::decide) and the approval of a [`Question`] give one. It can not be cloned: a yes for one run is not a yes for two.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Allowed {
+    pub(crate) case: Box<Case>,
+    pub(crate) approval: Option<Approval>,
+    pub(crate) by: Because,
+}
+
+/// Why it may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Because {
+    NothingToAsk,
+    Approved { at: u64 },
+    Answered,
+    InAdvance,
+}
+
+/// A request that the user has to answer.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Question {
+    pub(crate) case: Box<Case>,
+    pub(crate) reasons: Vec<Reason>,
+    pub(crate) changed: Option<Void>,
+}
+
+/// A request that does not run.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Denied {
+    pub(crate) case: Box<Case>,
+    pub(crate) reasons: Vec<Denial>,
+}
+
+/// When a reason asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Every {
+    /// Before every run, whatever was approved.
+    Time,
+    /// Until the user has approved it.
+    Change,
+}
+
+/// Why the user is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// What it is about.
+    pub kind: ReasonKind,
+    /// The grant in question, if it is about one.
+    pub grant: Option<Grant>,
+    /// When it asks.
+    pub every: Every,
+    /// Whether `--yes` may answer it.
+    pub in_advance: bool,
+}
+
+/// What a question is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReasonKind {
+    /// Downloaded, and nobody vouches for it (GIB §6.2, R32).
+    UnsignedDownload,
+    /// The author wants to be asked for (GIB §2.2).
+    AlwaysAsk,
+    /// It was not approved yet (GIB §6.3, R32).
+    FirstUse,
+    /// The table of permissions and tiers prompts (GAIA §3.3, R47).
+    Permission,
+    /// `network: true` (R53).
+    NetworkFlag,
+    /// A variable that looks like a secret (R31).
+    SecretVariable,
+    /// A place where keys are kept.
+    SecretFiles,
+}
+
+/// Why something does not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Denial {
+    /// The skill is not there in this mode (GIB §7.2).
+    Mode {
+        /// The modes it is there in.
+        declared: Vec<String>,
+        /// The one that is on.
+        active: Mode,
+    },
+    /// It asks for something that can not be granted.
+    Refused(Refusal),
+    /// It starts a program that it says it does not start.
+    ProgramNotGranted(String),
+}
+
+/// How long an answer counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remember {
+    /// For this run.
+    Once,
+    /// For this tool, until something changes.
+    Tool,
+    /// For every tool of the skill, until something changes.
+    Skill,
+}
+
+/// A person's yes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// How long it counts.
+    pub remember: Remember,
+    /// When it was given, in seconds since 1970.
+    pub at: u64,
+}
+
+impl Allowed {
+    /// What the run may touch.
+    pub fn spec(&self) -> &SandboxSpec {
+        &self.case.spec
+    }
+
+    /// The skill's name.
+    pub fn skill(&self) -> &str {
+        &self.case.request.skill
+    }
+
+    /// The tool's name.
+    pub fn tool(&self) -> &str {
+        &self.case.request.tool
+    }
+
+    /// The digest of the files that were decided about: others must not be run (attack G07).
+    pub fn digest(&self) -> &Digest {
+        &self.case.request.digest
+    }
+
+    /// The program images that were decided about.
+    pub fn pins(&self) -> &[ProgramPin] {
+        &self.case.request.pins
+    }
+
+    /// The mode that was on.
+    pub fn mode(&self) -> Mode {
+        self.case.mode
+    }
+
+    /// The grants behind the spec.
+    pub fn grants(&self) -> &[Grant] {
+        &self.case.grants
+    }
+
+    /// What is to be remembered, if the user wanted that.
+    pub fn approval(&self) -> Option<&Approval> {
+        self.approval.as_ref()
+    }
+}
+
+impl Question {
+    /// Why it is asked.
+    pub fn reasons(&self) -> &[Reason] {
+        &self.reasons
+    }
+
+    /// What has changed since an earlier approval, if there was one.
+    pub fn changed(&self) -> Option<&Void> {
+        self.changed.as_ref()
+    }
+
+    /// Whether the question comes with a warning banner (GIB §6.2).
+    pub fn has_banner(&self) -> bool {
+        self.reasons.iter().any(|reason| reason.kind == ReasonKind::UnsignedDownload)
+    }
+
+    /// Whether `--yes` answers it.
+    pub fn allows_in_advance(&self) -> bool {
+        self.reasons.iter().all(|reason| reason.in_advance)
+    }
+
+    /// Whether an answer can be remembered at all: not while something asks every time.
+    pub fn can_be_remembered(&self) -> bool {
+        self.reasons.iter().all(|reason| reason.every == Every::Change)
+    }
+
+    /// The skill's name.
+    pub fn skill(&self) -> &str {
+        &self.case.request.skill
+    }
+
+    /// The tool's name.
+    pub fn tool(&self) -> &str {
+        &self.case.request.tool
+    }
+
+    /// What would be granted for this tool.
+    pub fn grants(&self) -> &[Grant] {
+        &self.case.grants
+    }
+
+    /// What would be granted if the whole skill were approved.
+    pub fn skill_grants(&self) -> &[Grant] {
+        &self.case.skill_grants
+    }
+
+    /// What the run could touch.
+    pub fn spec(&self) -> &SandboxSpec {
+        &self.case.spec
+    }
+
+    /// A person has read the question and says yes.
+    pub fn approve(self, answer: Answer) -> Allowed {
+        let request = &self.case.request;
+        let record = |tool, grants: &[Grant], pins| Approval {
+            skill: request.skill.clone(),
+            digest: request.digest.clone(),
+            tool,
+            grants: grants.iter().map(ToString::to_string).collect(),
+            pins,
+            given_at: answer.at,
+        };
+        let approval = match answer.remember {
+            Remember::Once => None,
+            Remember::Tool => {
+                let tool = Some(request.tool.clone());
+                Some(record(tool, &self.case.grants, request.pins.clone()))
+            }
+            Remember::Skill => {
+                let more = request.skill_pins.iter().filter(|pin| !request.pins.contains(pin));
+                let pins = request.pins.iter().chain(more).cloned().collect();
+                Some(record(None, &self.case.skill_grants, pins))
+            }
+        };
+        Allowed { case: self.case, approval, by: Because::Answered }
+    }
+
+    /// `--yes`: the user has said yes before reading. What that must not answer stays a question.
+    pub fn approve_in_advance(self) -> Result<Allowed, Box<Question>> {
+        if !self.allows_in_advance() {
+            return Err(Box::new(self));
+        }
+        Ok(Allowed { case: self.case, approval: None, by: Because::InAdvance })
+    }
+}
+
+impl Denied {
+    /// Why.
+    pub fn reasons(&self) -> &[Denial] {
+        &self.reasons
+    }
+
+    /// The skill's name.
+    pub fn skill(&self) -> &str {
+        &self.case.request.skill
+    }
+
+    /// The tool's name.
+    pub fn tool(&self) -> &str {
+        &self.case.request.tool
+    }
+}
+
+impl Decision {
+    pub(crate) fn case(&self) -> &Case {
+        match self {
+            Decision::Allow(allowed) => &allowed.case,
+            Decision::Ask(question) => &question.case,
+            Decision::Deny(denied) => &denied.case,
+        }
+    }
+}
+
+/// A clause that completes "asks, because …".
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let grant = self.grant.as_ref().map(ToString::to_string).unwrap_or_default();
+        let grant = visible(&grant);
+        match self.kind {
+            ReasonKind::UnsignedDownload => {
+                f.write_str("it was downloaded and nobody has signed it")
+            }
+            ReasonKind::AlwaysAsk => f.write_str("its author wants every run confirmed"),
+            ReasonKind::FirstUse => f.write_str("you have not approved it yet"),
+            ReasonKind::NetworkFlag => {
+                f.write_str("it wants the network and does not say which hosts")
+            }
+            ReasonKind::SecretVariable => write!(f, "`{grant}` hands it a secret"),
+            ReasonKind::SecretFiles => {
+                write!(f, "`{grant}` opens a place where keys are kept")
+            }
+            ReasonKind::Permission => {
+                let grant_words = match self.grant.as_ref().map(|grant| (grant.domain(), grant)) {
+                    Some((Domain::Desktop, _)) => "lets it use mouse, keyboard and screen as you",
+                    Some((_, grant)) if grant.is_unscoped() => "has no limits of its own",
+                    Some((_, grant)) if is_local(grant) => "reaches your own machine or network",
+                    _ => "needs your consent",
+                };
+                write!(f, "`{grant}` {grant_words}")
+            }
+        }
+    }
+}
+
+fn is_local(grant: &Grant) -> bool {
+    matches!(grant.scope(), Scope::Host(host) if host.is_local())
+}
+
+impl fmt::Display for Denial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Denial::Mode { declared, active } => {
+                let declared = declared.join(", ");
+                write!(f, "it is there in {} only, and the mode is {active}", visible(&declared))
+            }
+            Denial::Refused(refusal) => write!(f, "{refusal}"),
+            Denial::ProgramNotGranted(program) => {
+                write!(f, "it starts `{}`, which it declares not to", visible(program))
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The environment of a child: an allowlist, what was granted, and what is injected (GIB §5.2, R31).
+
+use crate::mode::Mode;
+use crate::scope::{VariableName, is_inherited};
+use crate::spec::Variables;
+
+/// What a child is told about its skill.
+#[derive(Clone, Copy, Debug)]
+pub struct Injected<'a> {
+    /// The skill's name.
+    pub skill_name: &'a str,
+    /// The skill's directory, as the child sees it.
+    pub skill_dir: &'a str,
+    /// The mode that is on.
+    pub mode: Mode,
+}
+
+/// Everything the filter looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a> {
+    /// The variables of the parent.
+    pub parent: &'a [(String, String)],
+    /// What the decision lets pass.
+    pub granted: &'a Variables,
+    /// Variables in which the runtime keeps keys of its own: for models, registries, proxies (attack F03).
+    pub runtime_keys: &'a [&'a str],
+    /// What the tool's author sets for it, by literal value.
+    pub set_by_tool: &'a [(String, String)],
+    /// What the child is told.
+    pub injected: Injected<'a>,
+}
+
+/// What the child gets, and which granted variables it does not get.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Environment {
+    /// The variables, sorted by name, each once.
+    pub variables: Vec<(String, String)>,
+    /// What was granted or set and is withheld.
+    pub withheld: Vec<Withheld>,
+}
+
+/// A variable that is not passed on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Withheld {
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why a variable is not passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It holds a key of the runtime's own.
+    RuntimeKey,
+    /// The parent does not have it.
+    NotSet,
+    /// A tool sets it that may not: it decides what programs load or reach, or is no name at all.
+    Control,
+}
+
+/// The environment of a child.
+pub fn filter(sources: &Sources<'_>) -> Environment {
+    let Sources { parent, granted, runtime_keys, set_by_tool, injected } = sources;
+    let mut variables: Vec<(String, String)> = Vec::new();
+    let mut withheld = Vec::new();
+    let mut keep_back = |name: &str, why| withheld.push(Withheld { name: name.to_owned(), why });
+    let is_runtime_key = |name: &str| runtime_keys.iter().any(|key| key.eq_ignore_ascii_case(name));
+    for name in &granted.named {
+        if is_runtime_key(name.as_str()) {
+            keep_back(name.as_str(), Why::RuntimeKey);
+        } else if !parent.iter().any(|(known, _)| known == name.as_str()) {
+            keep_back(name.as_str(), Why::NotSet);
+        }
+    }
+    for (name, value) in *parent {
+        if (is_inherited(name) || granted.allow(name)) && !is_runtime_key(name) {
+            put(&mut variables, name, value);
+        }
+    }
+    for (name, value) in *set_by_tool {
+        if VariableName::parse(name).is_ok() {
+            put(&mut variables, name, value);
+        } else {
+            keep_back(name, Why::Control);
+        }
+    }
+    for prefix in ["GIBBERISH", "PROWESS"] {
+        put(&mut variables, &format!("{prefix}_SKILL_NAME"), injected.skill_name);
+        put(&mut variables, &format!("{prefix}_SKILL_DIR"), injected.skill_dir);
+        put(&mut variables, &format!("{prefix}_MODE"), injected.mode.as_str());
+    }
+    variables.sort();
+    Environment { variables, withheld }
+}
+
+fn put(variables: &mut Vec<(String, String)>, name: &str, value: &str) {
+    match variables.iter_mut().find(|(known, _)| known == name) {
+        Some((_, known)) => value.clone_into(known),
+        None => variables.push((name.to_owned(), value.to_owned())),
+    }
+}

@@ -1,0 +1,246 @@
+//! A decision in plain words, line by line (`prowess policy REF`).
+
+use std::fmt::{self, Write as _};
+
+use prowess_format::permission::{Domain, Level};
+use prowess_format::text::visible;
+
+use crate::decision::{Because, Case, Decision, Every, Question, Reason, ReasonKind};
+use crate::grant::{Grant, Scope, Source};
+use crate::limits::Limits;
+use crate::scope::{HostScope, PathPattern};
+use crate::trust::Origin;
+
+/// What a line is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LineKind {
+    /// Whether it runs.
+    Verdict,
+    /// How far it is trusted.
+    Trust,
+    /// Something it may do.
+    May,
+    /// Something it may not do.
+    MayNot,
+    /// Why the user is asked.
+    Asks,
+    /// Why it does not run.
+    Refused,
+    /// How much it may use.
+    Limit,
+    /// What to do next.
+    Hint,
+}
+
+/// One line of an explanation: safe for a terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// What it is about.
+    pub kind: LineKind,
+    /// The words.
+    pub text: String,
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The decision in plain words.
+pub fn explain(decision: &Decision) -> Vec<Line> {
+    let case = decision.case();
+    let mut lines = vec![line(LineKind::Verdict, verdict(decision)), trust_line(case)];
+    if let Decision::Deny(denied) = decision {
+        // What it could do if it ran would only distract from why it does not.
+        let reasons = denied.reasons.iter().map(|reason| format!("refused, because {reason}"));
+        lines.extend(reasons.map(|text| line(LineKind::Refused, text)));
+        return lines;
+    }
+    lines.extend(grouped(&case.grants).into_iter().map(|text| line(LineKind::May, text)));
+    lines.extend(may_not(&case.grants).map(|text| line(LineKind::MayNot, text.to_owned())));
+    lines.push(line(LineKind::Limit, limits(&case.spec.limits)));
+    if let Decision::Ask(question) = decision {
+        lines.extend(asks(question));
+    }
+    lines
+}
+
+fn line(kind: LineKind, text: String) -> Line {
+    Line { kind, text }
+}
+
+fn verdict(decision: &Decision) -> String {
+    let case = decision.case();
+    let name = format!("{}/{}", case.request.skill, case.request.tool);
+    let name = visible(&name).into_owned();
+    match decision {
+        Decision::Allow(allowed) => match allowed.by {
+            Because::NothingToAsk => format!("`{name}` runs without asking"),
+            Because::Approved { .. } => format!("`{name}` runs, because you have approved it"),
+            Because::Answered => format!("`{name}` runs, because you said yes"),
+            Because::InAdvance => format!("`{name}` runs, because of `--yes`"),
+        },
+        Decision::Ask(question) if question.can_be_remembered() => {
+            format!("`{name}` asks before it runs")
+        }
+        Decision::Ask(_) => format!("`{name}` asks before every run"),
+        Decision::Deny(_) => format!("`{name}` does not run"),
+    }
+}
+
+fn trust_line(case: &Case) -> Line {
+    let origin = match case.trust.origin() {
+        Origin::Bundled => "it came with prowess",
+        Origin::Local => "it is a file of yours",
+        Origin::Downloaded if case.trust.is_signed() => "it was downloaded and is signed",
+        Origin::Downloaded => "it was downloaded and is not signed",
+    };
+    let mut text = format!("tier {}: {origin}", case.tier);
+    if let Some(claimed) = case.trust.claimed().filter(|claimed| *claimed > case.tier) {
+        let _ = write!(text, "; its claim to be {claimed} counts for nothing");
+    }
+    if let Some(badge) = case.trust.badge() {
+        let _ = write!(text, "; the registry calls it {}", badge.as_str());
+    }
+    line(LineKind::Trust, text)
+}
+
+/// Grants that allow the same are one line with the first of their sources.
+fn grouped(grants: &[Grant]) -> Vec<String> {
+    let mut lines: Vec<(String, String)> = Vec::new();
+    for grant in grants {
+        let words = words(grant);
+        if !lines.iter().any(|(known, _)| *known == words) {
+            lines.push((words, because(grant)));
+        }
+    }
+    lines.into_iter().map(|(words, because)| format!("{words}, because {because}")).collect()
+}
+
+fn because(grant: &Grant) -> String {
+    match grant.source() {
+        Source::Declared(text) => format!("the skill declares `{}`", visible(text)),
+        Source::Command(program) => format!("its command starts `{}`", visible(program)),
+        Source::WorkingDirectory => "commands work in the working directory".to_owned(),
+        Source::NetworkFlag => "the skill says that it needs the network".to_owned(),
+        Source::Required(what, name) => {
+            format!("the skill requires the {what} `{}`", visible(name))
+        }
+        Source::User(text) => format!("you added `{}`", visible(text)),
+    }
+}
+
+/// What a grant allows, as the rest of a sentence about the tool.
+fn words(grant: &Grant) -> String {
+    let changes = grant.level() == Level::Write;
+    let scope = grant.scope().to_string();
+    let scope = visible(&scope);
+    match (grant.domain(), grant.scope()) {
+        (Domain::Filesystem, Scope::Path(path)) => {
+            format!("may {} {}", if changes { "change files" } else { "read files" }, place(path))
+        }
+        (Domain::Filesystem, _) if changes => "may change files anywhere".to_owned(),
+        (Domain::Filesystem, _) => "may read files anywhere".to_owned(),
+        (Domain::Network, Scope::Host(host)) => {
+            let what = if changes { "send any request" } else { "fetch" };
+            let to = if changes { "to" } else { "from" };
+            let hosts = match &host.host {
+                HostScope::Any => "any host".to_owned(),
+                HostScope::Below(domain) => format!("{domain} and the hosts below it"),
+                HostScope::Exact(name) => name.to_string(),
+            };
+            let port = host.port.map_or_else(String::new, |port| format!(" on port {port}"));
+            format!("may {what} {to} {hosts}{port}")
+        }
+        (Domain::Network, _) => "may use the network".to_owned(),
+        (Domain::Shell, Scope::Program(program)) if program.is_interpreter() => {
+            format!("may run `{scope}`, which runs whatever it is given")
+        }
+        (Domain::Shell, Scope::Program(_)) => format!("may run `{scope}`"),
+        (Domain::Shell, _) => "may run every program".to_owned(),
+        (Domain::Desktop, _) => "may use mouse, keyboard and screen as you".to_owned(),
+        (Domain::Mcp, Scope::Name(_)) => format!("may connect to the MCP server `{scope}`"),
+        (Domain::Mcp, _) => "may connect to every MCP server".to_owned(),
+        (Domain::Env, Scope::Variable(_)) => format!("may read the variable `{scope}`"),
+        (Domain::Env, _) => "may read every variable that is no secret".to_owned(),
+        (Domain::Database, Scope::Name(_)) => {
+            format!("may {} the database `{scope}`", if changes { "change" } else { "read" })
+        }
+        (Domain::Database, _) => {
+            format!("may {} every database", if changes { "change" } else { "read" })
+        }
+    }
+}
+
+fn place(path: &PathPattern) -> String {
+    let shown = path.to_string();
+    let shown = visible(&shown);
+    match shown.strip_suffix("/**") {
+        Some(".") => "in the working directory".to_owned(),
+        Some("~") => "in your home".to_owned(),
+        Some(folder) if path.is_tree() => format!("below {folder}"),
+        _ if path.is_tree() => format!("at {shown}"),
+        _ => format!("matching {shown}"),
+    }
+}
+
+fn may_not(grants: &[Grant]) -> impl Iterator<Item = &'static str> {
+    Domain::all().filter(|domain| !grants.iter().any(|grant| grant.domain() == *domain)).map(
+        |domain| match domain {
+            Domain::Filesystem => "may not touch files outside the skill",
+            Domain::Network => "may not use the network",
+            Domain::Shell => "may not run other programs",
+            Domain::Desktop => "may not use mouse, keyboard or screen",
+            Domain::Mcp => "may not connect to MCP servers",
+            Domain::Env => "may not read variables of yours",
+            Domain::Database => "may not use databases",
+        },
+    )
+}
+
+fn asks(question: &Question) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if let Some(void) = &question.changed {
+        let void = void.to_string();
+        lines.push(line(LineKind::Asks, format!("asks again, because {}", visible(&void))));
+    }
+    // Of something that was approved before it would be odd to say that it never was.
+    let told = |reason: &&Reason| reason.kind != ReasonKind::FirstUse || question.changed.is_none();
+    for reason in question.reasons.iter().filter(told) {
+        let every = match reason.every {
+            Every::Time => "asks every time",
+            Every::Change => "asks",
+        };
+        lines.push(line(LineKind::Asks, format!("{every}, because {reason}")));
+    }
+    lines.push(line(
+        LineKind::Hint,
+        if question.allows_in_advance() {
+            "`--yes` answers this for one run".to_owned()
+        } else {
+            "`--yes` does not answer this: run it on a terminal and decide".to_owned()
+        },
+    ));
+    lines
+}
+
+fn limits(limits: &Limits) -> String {
+    let mut parts = vec![format!("{} s", limits.wall_secs)];
+    parts.extend(limits.cpu_secs.map(|secs| format!("{secs} s of computing")));
+    parts.extend(limits.memory_bytes.map(|bytes| format!("{} of memory", size(bytes))));
+    parts.extend(limits.processes.map(|count| format!("{count} processes")));
+    parts.extend(limits.network_bytes.map(|bytes| format!("{} of traffic", size(bytes))));
+    let rate = limits.network_bytes_per_sec;
+    parts.extend(rate.map(|bytes| format!("{} of traffic per second", size(bytes))));
+    format!("at most {}", parts.join(", "))
+}
+
+fn size(bytes: u64) -> String {
+    const MIB: u64 = 1024 * 1024;
+    if bytes >= 1024 * MIB && bytes.is_multiple_of(1024 * MIB) {
+        format!("{} GiB", bytes / (1024 * MIB))
+    } else {
+        format!("{} MiB", bytes / MIB)
+    }
+}

@@ -1,0 +1,293 @@
+//! One grant: a domain, a level, a checked scope, and where it comes from (R15).
+
+use std::fmt;
+
+use prowess_format::permission::{Domain, Level, Permission};
+use prowess_format::text::visible;
+
+use crate::scope::{
+    HostError, HostPattern, PathError, PathPattern, Program, ProgramError, VariableError,
+    VariableName,
+};
+
+/// The most bytes of a database's or a server's name.
+const LONGEST_NAME: usize = 512;
+
+/// Which part of a domain a grant is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// All of it. The network has no such scope: all of it is the pattern `*`.
+    All,
+    /// Files.
+    Path(PathPattern),
+    /// Hosts.
+    Host(HostPattern),
+    /// A program.
+    Program(Program),
+    /// A variable.
+    Variable(VariableName),
+    /// A database or an MCP server by name.
+    Name(String),
+}
+
+/// Where a grant comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// A permission that the author wrote.
+    Declared(String),
+    /// A program that a command of the skill starts.
+    Command(String),
+    /// A tool that is a command works in the working directory (GIB §5.1).
+    WorkingDirectory,
+    /// `network: true` and its equivalents, which only ask (R53).
+    NetworkFlag,
+    /// Something the skill requires: what it is, and its name.
+    Required(&'static str, String),
+    /// The user's own addition.
+    User(String),
+}
+
+/// A right to do something, as far as the author is concerned.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Grant {
+    domain: Domain,
+    level: Level,
+    scope: Scope,
+    source: Source,
+    tool: Option<String>,
+}
+
+/// Why a permission is no grant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GrantError {
+    /// The path.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// The host.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The program.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// The variable.
+    #[error(transparent)]
+    Variable(#[from] VariableError),
+    /// A scope where none can be kept to.
+    #[error("`{0}` can not be narrowed: it is all or nothing")]
+    Unscopable(&'static str),
+    /// A name that is empty, too long or holds control characters.
+    #[error("`{0}` is not a name")]
+    Name(String),
+    /// The text is no permission at all.
+    #[error("{0}")]
+    Permission(String),
+}
+
+impl Grant {
+    /// The grants of a permission: one per program, host or variable of a list. `none` gives nothing.
+    pub fn read(permission: &Permission, source: &Source) -> Result<Vec<Self>, GrantError> {
+        if permission.level == Level::None {
+            return Ok(Vec::new());
+        }
+        let scopes = scopes(permission.domain, permission.scope.as_deref())?;
+        let grant = |scope| Self {
+            domain: permission.domain,
+            level: permission.level,
+            scope,
+            source: source.clone(),
+            tool: None,
+        };
+        Ok(scopes.into_iter().map(grant).collect())
+    }
+
+    /// The grants of a text such as `network:read:*.brave.com`.
+    pub fn parse(text: &str, source: &Source) -> Result<Vec<Self>, GrantError> {
+        let permission: Permission =
+            text.parse().map_err(|error: prowess_format::permission::PermissionError| {
+                GrantError::Permission(error.message)
+            })?;
+        Self::read(&permission, source)
+    }
+
+    /// A grant of parts that belong together, for what a skill implies.
+    pub(crate) fn implied(domain: Domain, level: Level, scope: Scope, source: Source) -> Self {
+        Self { domain, level, scope, source, tool: None }
+    }
+
+    /// The same grant for one tool only.
+    #[must_use]
+    pub(crate) fn for_tool(self, tool: &str) -> Self {
+        Self { tool: Some(tool.to_owned()), ..self }
+    }
+
+    /// The same grant with another scope of the same domain.
+    #[must_use]
+    pub(crate) fn with_scope(&self, scope: Scope) -> Self {
+        Self { scope, ..self.clone() }
+    }
+
+    /// What it is about.
+    pub fn domain(&self) -> Domain {
+        self.domain
+    }
+
+    /// How much.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Which part.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// Where it comes from.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The tool it is for; every tool of the skill when absent.
+    pub fn tool(&self) -> Option<&str> {
+        self.tool.as_deref()
+    }
+
+    /// Whether it names no part of its domain: every host, every program, every file.
+    pub fn is_unscoped(&self) -> bool {
+        match &self.scope {
+            Scope::All => true,
+            Scope::Host(host) => host.is_any(),
+            Scope::Path(_) | Scope::Program(_) | Scope::Variable(_) | Scope::Name(_) => false,
+        }
+    }
+
+    /// Whether whoever has this one may do everything that `other` allows. Never too generous: a yes that needs cleverness may be missed.
+    pub fn covers(&self, other: &Grant) -> bool {
+        let level =
+            self.level == other.level || (self.level == Level::Write && other.level == Level::Read);
+        self.domain == other.domain && level && self.scope.covers(&other.scope)
+    }
+}
+
+impl Scope {
+    fn covers(&self, other: &Scope) -> bool {
+        match (self, other) {
+            // Places of secrets are reached by naming them only, so no wider grant includes one that does.
+            (Scope::All, Scope::Path(theirs)) => theirs.named_secret().is_none(),
+            (Scope::Path(mine), Scope::Path(theirs)) => {
+                let named = theirs.named_secret();
+                mine.covers(theirs) && (named.is_none() || mine.named_secret() == named)
+            }
+            // Secret variables likewise (R31).
+            (Scope::All, Scope::Variable(theirs)) => !theirs.is_secret(),
+            (Scope::All, _) => true,
+            (Scope::Host(mine), Scope::Host(theirs)) => mine.covers(theirs),
+            (mine, theirs) => mine == theirs,
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scope::All => Ok(()),
+            Scope::Path(path) => write!(f, "{path}"),
+            Scope::Host(host) => write!(f, "{host}"),
+            Scope::Program(program) => write!(f, "{program}"),
+            Scope::Variable(name) => write!(f, "{name}"),
+            Scope::Name(name) => f.write_str(name),
+        }
+    }
+}
+
+/// The grant as a permission in its canonical spelling.
+impl fmt::Display for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.domain.as_str(), self.level.as_str())?;
+        match &self.scope {
+            Scope::All => Ok(()),
+            scope => write!(f, ":{scope}"),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Declared(text) => write!(f, "declared: `{}`", visible(text)),
+            Source::Command(program) => {
+                write!(f, "implied by the command `{}`", visible(program))
+            }
+            Source::WorkingDirectory => f.write_str("commands work in the working directory"),
+            Source::NetworkFlag => f.write_str("the skill says that it needs the network"),
+            Source::Required(what, name) => {
+                write!(f, "required {what}: `{}`", visible(name))
+            }
+            Source::User(text) => write!(f, "added by you: `{}`", visible(text)),
+        }
+    }
+}
+
+fn scopes(domain: Domain, scope: Option<&str>) -> Result<Vec<Scope>, GrantError> {
+    let Some(scope) = scope.map(str::trim).filter(|scope| *scope != "*") else {
+        return Ok(vec![all_of(domain)]);
+    };
+    match domain {
+        Domain::Filesystem => Ok(PathPattern::parse_all(scope)?
+            .into_iter()
+            // `/**` says in more characters what no scope says, and gets what that gets (R52).
+            .map(|path| if path.is_everything() { Scope::All } else { Scope::Path(path) })
+            .collect()),
+        Domain::Database => Ok(vec![Scope::Name(checked_name(scope)?)]),
+        Domain::Desktop => Err(GrantError::Unscopable("desktop:control")),
+        // A comma can not stand in the name of a host, a program or a variable, so it separates them (GAIA §3.2: `git,npm`).
+        Domain::Network | Domain::Shell | Domain::Env | Domain::Mcp => {
+            scope.split(',').map(|item| item_of(domain, item.trim())).collect()
+        }
+    }
+}
+
+fn all_of(domain: Domain) -> Scope {
+    match domain {
+        Domain::Network => Scope::Host(HostPattern::ANY),
+        Domain::Filesystem
+        | Domain::Shell
+        | Domain::Desktop
+        | Domain::Mcp
+        | Domain::Env
+        | Domain::Database => Scope::All,
+    }
+}
+
+/// One item of a list.
+fn item_of(domain: Domain, item: &str) -> Result<Scope, GrantError> {
+    // Also inside a list: whatever a scope means, it is spelled in one way only, because approvals are kept as text.
+    if item == "*" {
+        return Ok(all_of(domain));
+    }
+    match domain {
+        Domain::Network => Ok(Scope::Host(HostPattern::parse(item)?)),
+        Domain::Shell => Ok(Scope::Program(Program::parse(item)?)),
+        Domain::Env => Ok(Scope::Variable(VariableName::parse(item)?)),
+        Domain::Mcp | Domain::Database | Domain::Filesystem | Domain::Desktop => {
+            Ok(Scope::Name(checked_server(item)?))
+        }
+    }
+}
+
+/// The name of a database.
+fn checked_name(text: &str) -> Result<String, GrantError> {
+    let text = text.trim();
+    let valid = !text.is_empty()
+        && text != "*"
+        && text.len() <= LONGEST_NAME
+        && !text.chars().any(char::is_control);
+    if valid { Ok(text.to_owned()) } else { Err(GrantError::Name(text.to_owned())) }
+}
+
+/// The name of an MCP server, which may stand in a list.
+pub(crate) fn checked_server(text: &str) -> Result<String, GrantError> {
+    if text.contains(',') {
+        return Err(GrantError::Name(text.to_owned()));
+    }
+    checked_name(text)
+}

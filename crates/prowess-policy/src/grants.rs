@@ -1,0 +1,238 @@
+//! What a skill asks for, read from every way of declaring it (R15, R16, R53).
+//!
+//! No dialect is asked for here. A skill declares permissions, has commands, requires programs and variables, or says that it needs the network; each of these is one function below.
+
+use std::fmt;
+
+use prowess_format::command;
+use prowess_format::permission::{Domain, Level};
+use prowess_format::skill::{Skill, Tool, ToolKind};
+use prowess_format::text::visible;
+
+use crate::grant::{Grant, GrantError, Scope, Source, checked_server};
+use crate::scope::{HostPattern, PathPattern, Program, VariableName};
+
+/// Everything a skill asks for, and what of it is refused.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct GrantSet {
+    grants: Vec<Grant>,
+    refusals: Vec<Refusal>,
+}
+
+/// A wish that no user and no tier can fulfil.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What was written.
+    pub text: String,
+    /// Why it is refused.
+    pub error: GrantError,
+    /// The tool it is for; every tool when absent.
+    pub tool: Option<String>,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let error = self.error.to_string();
+        write!(f, "`{}` can not be granted: {}", visible(&self.text), visible(&error))
+    }
+}
+
+impl GrantSet {
+    /// A set of grants without refusals.
+    pub fn new(grants: Vec<Grant>) -> Self {
+        Self { grants, refusals: Vec::new() }
+    }
+
+    /// The grants.
+    pub fn grants(&self) -> &[Grant] {
+        &self.grants
+    }
+
+    /// What is refused.
+    pub fn refusals(&self) -> &[Refusal] {
+        &self.refusals
+    }
+
+    /// The part that concerns one tool: what is for every tool, and what is for this one.
+    #[must_use]
+    pub fn for_tool(&self, tool: &str) -> Self {
+        let concerns = |named: Option<&str>| named.is_none_or(|named| named == tool);
+        Self {
+            grants: self.grants.iter().filter(|grant| concerns(grant.tool())).cloned().collect(),
+            refusals: self
+                .refusals
+                .iter()
+                .filter(|refusal| concerns(refusal.tool.as_deref()))
+                .cloned()
+                .collect(),
+        }
+    }
+
+    /// The set with grants of the user's own beside the author's.
+    #[must_use]
+    pub fn with(mut self, more: impl IntoIterator<Item = Grant>) -> Self {
+        self.grants.extend(more);
+        self
+    }
+
+    /// The set without the grants that `keep` turns down: how a user narrows a skill.
+    #[must_use]
+    pub fn only(mut self, keep: impl Fn(&Grant) -> bool) -> Self {
+        self.grants.retain(keep);
+        self
+    }
+
+    /// Whether some grant covers this one.
+    pub fn covers(&self, wanted: &Grant) -> bool {
+        self.grants.iter().any(|grant| grant.covers(wanted))
+    }
+
+    fn push(&mut self, grant: Grant) {
+        if !self.grants.contains(&grant) {
+            self.grants.push(grant);
+        }
+    }
+
+    fn refuse(&mut self, text: &str, error: impl Into<GrantError>, tool: Option<&str>) {
+        let tool = tool.map(str::to_owned);
+        self.refusals.push(Refusal { text: text.to_owned(), error: error.into(), tool });
+    }
+}
+
+/// What a skill asks for.
+///
+/// `allowed-tools` is a hint to the host and never looked at (R16). `domain:none` wins over every other wish for that domain, and what the author declares for files or the network replaces what would be implied there.
+pub fn of(skill: &Skill) -> GrantSet {
+    let mut set = GrantSet::default();
+    declared(skill, &mut set);
+    required(skill, &mut set);
+    for tool in &skill.tools {
+        commanded(tool, &mut set);
+    }
+    let declares = |domain| skill.permissions.iter().any(|permission| permission.domain == domain);
+    if !declares(Domain::Filesystem) {
+        working_directory(skill, &mut set);
+    }
+    if !declares(Domain::Network) && skill.network.as_ref().is_some_and(|flag| flag.value) {
+        // R53: a request for `network:write:*` that needs the user's approval.
+        let scope = Scope::Host(HostPattern::ANY);
+        set.push(Grant::implied(Domain::Network, Level::Write, scope, Source::NetworkFlag));
+    }
+    let none = |domain| {
+        let mut all = skill.permissions.iter();
+        all.any(|permission| permission.domain == domain && permission.level == Level::None)
+    };
+    set.grants.retain(|grant| !none(grant.domain()));
+    set
+}
+
+/// Permission strings and permission maps (GAIA §3, SRT §4.7).
+fn declared(skill: &Skill, set: &mut GrantSet) {
+    for permission in &skill.permissions {
+        let text = permission.to_string();
+        match Grant::read(permission, &Source::Declared(text.clone())) {
+            Ok(grants) => grants.into_iter().for_each(|grant| set.push(grant)),
+            Err(error) => set.refuse(&text, error, None),
+        }
+    }
+}
+
+/// Required variables of every dialect (GAIA §3.1: readable without `env:read`), MCP servers (SRT §4.6), and the programs that an OpenClaw block requires.
+///
+/// `dependencies.tools` of SRT §4.6 are looked up and grant nothing: that dialect may take them from `allowed-tools` (R16).
+fn required(skill: &Skill, set: &mut GrantSet) {
+    let block = skill.openclaw.as_ref();
+    let described = block.iter().flat_map(|block| &block.env_vars).filter_map(|entry| {
+        entry.get("name").and_then(|name| name.as_str()).or_else(|| entry.as_str())
+    });
+    let names = skill.requirements.env_vars.iter().map(|name| name.as_str());
+    let primary = block.and_then(|block| block.primary_env.as_deref());
+    let mut seen: Vec<&str> = Vec::new();
+    for name in names.chain(primary).chain(described) {
+        if seen.contains(&name) {
+            continue;
+        }
+        seen.push(name);
+        match VariableName::parse(name) {
+            Ok(variable) => set.push(Grant::implied(
+                Domain::Env,
+                Level::Read,
+                Scope::Variable(variable),
+                Source::Required("variable", name.to_owned()),
+            )),
+            Err(error) => set.refuse(name, error, None),
+        }
+    }
+    for server in &skill.requirements.mcp_servers {
+        match checked_server(server) {
+            Ok(name) => set.push(Grant::implied(
+                Domain::Mcp,
+                Level::Connect,
+                Scope::Name(name),
+                Source::Required("MCP server", server.value.clone()),
+            )),
+            Err(error) => set.refuse(server, error, None),
+        }
+    }
+    if block.is_none() {
+        return;
+    }
+    let programs = skill.requirements.programs.iter().chain(&skill.requirements.any_programs);
+    for name in programs {
+        match Program::parse(name) {
+            Ok(program) => set.push(Grant::implied(
+                Domain::Shell,
+                Level::Execute,
+                Scope::Program(program),
+                Source::Required("program", name.value.clone()),
+            )),
+            Err(error) => set.refuse(name, error, None),
+        }
+    }
+}
+
+/// The program that a command tool starts, for that tool only; and the variables that a tool pack sets for it.
+fn commanded(tool: &Tool, set: &mut GrantSet) {
+    let name = tool.name.as_str();
+    if let Some(text) = program_of(tool) {
+        match Program::of_command(&text) {
+            Ok(program) => set.push(
+                Grant::implied(
+                    Domain::Shell,
+                    Level::Execute,
+                    Scope::Program(program),
+                    Source::Command(text),
+                )
+                .for_tool(name),
+            ),
+            Err(error) => set.refuse(&text, error, Some(name)),
+        }
+    }
+    let variables = tool.extra.iter().find(|(key, _)| key == "env");
+    let names = variables.and_then(|(_, value)| value.as_object());
+    for variable in names.iter().flat_map(|map| map.keys()) {
+        // The values are the author's own, so nothing is read; but they may not steer what programs load (attack F02).
+        if let Err(error) = VariableName::parse(variable) {
+            set.refuse(variable, error, Some(name));
+        }
+    }
+}
+
+/// The program of a tool's command, as it is written there.
+pub(crate) fn program_of(tool: &Tool) -> Option<String> {
+    let template = command::parse(tool.command.as_ref()?).ok()?;
+    template.arguments.first().map(command::Argument::to_template)
+}
+
+/// Command tools work on the files of the working directory (GIB §5.1): reading them when the skill is read-only, changing them otherwise.
+fn working_directory(skill: &Skill, set: &mut GrantSet) {
+    let level = match &skill.read_only {
+        Some(flag) if flag.value => Level::Read,
+        Some(_) | None => Level::Write,
+    };
+    for tool in skill.tools.iter().filter(|tool| tool.kind == ToolKind::Command) {
+        let scope = Scope::Path(PathPattern::working_directory());
+        let grant = Grant::implied(Domain::Filesystem, level, scope, Source::WorkingDirectory);
+        set.push(grant.for_tool(&tool.name));
+    }
+}

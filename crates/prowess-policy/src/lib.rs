@@ -1,0 +1,35 @@
+//! What a skill may do, who decides it, and why.
+//!
+//! Pure: a skill, what is known about its trust and the user's earlier answers come in; a [`Decision`] goes out. Nothing here reads a file, the clock or the environment.
+//!
+//! The way of a request: [`grants::of`] reads what the skill asks for, [`Request::of`] says which tool is to run, [`decide`] answers. Only an [`Allowed`] can be run, and only [`decide`] and the approval of a [`Question`] make one.
+
+pub mod approval;
+mod decide;
+mod decision;
+pub mod environment;
+mod explain;
+mod grant;
+pub mod grants;
+pub mod limits;
+pub mod matrix;
+mod mode;
+mod request;
+pub mod scope;
+pub mod spec;
+mod tool_policy;
+mod trust;
+
+pub use approval::{Approval, Approvals, Digest, ProgramPin};
+pub use decide::decide;
+pub use decision::{
+    Allowed, Answer, Decision, Denial, Denied, Every, Question, Reason, ReasonKind, Remember,
+};
+pub use explain::{Line, LineKind, explain};
+pub use grant::{Grant, GrantError, Scope, Source};
+pub use grants::{GrantSet, Refusal};
+pub use mode::{Mode, ModeError, is_available};
+pub use request::{NoSuchTool, Request};
+pub use spec::SandboxSpec;
+pub use tool_policy::{ToolPolicy, ToolSource, tool_policies};
+pub use trust::{Badge, Origin, Tier, TierError, Trust};

@@ -1,0 +1,111 @@
+//! The table of GAIA §3.3: what each permission gets at each tier.
+
+use prowess_format::permission::{Domain, Level};
+
+use crate::grant::{Grant, Scope};
+use crate::trust::Tier;
+
+/// One cell of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// Granted without a question of its own.
+    Auto,
+    /// The user is asked.
+    Prompt,
+    /// Granted inside the tighter limits of §4.3; asks whatever a community skill asks, because a lower tier never asks less.
+    Sandboxed,
+}
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The permission, as the table writes it.
+    pub permission: &'static str,
+    /// Its domain.
+    pub domain: Domain,
+    /// Its levels.
+    pub levels: &'static [Level],
+    /// At `verified`.
+    pub verified: Cell,
+    /// At `community`.
+    pub community: Cell,
+    /// At `experimental`.
+    pub experimental: Cell,
+}
+
+use Cell::{Auto, Prompt, Sandboxed};
+
+/// The table as it stands in GAIA §3.3.
+pub const TABLE: [Row; 7] = [
+    row("filesystem:read", Domain::Filesystem, &[Level::Read], Auto, Auto),
+    row("filesystem:write", Domain::Filesystem, &[Level::Write], Auto, Prompt),
+    row("network:*", Domain::Network, &[Level::Read, Level::Write], Auto, Auto),
+    row("shell:execute", Domain::Shell, &[Level::Execute], Auto, Prompt),
+    row("desktop:control", Domain::Desktop, &[Level::Control], Auto, Prompt),
+    row("mcp:connect", Domain::Mcp, &[Level::Connect], Auto, Auto),
+    row("database:write", Domain::Database, &[Level::Write], Auto, Prompt),
+];
+
+/// What the table leaves out. Reading a database is like reading a file; a variable may be anything, so it asks.
+pub const BESIDES: [Row; 2] = [
+    row("database:read", Domain::Database, &[Level::Read], Auto, Auto),
+    row("env:read", Domain::Env, &[Level::Read], Auto, Prompt),
+];
+
+const fn row(
+    permission: &'static str,
+    domain: Domain,
+    levels: &'static [Level],
+    verified: Cell,
+    community: Cell,
+) -> Row {
+    Row { permission, domain, levels, verified, community, experimental: Sandboxed }
+}
+
+impl Row {
+    /// The cell of a tier.
+    pub fn cell(&self, tier: Tier) -> Cell {
+        match tier {
+            Tier::Verified => self.verified,
+            Tier::Community => self.community,
+            Tier::Experimental => self.experimental,
+        }
+    }
+}
+
+/// The cell of a permission at a tier. A pair that no table has can not be granted by anybody's list, so it asks.
+pub fn cell(domain: Domain, level: Level, tier: Tier) -> Cell {
+    TABLE
+        .iter()
+        .chain(&BESIDES)
+        .find(|row| row.domain == domain && row.levels.contains(&level))
+        .map_or(Prompt, |row| row.cell(tier))
+}
+
+/// Whether a grant puts a question at a tier: its cell, and what R47 adds to it.
+pub fn asks(grant: &Grant, tier: Tier) -> bool {
+    match cell(grant.domain(), grant.level(), tier) {
+        Prompt => true,
+        Auto => match tier {
+            // GAIA §4.1: automatic grants.
+            Tier::Verified => false,
+            Tier::Community | Tier::Experimental => is_wide(grant),
+        },
+        Sandboxed => {
+            let any_host = grant.domain() == Domain::Network && grant.is_unscoped();
+            asks(grant, Tier::Community) || any_host
+        }
+    }
+}
+
+/// R47, R52: a grant of an automatic cell that names no part of its domain. Reading any host is left as the table has it; changing any host, files beyond the working directory without a name, and the machine's own services are not.
+fn is_wide(grant: &Grant) -> bool {
+    match (grant.domain(), grant.scope()) {
+        (Domain::Network, Scope::Host(host)) => {
+            host.is_local() || (host.is_any() && grant.level() == Level::Write)
+        }
+        (Domain::Filesystem, Scope::All) => true,
+        (Domain::Filesystem, Scope::Path(path)) => path.is_broad(),
+        _ => false,
+    }
+}

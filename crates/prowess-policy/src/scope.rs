@@ -1,0 +1,11 @@
+//! The scopes of grants: paths, hosts, programs, variables. Each is checked once, when it is read.
+
+mod host;
+mod path;
+mod program;
+mod variable;
+
+pub use host::{HostError, HostName, HostPattern, HostScope};
+pub use path::{PathError, PathPattern, PathRoot, RootedPath, SECRET_PLACES, secret_place};
+pub use program::{Program, ProgramError};
+pub use variable::{VariableError, VariableName, is_control, is_inherited, is_secret};

@@ -1,0 +1,366 @@
+//! Paths and patterns of paths in `filesystem` grants (GAIA §3.2, SRT §4.7, R54).
+//!
+//! `*` and `?` stand for characters of one name, `**` for any number of folders. A path without any of them means that file, or that folder with everything below it, because that is what mounting it gives.
+
+use std::fmt;
+
+/// The most bytes of a pattern: the longest path that Linux accepts.
+const LONGEST: usize = 4096;
+/// The most patterns that braces may stand for.
+const MOST_ALTERNATIVES: usize = 64;
+
+/// Where a path begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PathRoot {
+    /// `~`: the user's home.
+    Home,
+    /// `./`: the run's working directory (R54).
+    Working,
+    /// `/`.
+    Absolute,
+}
+
+/// A checked pattern of paths.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PathPattern {
+    root: PathRoot,
+    parts: Vec<String>,
+}
+
+/// A path of the world, for asking whether a rule reaches it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RootedPath {
+    /// Where it begins.
+    pub root: PathRoot,
+    /// Its names in order; never `.` or `..`.
+    pub parts: Vec<String>,
+}
+
+/// Why a text is no pattern of paths.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// Nothing is there.
+    #[error("the path is empty")]
+    Empty,
+    /// Longer than a path can be.
+    #[error("the path is longer than {LONGEST} bytes")]
+    TooLong,
+    /// A control character, NUL included.
+    #[error("the path holds a control character")]
+    ControlCharacter,
+    /// `..` would lead out of what the reader of the grant sees.
+    #[error("`{0}` holds `..`: write the path it leads to")]
+    Climbs(String),
+    /// `~name`.
+    #[error("`{0}` names another user's home: only `~/` is understood")]
+    OtherHome(String),
+    /// `$HOME/x`.
+    #[error("`{0}` begins with a variable: write `~/` or `./`")]
+    Variable(String),
+    /// `C:\x` or a backslash elsewhere.
+    #[error("`{0}` holds a backslash: write `/` between folders")]
+    Backslash(String),
+    /// `[a-z]`, `!x`.
+    #[error(
+        "`{0}` holds `{1}`, which is not understood in a path: use `*`, `?`, `**` or `{{a,b}}`"
+    )]
+    UnknownWildcard(String, char),
+    /// `a**b`.
+    #[error("`{0}` holds `**` beside other characters: it stands for whole folders only")]
+    PartialDoubleStar(String),
+    /// `{a,b` or far too many alternatives.
+    #[error(
+        "the braces in `{0}` are not closed, nested, or stand for more than {MOST_ALTERNATIVES} paths"
+    )]
+    Braces(String),
+}
+
+/// Places below a home that hold keys and passwords. A grant reaches one only by naming it: `~/**` does not.
+pub const SECRET_PLACES: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".netrc",
+    ".git-credentials",
+    ".npmrc",
+    ".pypirc",
+    ".password-store",
+    ".mozilla",
+    ".cargo/credentials.toml",
+    ".config/gh",
+    ".config/gcloud",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/op",
+    ".local/share/keyrings",
+    "Library/Keychains",
+];
+
+/// The place of secrets that names in a row lead into, if any.
+///
+/// Below `./` nothing counts as one: a project has its own `.npmrc`. Of a run in the home itself `./` is read as `~/`, see [`PathPattern::in_home`].
+pub fn secret_place(root: PathRoot, parts: &[String]) -> Option<&'static str> {
+    if root == PathRoot::Working {
+        return None;
+    }
+    SECRET_PLACES.iter().copied().find(|place| {
+        let wanted: Vec<&str> = place.split('/').collect();
+        parts.windows(wanted.len()).any(|window| window.iter().eq(wanted.iter()))
+    })
+}
+
+impl PathPattern {
+    /// The patterns of a scope; braces stand for several.
+    pub fn parse_all(text: &str) -> Result<Vec<Self>, PathError> {
+        let text = text.trim();
+        if text.len() > LONGEST {
+            return Err(PathError::TooLong);
+        }
+        alternatives(text)?.iter().map(|text| Self::parse(text)).collect()
+    }
+
+    /// The one pattern of a text without braces.
+    pub fn parse(text: &str) -> Result<Self, PathError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(PathError::Empty);
+        }
+        if text.len() > LONGEST {
+            return Err(PathError::TooLong);
+        }
+        if text.chars().any(char::is_control) {
+            return Err(PathError::ControlCharacter);
+        }
+        if text.contains('\\') {
+            return Err(PathError::Backslash(text.to_owned()));
+        }
+        if text.starts_with('$') {
+            return Err(PathError::Variable(text.to_owned()));
+        }
+        let unknown = text
+            .chars()
+            .find(|character| matches!(character, '[' | ']' | '{' | '}'))
+            .or_else(|| text.starts_with('!').then_some('!'));
+        if let Some(character) = unknown {
+            return Err(PathError::UnknownWildcard(text.to_owned(), character));
+        }
+        let (root, rest) = match text.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => (PathRoot::Home, rest),
+            Some(_) => return Err(PathError::OtherHome(text.to_owned())),
+            None if text.starts_with('/') => (PathRoot::Absolute, text),
+            None => (PathRoot::Working, text),
+        };
+        let mut parts: Vec<String> = Vec::new();
+        for part in rest.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => return Err(PathError::Climbs(text.to_owned())),
+                // Twice in a row it means the same as once.
+                "**" if parts.last().is_some_and(|last| last == "**") => {}
+                "**" => parts.push(part.to_owned()),
+                _ if part.contains("**") => {
+                    return Err(PathError::PartialDoubleStar(text.to_owned()));
+                }
+                _ => parts.push(part.to_owned()),
+            }
+        }
+        // `./data/` names the folder and is meant with what is in it.
+        if rest.ends_with('/') && !parts.is_empty() && parts.last().is_some_and(|last| last != "**")
+        {
+            parts.push("**".to_owned());
+        }
+        Ok(Self { root, parts })
+    }
+
+    /// The working directory and everything below it.
+    pub fn working_directory() -> Self {
+        Self { root: PathRoot::Working, parts: vec!["**".to_owned()] }
+    }
+
+    /// The same pattern for a run whose working directory is the home: there `./` is `~/`, with all that lies in a home.
+    #[must_use]
+    pub fn in_home(&self) -> Self {
+        let root = match self.root {
+            PathRoot::Working | PathRoot::Home => PathRoot::Home,
+            PathRoot::Absolute => PathRoot::Absolute,
+        };
+        Self { root, parts: self.parts.clone() }
+    }
+
+    /// Where it begins.
+    pub fn root(&self) -> PathRoot {
+        self.root
+    }
+
+    /// Its names in order, with the wildcards in them.
+    pub fn parts(&self) -> &[String] {
+        &self.parts
+    }
+
+    /// The names before the first wildcard.
+    pub fn literal_prefix(&self) -> &[String] {
+        let end = self.parts.iter().position(|part| is_wild(part)).unwrap_or(self.parts.len());
+        &self.parts[..end]
+    }
+
+    /// Whether it is one file, or one folder with everything below: [`literal_prefix`](Self::literal_prefix) is then all there is to know.
+    pub fn is_tree(&self) -> bool {
+        let rest = &self.parts[self.literal_prefix().len()..];
+        rest.is_empty() || rest == ["**"]
+    }
+
+    /// Whether it is the whole machine: `/` or `/**`.
+    pub fn is_everything(&self) -> bool {
+        self.root == PathRoot::Absolute && self.is_tree() && self.literal_prefix().is_empty()
+    }
+
+    /// Whether so much lies below it that nobody can know what: a whole home, or one of the folders at the top of the machine.
+    pub fn is_broad(&self) -> bool {
+        let wild = self.literal_prefix().len() < self.parts.len() || self.parts.is_empty();
+        match self.root {
+            PathRoot::Home => self.literal_prefix().is_empty(),
+            PathRoot::Absolute => {
+                self.literal_prefix().is_empty() || (self.literal_prefix().len() == 1 && wild)
+            }
+            PathRoot::Working => false,
+        }
+    }
+
+    /// The place of secrets that it names, if any.
+    pub fn named_secret(&self) -> Option<&'static str> {
+        secret_place(self.root, &self.parts)
+    }
+
+    /// Whether a path lies in the pattern. Places of secrets count like any other here.
+    pub fn matches(&self, path: &RootedPath) -> bool {
+        self.root == path.root && parts_cover(&self.full_parts(), &path.parts)
+    }
+
+    /// Whether every path in `other` is in this one too. The answer is never too wide; a yes that needs cleverness may be missed.
+    pub fn covers(&self, other: &PathPattern) -> bool {
+        self.root == other.root && parts_cover(&self.full_parts(), &other.full_parts())
+    }
+
+    /// The parts with the `**` that a path without wildcards implies.
+    fn full_parts(&self) -> Vec<String> {
+        let mut parts = self.parts.clone();
+        if !parts.iter().any(|part| is_wild(part)) {
+            parts.push("**".to_owned());
+        }
+        parts
+    }
+}
+
+impl fmt::Display for PathPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let start = match self.root {
+            PathRoot::Home => "~",
+            PathRoot::Working => ".",
+            PathRoot::Absolute if self.parts.is_empty() => "/",
+            PathRoot::Absolute => "",
+        };
+        f.write_str(start)?;
+        self.parts.iter().try_for_each(|part| write!(f, "/{part}"))
+    }
+}
+
+impl RootedPath {
+    /// A path from text such as `~/.ssh/config`, `./data/a.csv` or `/etc/hosts`; `..` is refused.
+    pub fn parse(text: &str) -> Result<Self, PathError> {
+        let (root, rest) = match text.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => (PathRoot::Home, rest),
+            _ if text.starts_with('/') => (PathRoot::Absolute, text),
+            _ => (PathRoot::Working, text),
+        };
+        let parts = rest.split('/').filter(|part| !part.is_empty() && *part != ".");
+        let parts: Vec<String> = parts.map(str::to_owned).collect();
+        if parts.iter().any(|part| part == "..") {
+            return Err(PathError::Climbs(text.to_owned()));
+        }
+        Ok(Self { root, parts })
+    }
+}
+
+fn is_wild(part: &str) -> bool {
+    part.contains(['*', '?'])
+}
+
+/// Whether the folders and names `outer` stands for include all that `inner` stands for.
+fn parts_cover(outer: &[String], inner: &[String]) -> bool {
+    // One row per part of `outer`, as in any matching with stars: no input takes more than outer × inner steps.
+    let mut reachable = vec![false; inner.len() + 1];
+    reachable[0] = true;
+    for part in outer {
+        let mut next = vec![false; inner.len() + 1];
+        if part == "**" {
+            let mut open = false;
+            for at in 0..=inner.len() {
+                open |= reachable[at];
+                next[at] = open;
+            }
+        } else {
+            for at in 0..inner.len() {
+                next[at + 1] = reachable[at] && inner[at] != "**" && name_covers(part, &inner[at]);
+            }
+        }
+        reachable = next;
+    }
+    reachable[inner.len()]
+}
+
+/// Whether the names `outer` stands for include all that `inner` stands for: a wildcard of `inner` is only swallowed by one that is at least as wide.
+fn name_covers(outer: &str, inner: &str) -> bool {
+    let inner: Vec<char> = inner.chars().collect();
+    let mut reachable = vec![false; inner.len() + 1];
+    reachable[0] = true;
+    for wanted in outer.chars() {
+        let mut next = vec![false; inner.len() + 1];
+        if wanted == '*' {
+            let mut open = false;
+            for at in 0..=inner.len() {
+                open |= reachable[at];
+                next[at] = open;
+            }
+        } else {
+            for (at, &character) in inner.iter().enumerate() {
+                let fits = if wanted == '?' { character != '*' } else { character == wanted };
+                next[at + 1] = reachable[at] && fits;
+            }
+        }
+        reachable = next;
+    }
+    reachable[inner.len()]
+}
+
+/// The texts that braces stand for: `{a,b}.csv` is `a.csv` and `b.csv`.
+fn alternatives(text: &str) -> Result<Vec<String>, PathError> {
+    let error = || PathError::Braces(text.to_owned());
+    let mut done = vec![String::new()];
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        let close = rest[open..].find('}').ok_or_else(error)? + open;
+        let (before, choices) = (&rest[..open], &rest[open + 1..close]);
+        if choices.contains('{') || before.contains('}') {
+            return Err(error());
+        }
+        let choices: Vec<&str> = choices.split(',').collect();
+        if done.len() * choices.len() > MOST_ALTERNATIVES {
+            return Err(error());
+        }
+        done = done
+            .iter()
+            .flat_map(|start| choices.iter().map(move |choice| format!("{start}{before}{choice}")))
+            .collect();
+        rest = &rest[close + 1..];
+    }
+    if rest.contains('}') {
+        return Err(error());
+    }
+    for start in &mut done {
+        start.push_str(rest);
+    }
+    Ok(done)
+}

@@ -1,0 +1,143 @@
+//! Programs in `shell` grants (GAIA §3.2).
+
+use std::fmt;
+
+/// The most bytes of a name or path.
+const LONGEST: usize = 4096;
+
+/// Programs that run whatever text they are given: a grant of one of them says little about what will happen.
+const INTERPRETERS: &[&str] = &[
+    "bash",
+    "bun",
+    "busybox",
+    "cmd",
+    "csh",
+    "dash",
+    "deno",
+    "docker",
+    "doas",
+    "env",
+    "fish",
+    "ksh",
+    "lua",
+    "nix",
+    "node",
+    "nodejs",
+    "npx",
+    "osascript",
+    "perl",
+    "php",
+    "podman",
+    "powershell",
+    "pwsh",
+    "python",
+    "python2",
+    "python3",
+    "ruby",
+    "sh",
+    "ssh",
+    "su",
+    "sudo",
+    "uv",
+    "uvx",
+    "xargs",
+    "zsh",
+];
+
+/// A program that may be started.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Program {
+    /// A name, looked up on PATH when the run is prepared.
+    Named(String),
+    /// An absolute path.
+    At(String),
+    /// A file of the skill itself, below its directory (R30). Only a command of the skill leads to one.
+    Own(String),
+}
+
+/// Why a text is no program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProgramError {
+    /// Nothing is there.
+    #[error("the name of the program is empty")]
+    Empty,
+    /// A relative path, or one that climbs.
+    #[error("`{0}` is a relative path: write the program's name or its absolute path")]
+    Relative(String),
+    /// Blanks, quotes, wildcards or control characters.
+    #[error("`{0}` is not the name of one program")]
+    Invalid(String),
+    /// A script outside the skill's directory.
+    #[error("`{0}` leads out of the skill's directory")]
+    Outside(String),
+}
+
+impl Program {
+    /// A program of a grant: a bare name or an absolute path.
+    pub fn parse(text: &str) -> Result<Self, ProgramError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(ProgramError::Empty);
+        }
+        if text.len() > LONGEST || !text.chars().all(is_program_character) {
+            return Err(ProgramError::Invalid(text.to_owned()));
+        }
+        if !text.contains('/') {
+            let name = !text.starts_with(['-', '~']) && text != "." && text != "..";
+            return if name {
+                Ok(Self::Named(text.to_owned()))
+            } else {
+                Err(ProgramError::Invalid(text.to_owned()))
+            };
+        }
+        let plain = text.split('/').skip(1).all(|part| !matches!(part, "" | "." | ".."));
+        if text.starts_with('/') && plain {
+            Ok(Self::At(text.to_owned()))
+        } else {
+            Err(ProgramError::Relative(text.to_owned()))
+        }
+    }
+
+    /// The program of a command: also `./scripts/x.sh`, which lies in the skill's directory (R30).
+    pub fn of_command(text: &str) -> Result<Self, ProgramError> {
+        if !text.starts_with("./") && !text.starts_with("../") {
+            return Self::parse(text);
+        }
+        let parts: Vec<&str> =
+            text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+        if parts.contains(&"..") {
+            return Err(ProgramError::Outside(text.to_owned()));
+        }
+        if parts.is_empty() || text.len() > LONGEST || text.chars().any(char::is_control) {
+            return Err(ProgramError::Invalid(text.to_owned()));
+        }
+        Ok(Self::Own(parts.join("/")))
+    }
+
+    /// Whether the program runs whatever text it is given.
+    pub fn is_interpreter(&self) -> bool {
+        let name = match self {
+            Self::Named(name) => name,
+            Self::At(path) => path.rsplit('/').next().unwrap_or_default(),
+            Self::Own(_) => return false,
+        };
+        // `python3.11` and `lua5.4` are meant too.
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        INTERPRETERS.contains(&name) || INTERPRETERS.contains(&stem)
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(name) => f.write_str(name),
+            Self::At(path) => f.write_str(path),
+            Self::Own(path) => write!(f, "./{path}"),
+        }
+    }
+}
+
+fn is_program_character(character: char) -> bool {
+    character.is_ascii_alphanumeric()
+        || matches!(character, '.' | '_' | '-' | '+' | '/' | '@' | '~' | ':')
+}

@@ -1,0 +1,167 @@
+//! Names of environment variables, and the three kinds that matter: inherited, secret, controlling (GIB §5.2, R31).
+
+use std::fmt;
+
+/// The most bytes of a name.
+const LONGEST: usize = 256;
+
+/// Names that a child always gets from its parent (GIB §5.2).
+const INHERITED: &[&str] = &["PATH", "HOME", "USER", "LANG", "TERM"];
+
+/// Variables that decide what a program loads, runs or talks to, and the ones set by the runtime. Attack F02: a skill can not ask for them.
+const CONTROL: &[&str] = &[
+    "ALL_PROXY",
+    "BASH_ENV",
+    "CDPATH",
+    "CLASSPATH",
+    "CURL_HOME",
+    "ENV",
+    "FTP_PROXY",
+    "GCONV_PATH",
+    "GLOBIGNORE",
+    "HOME",
+    "HOSTALIASES",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "IFS",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "LOCPATH",
+    "MALLOC_CONF",
+    "NIXPKGS_CONFIG",
+    "NLSPATH",
+    "NODE_EXTRA_CA_CERTS",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "NODE_TLS_REJECT_UNAUTHORIZED",
+    "NO_PROXY",
+    "OPENSSL_CONF",
+    "OPENSSL_MODULES",
+    "PATH",
+    "PROMPT_COMMAND",
+    "PS4",
+    "REQUESTS_CA_BUNDLE",
+    "RESOLV_HOST_CONF",
+    "RES_OPTIONS",
+    "RUBYLIB",
+    "RUBYOPT",
+    "SHELL",
+    "SHELLOPTS",
+    "SSLKEYLOGFILE",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TMPDIR",
+    "ZDOTDIR",
+    "_JAVA_OPTIONS",
+];
+
+/// Beginnings of controlling names.
+const CONTROL_PREFIXES: &[&str] = &[
+    "BASH_FUNC_",
+    "DYLD_",
+    "GIBBERISH_",
+    "GIT_",
+    "GLIBC_",
+    "LD_",
+    "NPM_CONFIG_",
+    "PERL5",
+    "PIP_",
+    "PROWESS_",
+    "PYTHON",
+    "UV_",
+];
+
+/// Names in these families hold secrets whatever they are called (GIB §5.2).
+const SECRET_PREFIXES: &[&str] = &["AWS_", "OPENAI_", "ANTHROPIC_"];
+
+/// Ends of secret names (GIB §5.2), and those that real environments add to them.
+const SECRET_ENDINGS: &[&str] =
+    &["_TOKEN", "_KEY", "_SECRET", "_PASSWORD", "_PASSWD", "_PASS", "_PAT", "_AUTH", "_DSN"];
+
+/// Words that make a name secret wherever they stand.
+const SECRET_WORDS: &[&str] =
+    &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "APIKEY", "API_KEY", "PRIVATE_KEY"];
+
+/// Names that lead to something that acts for the user.
+const SECRET_NAMES: &[&str] = &[
+    "DATABASE_URL",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DISPLAY",
+    "DOCKER_HOST",
+    "GPG_AGENT_INFO",
+    "KUBECONFIG",
+    "PGPASSFILE",
+    "SSH_AGENT_PID",
+    "SSH_AUTH_SOCK",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+];
+
+/// A variable that a skill may ask for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct VariableName(String);
+
+/// Why a text is no variable that a skill may ask for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VariableError {
+    /// Not letters, digits and underscores.
+    #[error("`{0}` is not the name of a variable")]
+    Invalid(String),
+    /// A name that decides what programs load or reach.
+    #[error("`{0}` decides what programs load or reach: no skill may ask for it")]
+    Control(String),
+}
+
+impl VariableName {
+    /// A name from text.
+    pub fn parse(text: &str) -> Result<Self, VariableError> {
+        let text = text.trim();
+        let valid = text.len() <= LONGEST
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && text.bytes().next().is_some_and(|first| !first.is_ascii_digit());
+        if !valid {
+            return Err(VariableError::Invalid(text.to_owned()));
+        }
+        if is_control(text) {
+            return Err(VariableError::Control(text.to_owned()));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it looks like a secret.
+    pub fn is_secret(&self) -> bool {
+        is_secret(&self.0)
+    }
+}
+
+impl fmt::Display for VariableName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Whether a child always gets it: PATH, HOME, USER, LANG, LC_*, TERM (GIB §5.2).
+pub fn is_inherited(name: &str) -> bool {
+    INHERITED.contains(&name) || (name.starts_with("LC_") && !is_secret(name))
+}
+
+/// Whether it decides what programs load, run or reach. Programs differ in whether they look at `http_proxy` or `HTTP_PROXY`, so case does not count.
+pub fn is_control(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    CONTROL.contains(&name.as_str())
+        || CONTROL_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Whether it looks like a secret: blocked unless the skill declares it and the user grants it (GIB §5.2, R31). Case does not count.
+pub fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    SECRET_NAMES.contains(&name.as_str())
+        || SECRET_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
+        || SECRET_WORDS.iter().any(|word| name.contains(word))
+}

@@ -1,0 +1,341 @@
+//! What a run may touch, in terms that a sandbox can enforce.
+
+use prowess_format::permission::{Domain, Level};
+
+use crate::grant::{Grant, Scope};
+use crate::limits::Limits;
+use crate::scope::{
+    HostName, HostPattern, PathPattern, PathRoot, Program, RootedPath, SECRET_PLACES, VariableName,
+    secret_place,
+};
+use crate::trust::Tier;
+
+/// Reading, or reading and changing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Access {
+    /// Reading; of the network, requests that change nothing.
+    Read,
+    /// Reading and changing.
+    Write,
+}
+
+/// Files that a rule reaches.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum FileScope {
+    /// The whole machine, less what is protected.
+    Everything,
+    /// The paths of a pattern.
+    Pattern(PathPattern),
+}
+
+/// A place that stays closed inside a wider grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Protected {
+    /// A path below the home.
+    BelowHome(&'static str),
+    /// These names in a row, at any depth.
+    AnyDepth(&'static str),
+}
+
+/// Programs that may be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Programs {
+    /// Every program of the machine.
+    Any,
+    /// These. Nothing else is in view but what the tool itself runs in.
+    Only(Vec<Program>),
+}
+
+/// Hosts that may be reached, on which ports, and for what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkRule {
+    /// Hosts and port.
+    pub hosts: HostPattern,
+    /// `Read` is GET, HEAD and OPTIONS.
+    pub access: Access,
+    /// Whether an address of this machine or its neighbourhood may answer: only where the grant names one.
+    pub local: bool,
+}
+
+/// Variables that may pass.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Variables {
+    /// These by name.
+    pub named: Vec<VariableName>,
+    /// Every other one that is neither secret nor controlling.
+    pub all_plain: bool,
+}
+
+/// Databases that may be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabaseRule {
+    /// Reading or changing.
+    pub access: Access,
+    /// The database; every one when absent.
+    pub name: Option<String>,
+}
+
+/// MCP servers that may be connected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Servers {
+    /// Every configured one.
+    Any,
+    /// These.
+    Only(Vec<String>),
+}
+
+/// What a run may touch. Made by decisions only; everything not mentioned is closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SandboxSpec {
+    /// The tier that counted.
+    pub tier: Tier,
+    /// Files to read.
+    pub read: Vec<FileScope>,
+    /// Files to read and change.
+    pub write: Vec<FileScope>,
+    /// Places of secrets. They are closed to every rule that does not name them, see [`FileScope::names`].
+    pub never_read: Vec<Protected>,
+    /// Places that no rule opens for writing. The skill's own directory and the runtime's state belong to them too; only the caller knows where those are.
+    pub never_write: Vec<Protected>,
+    /// Programs.
+    pub programs: Programs,
+    /// Network; empty means none.
+    pub network: Vec<NetworkRule>,
+    /// Environment.
+    pub variables: Variables,
+    /// Databases.
+    pub databases: Vec<DatabaseRule>,
+    /// MCP servers.
+    pub mcp: Servers,
+    /// Mouse, keyboard and screen. Nothing can confine that.
+    pub desktop: bool,
+    /// Bounds.
+    pub limits: Limits,
+}
+
+/// Places that turn a file into something that runs later, in somebody else's name (attack A10).
+pub const NEVER_WRITE: &[Protected] = &[
+    Protected::AnyDepth(".git/hooks"),
+    Protected::AnyDepth(".git/config"),
+    Protected::AnyDepth(".git/modules"),
+    Protected::AnyDepth(".vscode"),
+    Protected::AnyDepth(".idea"),
+    Protected::AnyDepth(".mcp.json"),
+    Protected::AnyDepth(".claude"),
+    Protected::AnyDepth(".prowess"),
+    Protected::BelowHome(".bashrc"),
+    Protected::BelowHome(".bash_profile"),
+    Protected::BelowHome(".bash_login"),
+    Protected::BelowHome(".bash_logout"),
+    Protected::BelowHome(".profile"),
+    Protected::BelowHome(".zshrc"),
+    Protected::BelowHome(".zshenv"),
+    Protected::BelowHome(".zprofile"),
+    Protected::BelowHome(".zlogin"),
+    Protected::BelowHome(".config/fish"),
+    Protected::BelowHome(".config/autostart"),
+    Protected::BelowHome(".config/systemd"),
+    Protected::BelowHome(".config/git"),
+    Protected::BelowHome(".config/prowess"),
+    Protected::BelowHome(".local/share/prowess"),
+    Protected::BelowHome(".gitconfig"),
+    Protected::BelowHome(".ssh"),
+    Protected::BelowHome("Library/LaunchAgents"),
+];
+
+/// Something a run may try.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Reading a file.
+    Read(RootedPath),
+    /// Changing or creating a file.
+    Write(RootedPath),
+    /// A request.
+    Connect {
+        /// To this host.
+        host: HostName,
+        /// On this port.
+        port: u16,
+        /// Whether it may change something there.
+        access: Access,
+    },
+    /// Starting a program.
+    Run(Program),
+    /// Seeing a variable.
+    Variable(String),
+    /// Using a database.
+    Database {
+        /// Its name.
+        name: String,
+        /// Reading or changing.
+        access: Access,
+    },
+    /// Connecting to an MCP server.
+    Mcp(String),
+    /// Steering the desktop.
+    Desktop,
+}
+
+impl SandboxSpec {
+    /// The spec of grants that a tier has narrowed already.
+    pub(crate) fn of(grants: &[Grant], tier: Tier, wall_secs: u64) -> Self {
+        let mut spec = Self {
+            tier,
+            read: Vec::new(),
+            write: Vec::new(),
+            never_read: SECRET_PLACES.iter().copied().map(Protected::BelowHome).collect(),
+            never_write: NEVER_WRITE.to_vec(),
+            programs: Programs::Only(Vec::new()),
+            network: Vec::new(),
+            variables: Variables::default(),
+            databases: Vec::new(),
+            mcp: Servers::Only(Vec::new()),
+            desktop: false,
+            limits: Limits::of(tier, wall_secs),
+        };
+        for grant in grants {
+            spec.add(grant);
+        }
+        spec
+    }
+
+    fn add(&mut self, grant: &Grant) {
+        let access = match grant.level() {
+            Level::Write => Access::Write,
+            Level::None | Level::Read | Level::Execute | Level::Control | Level::Connect => {
+                Access::Read
+            }
+        };
+        match (grant.domain(), grant.scope().clone()) {
+            (_, _) if grant.level() == Level::None => {}
+            (Domain::Filesystem, scope) => {
+                let scope = match scope {
+                    Scope::Path(path) => FileScope::Pattern(path),
+                    _ => FileScope::Everything,
+                };
+                let rules = match access {
+                    Access::Read => &mut self.read,
+                    Access::Write => &mut self.write,
+                };
+                if !rules.contains(&scope) {
+                    rules.push(scope);
+                }
+            }
+            (Domain::Network, Scope::Host(hosts)) => {
+                let local = hosts.is_local();
+                self.network.push(NetworkRule { hosts, access, local });
+            }
+            (Domain::Shell, Scope::Program(program)) => match &mut self.programs {
+                Programs::Only(programs) if !programs.contains(&program) => programs.push(program),
+                Programs::Only(_) | Programs::Any => {}
+            },
+            (Domain::Shell, _) => self.programs = Programs::Any,
+            (Domain::Env, Scope::Variable(name)) => {
+                if !self.variables.named.contains(&name) {
+                    self.variables.named.push(name);
+                }
+            }
+            (Domain::Env, _) => self.variables.all_plain = true,
+            (Domain::Database, Scope::Name(name)) => {
+                self.databases.push(DatabaseRule { access, name: Some(name) });
+            }
+            (Domain::Database, _) => self.databases.push(DatabaseRule { access, name: None }),
+            (Domain::Mcp, Scope::Name(name)) => match &mut self.mcp {
+                Servers::Only(servers) if !servers.contains(&name) => servers.push(name),
+                Servers::Only(_) | Servers::Any => {}
+            },
+            (Domain::Mcp, _) => self.mcp = Servers::Any,
+            (Domain::Desktop, _) => self.desktop = true,
+            // `Grant` gives the network hosts only.
+            (Domain::Network, _) => {}
+        }
+    }
+
+    /// Whether the run may do this. The runtime's own tools ask here (attack H10), and the laws are tested here.
+    pub fn allows(&self, action: &Action) -> bool {
+        match action {
+            Action::Read(path) => {
+                self.read.iter().chain(&self.write).any(|scope| scope.reaches(path))
+            }
+            Action::Write(path) => {
+                self.write.iter().any(|scope| scope.reaches(path))
+                    && !self.never_write.iter().any(|protected| protected.contains(path))
+            }
+            Action::Connect { host, port, access } => {
+                !host.is_forbidden()
+                    && self.network.iter().any(|rule| {
+                        rule.access >= *access
+                            && rule.hosts.matches(host, *port)
+                            && (rule.local || !host.is_local())
+                    })
+            }
+            Action::Run(program) => match &self.programs {
+                Programs::Any => true,
+                Programs::Only(programs) => programs.contains(program),
+            },
+            Action::Variable(name) => self.variables.allow(name),
+            Action::Database { name, access } => self.databases.iter().any(|rule| {
+                rule.access >= *access && rule.name.as_ref().is_none_or(|known| known == name)
+            }),
+            Action::Mcp(name) => match &self.mcp {
+                Servers::Any => true,
+                Servers::Only(servers) => servers.contains(name),
+            },
+            Action::Desktop => self.desktop,
+        }
+    }
+}
+
+impl FileScope {
+    /// Whether the rule names this place of secrets, which is the only way to reach it.
+    pub fn names(&self, place: &str) -> bool {
+        match self {
+            FileScope::Everything => false,
+            FileScope::Pattern(pattern) => pattern.named_secret() == Some(place),
+        }
+    }
+
+    fn reaches(&self, path: &RootedPath) -> bool {
+        let within = match self {
+            FileScope::Everything => true,
+            FileScope::Pattern(pattern) => pattern.matches(path),
+        };
+        within && secret_place(path.root, &path.parts).is_none_or(|place| self.names(place))
+    }
+}
+
+impl Variables {
+    /// Whether a variable of the parent may pass, beyond those that always do.
+    pub fn allow(&self, name: &str) -> bool {
+        if crate::scope::is_control(name) {
+            return false;
+        }
+        self.named.iter().any(|known| known.as_str() == name)
+            || (self.all_plain && !crate::scope::is_secret(name))
+    }
+}
+
+impl Protected {
+    /// The place as text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Protected::BelowHome(place) | Protected::AnyDepth(place) => place,
+        }
+    }
+
+    /// Whether a path lies in it. Of an absolute path nobody knows here whose home it is in, so that a home's places count at any depth of it.
+    pub fn contains(self, path: &RootedPath) -> bool {
+        let wanted: Vec<&str> = self.as_str().split('/').collect();
+        let row = |window: &[String]| window.iter().eq(wanted.iter());
+        match (self, path.root) {
+            (Protected::BelowHome(_), PathRoot::Working) => false,
+            (Protected::BelowHome(_), PathRoot::Home) => {
+                path.parts.get(..wanted.len()).is_some_and(row)
+            }
+            (Protected::BelowHome(_), PathRoot::Absolute) | (Protected::AnyDepth(_), _) => {
+                path.parts.windows(wanted.len()).any(row)
+            }
+        }
+    }
+}

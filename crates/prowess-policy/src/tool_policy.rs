@@ -1,0 +1,36 @@
+//! Policy records, one per tool (GIB §7.3).
+
+use prowess_format::skill::Skill;
+
+/// Where a tool comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolSource {
+    /// A skill by name.
+    Skill(String),
+}
+
+/// What a host needs to know before it offers a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolPolicy {
+    /// The tool.
+    pub name: String,
+    /// May run without approval.
+    pub read_only: bool,
+    /// Asks even when read-only.
+    pub always_ask: bool,
+    /// Where it comes from.
+    pub source: ToolSource,
+}
+
+/// The records of a skill's tools; `name` is the one that counts (R3).
+pub fn tool_policies(skill: &Skill, name: &str) -> Vec<ToolPolicy> {
+    let read_only = skill.read_only.as_ref().is_some_and(|flag| flag.value);
+    let always_ask = skill.always_ask.as_ref().is_some_and(|flag| flag.value);
+    let record = |tool: &prowess_format::skill::Tool| ToolPolicy {
+        name: tool.name.value.clone(),
+        read_only,
+        always_ask,
+        source: ToolSource::Skill(name.to_owned()),
+    };
+    skill.tools.iter().map(record).collect()
+}

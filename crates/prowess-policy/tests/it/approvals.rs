@@ -1,0 +1,185 @@
+//! When an approval counts, and what voids it.
+
+use insta::assert_snapshot;
+use prowess_format::skill::Skill;
+use prowess_policy::{
+    Answer, Approval, Approvals, Decision, Digest, Origin, ProgramPin, Remember, Tier, grants,
+};
+
+use crate::{Run, command_skill, explained, python_skill, shown, skill};
+
+fn approved(run: &Run, skill: &Skill, remember: Remember) -> Approval {
+    let decision = run.decide(skill);
+    let Decision::Ask(question) = decision else { panic!("{decision:?}") };
+    let allowed = question.approve(Answer { remember, at: 100 });
+    allowed.approval().expect("the answer is remembered").clone()
+}
+
+fn pin(path: &str, sha256: &str) -> ProgramPin {
+    ProgramPin { path: path.to_owned(), sha256: sha256.to_owned() }
+}
+
+/// What changed, as the question says it; `runs` when nothing did.
+fn outcome(run: &Run, skill: &Skill) -> String {
+    match run.decide(skill) {
+        Decision::Allow(_) => "runs".to_owned(),
+        Decision::Ask(question) => {
+            question.changed().map_or_else(|| "asks".to_owned(), ToString::to_string)
+        }
+        Decision::Deny(_) => "refused".to_owned(),
+    }
+}
+
+/// GIB-6.3-3, and stronger: the digest is over all files, so a changed script asks again too.
+#[test]
+fn a_change_of_the_files_voids_the_approval() {
+    let skill = command_skill("", "./scripts/x.sh");
+    let mut run = Run::new(Tier::Experimental, Origin::Local);
+    run.approvals = Approvals::new(vec![approved(&run, &skill, Remember::Tool)]);
+    assert_eq!(outcome(&run, &skill), "runs");
+    run.digest = "second";
+    assert_eq!(outcome(&run, &skill), "its files have changed since you approved it");
+    assert_snapshot!(explained(&run.decide(&skill)), @"
+    `demo/run` asks before it runs
+    tier experimental: it is a file of yours
+    may run `./scripts/x.sh`, because its command starts `./scripts/x.sh`
+    may change files in the working directory, because commands work in the working directory
+    may not use the network
+    may not use mouse, keyboard or screen
+    may not connect to MCP servers
+    may not read variables of yours
+    may not use databases
+    at most 30 s, 60 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second
+    asks again, because its files have changed since you approved it
+    asks, because `shell:execute:./scripts/x.sh` needs your consent
+    asks, because `filesystem:write:./**` needs your consent
+    `--yes` answers this for one run
+    ");
+}
+
+/// Attack B12: the image is pinned.
+#[test]
+fn a_changed_program_voids_the_approval() {
+    let skill = command_skill("", "mytool x");
+    let mut run = Run::new(Tier::Experimental, Origin::Local);
+    run.pins = vec![pin("/usr/bin/mytool", "aa")];
+    run.approvals = Approvals::new(vec![approved(&run, &skill, Remember::Tool)]);
+    assert_eq!(outcome(&run, &skill), "runs");
+    run.pins = vec![pin("/usr/bin/mytool", "bb")];
+    assert_eq!(
+        outcome(&run, &skill),
+        "the program /usr/bin/mytool is not the one that was there when you approved it"
+    );
+    run.pins = vec![pin("/usr/local/bin/mytool", "aa")];
+    assert_eq!(
+        outcome(&run, &skill),
+        "it now starts the program /usr/local/bin/mytool, which was not part of what you approved"
+    );
+}
+
+#[test]
+fn wider_grants_void_the_approval_and_narrower_ones_do_not() {
+    let skill = python_skill(&["network:read:*.brave.com"]);
+    let mut run = Run::new(Tier::Community, Origin::Local);
+    run.approvals = Approvals::new(vec![approved(&run, &skill, Remember::Tool)]);
+    for (permission, expected) in [
+        ("network:read:*.brave.com", "runs"),
+        ("network:read:api.brave.com", "runs"),
+        (
+            "network:write:*.brave.com",
+            "it now asks for more than you approved: network:write:*.brave.com",
+        ),
+        (
+            "network:read:example.com",
+            "it now asks for more than you approved: network:read:example.com",
+        ),
+    ] {
+        let other = grants::of(&python_skill(&[permission]));
+        let decision = run.decide_with(&skill, &other);
+        let got = match &decision {
+            Decision::Ask(question) => {
+                question.changed().map_or_else(|| shown(&decision), ToString::to_string)
+            }
+            other => shown(other),
+        };
+        assert_eq!(got, expected, "{permission}");
+    }
+}
+
+/// R52: `filesystem:write` means the working directory while a skill is experimental and the machine once it is signed.
+#[test]
+fn an_approval_from_a_lower_tier_does_not_stretch() {
+    let skill = python_skill(&["filesystem:write"]);
+    let mut run = Run::new(Tier::Experimental, Origin::Local);
+    run.approvals = Approvals::new(vec![approved(&run, &skill, Remember::Tool)]);
+    assert_eq!(outcome(&run, &skill), "runs");
+    run.tier = Tier::Community;
+    assert_eq!(outcome(&run, &skill), "it now asks for more than you approved: filesystem:write");
+}
+
+const TWO_TOOLS: &str = "---\nname: two\nversion: 1.0.0\ndescription: Two\nmodes: [Global]\n---\n\n### one\n\nOne.\n\n#### Command\n\n```bash\ngit status\n```\n\n### two\n\nTwo.\n\n#### Command\n\n```bash\nnpm test\n```\n";
+
+#[test]
+fn an_approval_is_for_a_tool_or_for_all_of_them() {
+    let skill = skill(TWO_TOOLS);
+    let mut run = Run::new(Tier::Experimental, Origin::Local);
+    let mut turned = skill.clone();
+    turned.tools.reverse();
+    for (remember, expected) in [(Remember::Tool, "asks"), (Remember::Skill, "runs")] {
+        run.approvals = Approvals::default();
+        run.approvals = Approvals::new(vec![approved(&run, &skill, remember)]);
+        assert_eq!(outcome(&run, &skill), "runs");
+        assert_eq!(outcome(&run, &turned), expected);
+    }
+}
+
+#[test]
+fn an_approval_of_the_whole_skill_pins_all_its_programs() {
+    let skill = skill(TWO_TOOLS);
+    let request = prowess_policy::Request::of(
+        &skill,
+        "demo",
+        "one",
+        Digest::new("first"),
+        vec![pin("/usr/bin/git", "aa")],
+    )
+    .expect("the tool is there")
+    .with_skill_pins(vec![pin("/usr/bin/git", "aa"), pin("/usr/bin/npm", "bb")]);
+    let trust = prowess_policy::Trust::of(&skill, Tier::Experimental, None, Origin::Local);
+    let decision = prowess_policy::decide(
+        &request,
+        trust,
+        &grants::of(&skill),
+        &Approvals::default(),
+        prowess_policy::Mode::Global,
+    );
+    let Decision::Ask(question) = decision else { panic!("{decision:?}") };
+    let allowed = question.approve(Answer { remember: Remember::Skill, at: 1 });
+    assert_eq!(
+        allowed.approval().expect("remembered").pins,
+        [pin("/usr/bin/git", "aa"), pin("/usr/bin/npm", "bb")]
+    );
+}
+
+#[test]
+fn approvals_are_replaced_and_revoked() {
+    let record = |tool: Option<&str>, digest: &str, given_at| Approval {
+        skill: "demo".to_owned(),
+        digest: Digest::new(digest),
+        tool: tool.map(str::to_owned),
+        grants: Vec::new(),
+        pins: Vec::new(),
+        given_at,
+    };
+    let mut approvals = Approvals::default();
+    approvals.add(record(Some("a"), "x", 1));
+    approvals.add(record(Some("a"), "x", 2));
+    approvals.add(record(Some("b"), "x", 3));
+    approvals.add(record(None, "x", 4));
+    let given: Vec<u64> = approvals.records().iter().map(|record| record.given_at).collect();
+    assert_eq!(given, [2, 3, 4]);
+    assert_eq!(approvals.revoke("demo", Some("a")), 1);
+    assert_eq!(approvals.revoke("other", None), 0);
+    assert_eq!(approvals.revoke("demo", None), 2);
+    assert_eq!(approvals.records(), []);
+}

@@ -1,0 +1,234 @@
+//! Who is asked what (GIB §6.2, §6.3, R32, R53).
+
+use insta::assert_snapshot;
+use prowess_format::skill::Skill;
+use prowess_policy::{Answer, Approvals, Decision, Origin, Remember, Tier};
+
+use crate::{Run, command_skill, python_skill, shown, skill};
+
+/// The decision before anything was approved, and the one after a person has approved the tool.
+fn check(skill: &Skill, tier: Tier, origin: Origin) -> String {
+    let mut run = Run::new(tier, origin);
+    let first = run.decide(skill);
+    let shown_first = shown(&first);
+    let Decision::Ask(question) = first else { return shown_first };
+    let banner = if question.has_banner() { " (banner)" } else { "" };
+    let allowed = question.approve(Answer { remember: Remember::Tool, at: 7 });
+    run.approvals = Approvals::new(allowed.approval().cloned().into_iter().collect());
+    format!("{shown_first}{banner}\nthen {}", shown(&run.decide(skill)))
+}
+
+/// GIB-6.2-1: the three levels of trust.
+#[test]
+fn bundled_runs_local_asks_once_downloaded_asks_always() {
+    let read_only = command_skill("read_only: true", "git status");
+    assert_snapshot!(check(&read_only, Tier::Experimental, Origin::Bundled), @"runs");
+    assert_snapshot!(check(&read_only, Tier::Experimental, Origin::Local), @"
+    asks: FirstUse; Permission shell:execute:git
+    then runs
+    ");
+    assert_snapshot!(check(&read_only, Tier::Experimental, Origin::Downloaded), @"
+    asks: UnsignedDownload every time no --yes; FirstUse; Permission shell:execute:git (banner)
+    then asks: UnsignedDownload every time no --yes
+    ");
+    // R32: verified and read-only runs, wherever it came from.
+    assert_snapshot!(check(&read_only, Tier::Verified, Origin::Downloaded), @"runs");
+    assert_snapshot!(check(&read_only, Tier::Community, Origin::Downloaded), @"
+    asks: FirstUse; Permission shell:execute:git
+    then runs
+    ");
+    let writing = command_skill("", "git status");
+    assert_snapshot!(check(&writing, Tier::Experimental, Origin::Bundled), @"
+    asks: FirstUse
+    then runs
+    ");
+    assert_snapshot!(check(&writing, Tier::Verified, Origin::Local), @"
+    asks: FirstUse
+    then runs
+    ");
+}
+
+/// GIB-6.3-2: after approval the flags decide, and `always_ask` asks even when read-only.
+#[test]
+fn always_ask_asks_whatever_was_approved() {
+    let both = command_skill("read_only: true\nalways_ask: true", "git status");
+    assert_snapshot!(check(&both, Tier::Verified, Origin::Bundled), @"
+    asks: AlwaysAsk every time
+    then asks: AlwaysAsk every time
+    ");
+    assert_snapshot!(check(&both, Tier::Verified, Origin::Local), @"
+    asks: AlwaysAsk every time
+    then asks: AlwaysAsk every time
+    ");
+    let read_only = command_skill("read_only: true", "git status");
+    assert_snapshot!(check(&read_only, Tier::Community, Origin::Local), @"
+    asks: FirstUse; Permission shell:execute:git
+    then runs
+    ");
+    let always = command_skill("always_ask: true", "git status");
+    assert_snapshot!(check(&always, Tier::Verified, Origin::Local), @"
+    asks: AlwaysAsk every time; FirstUse
+    then asks: AlwaysAsk every time
+    ");
+}
+
+/// R53: `network: true` is a wish, also of a bundled read-only skill.
+#[test]
+fn the_network_flag_asks() {
+    let skill = command_skill("read_only: true\nnetwork: true", "curl x");
+    assert_snapshot!(check(&skill, Tier::Verified, Origin::Bundled), @"
+    asks: NetworkFlag network:write:*
+    then runs
+    ");
+    assert_snapshot!(check(&skill, Tier::Experimental, Origin::Local), @"
+    asks: FirstUse; Permission shell:execute:curl; NetworkFlag network:write:* no --yes
+    then runs
+    ");
+}
+
+/// R31: a signature says who wrote it, the secret is still the user's.
+#[test]
+fn secrets_are_asked_for_at_every_tier() {
+    for (permission, expected) in [
+        ("env:read:BRAVE_API_KEY", "SecretVariable env:read:BRAVE_API_KEY"),
+        ("filesystem:read:~/.ssh/config", "SecretFiles filesystem:read:~/.ssh/config no --yes"),
+        (
+            "filesystem:read:/home/me/.aws/**",
+            "SecretFiles filesystem:read:/home/me/.aws/** no --yes",
+        ),
+    ] {
+        for tier in Tier::ALL {
+            let decision =
+                shown(&Run::new(tier, Origin::Local).decide(&python_skill(&[permission])));
+            assert_eq!(decision, format!("asks: FirstUse; {expected}"), "{permission} at {tier}");
+        }
+    }
+}
+
+/// What `--yes` answers and what it does not; the table of docs/design/policy.md.
+#[test]
+fn some_questions_can_not_be_answered_in_advance() {
+    for (permission, at_experimental, at_community) in [
+        ("filesystem:read:./data/**", true, true),
+        ("filesystem:write:./data/**", true, true),
+        ("filesystem:write", true, true),
+        ("filesystem:write:~/**", false, true),
+        ("filesystem:read:~/.ssh/config", false, false),
+        ("network:write:a.com", true, true),
+        ("network:read", false, true),
+        ("network:write", false, true),
+        ("network:write:localhost:8080", false, true),
+        ("shell:execute:git", true, true),
+        ("shell:execute", false, true),
+        ("desktop:control", false, false),
+        ("mcp:connect", true, true),
+        ("env:read:A_KEY", true, true),
+        ("env:read", false, true),
+        ("database:write:notes", true, true),
+        ("database:write", false, true),
+    ] {
+        for (tier, expected) in
+            [(Tier::Experimental, at_experimental), (Tier::Community, at_community)]
+        {
+            let decision = Run::new(tier, Origin::Local).decide(&python_skill(&[permission]));
+            let Decision::Ask(question) = decision else { panic!("{permission}") };
+            assert_eq!(question.approve_in_advance().is_ok(), expected, "{permission} at {tier}");
+        }
+    }
+}
+
+/// A yes in advance is for one run and leaves nothing behind.
+#[test]
+fn a_yes_in_advance_is_not_remembered() {
+    let decision = Run::new(Tier::Experimental, Origin::Local)
+        .decide(&command_skill("always_ask: true", "git status"));
+    let Decision::Ask(question) = decision else { panic!("{decision:?}") };
+    let allowed = question.approve_in_advance().expect("`--yes` answers this");
+    assert_eq!(allowed.approval(), None);
+}
+
+#[test]
+fn an_unsigned_download_is_not_answered_in_advance() {
+    let decision = Run::new(Tier::Experimental, Origin::Downloaded)
+        .decide(&command_skill("read_only: true", "git status"));
+    let Decision::Ask(question) = decision else { panic!("{decision:?}") };
+    assert!(question.has_banner());
+    assert!(question.approve_in_advance().is_err());
+}
+
+#[test]
+fn an_experimental_desktop_skill_asks_every_time() {
+    let skill = python_skill(&["desktop:control"]);
+    assert_snapshot!(check(&skill, Tier::Experimental, Origin::Local), @"
+    asks: FirstUse; Permission desktop:control every time no --yes
+    then asks: Permission desktop:control every time no --yes
+    ");
+    assert_snapshot!(check(&skill, Tier::Community, Origin::Local), @"
+    asks: FirstUse; Permission desktop:control no --yes
+    then runs
+    ");
+}
+
+/// GAIA §8.3: handlers are experimental whatever vouches for them.
+#[test]
+fn handlers_are_always_experimental() {
+    let text = "---\nname: a\nclaw_version: 1.0.0\ndescription: A\nactions:\n  - name: go\n    handler: ./go.py\nsecurity_tier: verified\n---\nBody\n";
+    let decision = Run::new(Tier::Verified, Origin::Bundled).decide(&skill(text));
+    let Decision::Ask(question) = decision else { panic!("{decision:?}") };
+    assert_eq!(question.spec().tier, Tier::Experimental);
+}
+
+/// GIB §5.1: outside a repository the working directory is the home, and `./` is judged as that.
+#[test]
+fn in_the_home_the_working_directory_is_the_home() {
+    let mut run = Run::new(Tier::Experimental, Origin::Local);
+    run.in_home = true;
+    assert_snapshot!(shown(&run.decide(&command_skill("read_only: true", "ls"))), @"asks: FirstUse; Permission shell:execute:ls; Permission filesystem:read:~/**");
+    assert_snapshot!(shown(&run.decide(&command_skill("", "ls"))), @"asks: FirstUse; Permission shell:execute:ls; Permission filesystem:write:~/** no --yes");
+    assert_snapshot!(shown(&run.decide(&python_skill(&["filesystem:write"]))), @"asks: FirstUse; Permission filesystem:write:~/** no --yes");
+    assert_snapshot!(shown(&run.decide(&python_skill(&["filesystem:read:./.ssh/**"]))), @"asks: FirstUse; SecretFiles filesystem:read:~/.ssh/** no --yes");
+}
+
+#[test]
+fn what_can_not_be_granted_is_refused() {
+    let run = Run::new(Tier::Verified, Origin::Bundled);
+    assert_snapshot!(shown(&run.decide(&python_skill(&["network:read:*.com"]))), @"refused: `network:read:*.com` can not be granted: `*.com` covers names that anyone can register: name the host");
+    assert_snapshot!(shown(&run.decide(&command_skill("", "../x"))), @"refused: `../x` can not be granted: `../x` leads out of the skill's directory");
+    let mut skill = command_skill("", "git status");
+    skill.permissions = python_skill(&["shell:none"]).permissions;
+    assert_snapshot!(shown(&run.decide(&skill)), @"refused: it starts `git`, which it declares not to");
+}
+
+/// A tool gets the programs of its own command, not those of its neighbours.
+#[test]
+fn each_tool_has_its_own_programs() {
+    let text = "---\nname: two\nversion: 1.0.0\ndescription: Two\nmodes: [Global]\nread_only: true\n---\n\n### one\n\nOne.\n\n#### Command\n\n```bash\ngit status\n```\n\n### two\n\nTwo.\n\n#### Command\n\n```bash\nnpm test\n```\n";
+    let Decision::Allow(allowed) = Run::new(Tier::Verified, Origin::Bundled).decide(&skill(text))
+    else {
+        panic!("a bundled read-only skill runs")
+    };
+    let programs: Vec<String> = match &allowed.spec().programs {
+        prowess_policy::spec::Programs::Only(programs) => {
+            programs.iter().map(ToString::to_string).collect()
+        }
+        prowess_policy::spec::Programs::Any => vec!["any".to_owned()],
+    };
+    assert_eq!(programs, ["git"]);
+}
+
+/// GIB §5.3: 1 to 300 seconds, 30 when nothing is said; R21: 5 seconds of grace.
+#[test]
+fn time_limits_stay_in_their_range() {
+    for (line, expected) in [
+        ("", 30),
+        ("timeout: 10", 10),
+        ("timeout: 9999", 300),
+        ("timeout: 0", 1),
+        ("timeout: -5", 1),
+    ] {
+        let decision = Run::new(Tier::Verified, Origin::Local).decide(&command_skill(line, "ls"));
+        let Decision::Ask(question) = decision else { panic!("{line}") };
+        assert_eq!(question.spec().limits.wall_secs, expected, "{line}");
+        assert_eq!(question.spec().limits.grace_secs, 5);
+    }
+}

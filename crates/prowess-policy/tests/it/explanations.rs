@@ -1,0 +1,202 @@
+//! What the user reads.
+
+use insta::assert_snapshot;
+use prowess_policy::{Answer, Badge, Decision, Origin, Remember, Tier, Trust};
+
+use crate::{Run, command_skill, explained, python_skill, skill_of};
+
+#[test]
+fn a_skill_with_scoped_permissions() {
+    let skill = python_skill(&[
+        "filesystem:read:./data/**",
+        "filesystem:write:./out/*.md",
+        "network:read:*.brave.com",
+        "network:write:api.example.com:8443",
+        "shell:execute:git,python3",
+        "env:read:BRAVE_API_KEY",
+        "database:read:notes",
+        "mcp:connect:web",
+    ]);
+    assert_snapshot!(explained(&Run::new(Tier::Community, Origin::Downloaded).decide(&skill)), @"
+    `demo/run` asks before it runs
+    tier community: it was downloaded and is signed; its claim to be verified counts for nothing
+    may read files below ./data, because the skill declares `filesystem:read:./data/**`
+    may change files matching ./out/*.md, because the skill declares `filesystem:write:./out/*.md`
+    may fetch from brave.com and the hosts below it, because the skill declares `network:read:*.brave.com`
+    may send any request to api.example.com on port 8443, because the skill declares `network:write:api.example.com:8443`
+    may run `git`, because the skill declares `shell:execute:git,python3`
+    may run `python3`, which runs whatever it is given, because the skill declares `shell:execute:git,python3`
+    may read the variable `BRAVE_API_KEY`, because the skill declares `env:read:BRAVE_API_KEY`
+    may read the database `notes`, because the skill declares `database:read:notes`
+    may connect to the MCP server `web`, because the skill declares `mcp:connect:web`
+    may not use mouse, keyboard or screen
+    at most 30 s, 8 GiB of memory, 2048 processes
+    asks, because you have not approved it yet
+    asks, because `filesystem:write:./out/*.md` needs your consent
+    asks, because `shell:execute:git` needs your consent
+    asks, because `shell:execute:python3` needs your consent
+    asks, because `env:read:BRAVE_API_KEY` hands it a secret
+    `--yes` answers this for one run
+    ");
+}
+
+#[test]
+fn a_skill_without_limits() {
+    let skill = python_skill(&[
+        "filesystem:write",
+        "network:write",
+        "shell:execute",
+        "env:read",
+        "database:write",
+        "mcp:connect",
+        "desktop:control",
+    ]);
+    assert_snapshot!(explained(&Run::new(Tier::Experimental, Origin::Downloaded).decide(&skill)), @"
+    `demo/run` asks before every run
+    tier experimental: it was downloaded and is not signed; its claim to be verified counts for nothing
+    may change files in the working directory, because the skill declares `filesystem:write`
+    may send any request to any host, because the skill declares `network:write`
+    may run every program, because the skill declares `shell:execute`
+    may read every variable that is no secret, because the skill declares `env:read`
+    may change every database, because the skill declares `database:write`
+    may connect to every MCP server, because the skill declares `mcp:connect`
+    may use mouse, keyboard and screen as you, because the skill declares `desktop:control`
+    at most 30 s, 60 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second
+    asks every time, because it was downloaded and nobody has signed it
+    asks, because you have not approved it yet
+    asks, because `filesystem:write:./**` needs your consent
+    asks, because `network:write:*` has no limits of its own
+    asks, because `shell:execute` has no limits of its own
+    asks, because `env:read` has no limits of its own
+    asks, because `database:write` has no limits of its own
+    asks every time, because `desktop:control` lets it use mouse, keyboard and screen as you
+    `--yes` does not answer this: run it on a terminal and decide
+    ");
+    assert_snapshot!(explained(&Run::new(Tier::Verified, Origin::Downloaded).decide(&skill)), @"
+    `demo/run` asks before it runs
+    tier verified: it was downloaded and is signed
+    may change files anywhere, because the skill declares `filesystem:write`
+    may send any request to any host, because the skill declares `network:write`
+    may run every program, because the skill declares `shell:execute`
+    may read every variable that is no secret, because the skill declares `env:read`
+    may change every database, because the skill declares `database:write`
+    may connect to every MCP server, because the skill declares `mcp:connect`
+    may use mouse, keyboard and screen as you, because the skill declares `desktop:control`
+    at most 30 s, 4096 processes
+    asks, because you have not approved it yet
+    `--yes` answers this for one run
+    ");
+}
+
+#[test]
+fn commands() {
+    let bundled = Run::new(Tier::Experimental, Origin::Bundled);
+    assert_snapshot!(explained(&bundled.decide(&command_skill("read_only: true", "git status"))), @"
+    `demo/run` runs without asking
+    tier verified: it came with prowess
+    may run `git`, because its command starts `git`
+    may read files in the working directory, because commands work in the working directory
+    may not use the network
+    may not use mouse, keyboard or screen
+    may not connect to MCP servers
+    may not read variables of yours
+    may not use databases
+    at most 30 s, 4096 processes
+    ");
+    let local = Run::new(Tier::Experimental, Origin::Local);
+    assert_snapshot!(explained(&local.decide(&skill_of("gibberish/8.2/summarize/SKILL.md"))), @"
+    `demo/summarize_url` asks before it runs
+    tier experimental: it is a file of yours
+    may run `npx`, which runs whatever it is given, because its command starts `npx`
+    may read files in the working directory, because commands work in the working directory
+    may send any request to any host, because the skill says that it needs the network
+    may not use mouse, keyboard or screen
+    may not connect to MCP servers
+    may not read variables of yours
+    may not use databases
+    at most 60 s, 120 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second
+    asks, because you have not approved it yet
+    asks, because `shell:execute:npx` needs your consent
+    asks, because it wants the network and does not say which hosts
+    `--yes` does not answer this: run it on a terminal and decide
+    ");
+    let deploy = skill_of("gibberish/8.3/deploy/SKILL.md");
+    assert_snapshot!(explained(&local.decide(&deploy)), @"
+    `demo/deploy_preview` does not run
+    tier experimental: it is a file of yours
+    refused, because it is there in Dev only, and the mode is Global
+    ");
+}
+
+#[test]
+fn a_refusal() {
+    let skill = python_skill(&["network:read:*.com", "env:read:LD_PRELOAD"]);
+    assert_snapshot!(explained(&Run::new(Tier::Verified, Origin::Local).decide(&skill)), @"
+    `demo/run` does not run
+    tier verified: it is a file of yours
+    refused, because `network:read:*.com` can not be granted: `*.com` covers names that anyone can register: name the host
+    refused, because `env:read:LD_PRELOAD` can not be granted: `LD_PRELOAD` decides what programs load or reach: no skill may ask for it
+    ");
+}
+
+#[test]
+fn an_answer() {
+    let ask = || {
+        let run = Run::new(Tier::Experimental, Origin::Local);
+        match run.decide(&command_skill("", "git status")) {
+            Decision::Ask(question) => question,
+            other => panic!("{other:?}"),
+        }
+    };
+    let allowed = ask().approve(Answer { remember: Remember::Once, at: 0 });
+    let first = |decision: Decision| explained(&decision).lines().next().map(str::to_owned);
+    assert_eq!(
+        first(Decision::Allow(allowed)).as_deref(),
+        Some("`demo/run` runs, because you said yes")
+    );
+    let allowed = ask().approve_in_advance().expect("`--yes` answers this");
+    assert_eq!(
+        first(Decision::Allow(allowed)).as_deref(),
+        Some("`demo/run` runs, because of `--yes`")
+    );
+}
+
+/// Text from a skill is made visible before anybody approves it.
+#[test]
+fn deceptive_characters_are_shown() {
+    let skill = python_skill(&["\"filesystem:read:./a\\u202eb\"", "\"mcp:connect:x\\u200by\""]);
+    let text = explained(&Run::new(Tier::Community, Origin::Local).decide(&skill));
+    assert!(text.contains("\\u{202e}") && text.contains("\\u{200b}"), "{text}");
+    assert!(!text.contains('\u{202e}') && !text.contains('\u{200b}'), "{text}");
+}
+
+/// R19: three axes, and a claim that counts for nothing.
+#[test]
+fn trust_is_told_apart() {
+    let skill = python_skill(&["mcp:none"]);
+    let trust = Trust::of(&skill, Tier::Community, Some(Badge::Official), Origin::Downloaded);
+    assert_eq!(trust.claimed(), Some(Tier::Verified));
+    assert_eq!(trust.tier(), Tier::Community);
+    let request = prowess_policy::Request::of(
+        &skill,
+        "demo",
+        "run",
+        prowess_policy::Digest::new("x"),
+        Vec::new(),
+    )
+    .expect("the tool is there");
+    let decision = prowess_policy::decide(
+        &request,
+        trust,
+        &prowess_policy::grants::of(&skill),
+        &prowess_policy::Approvals::default(),
+        prowess_policy::Mode::Global,
+    );
+    let text = explained(&decision);
+    assert_eq!(
+        text.lines().nth(1),
+        Some(
+            "tier community: it was downloaded and is signed; its claim to be verified counts for nothing; the registry calls it official"
+        )
+    );
+}

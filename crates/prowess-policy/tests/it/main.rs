@@ -1,0 +1,128 @@
+//! Tests of the policy crate. What they share stands here: one place that knows how a skill is read, how a decision is asked for, and how it is shown.
+
+mod approvals;
+mod decisions;
+mod declarations;
+mod environment;
+mod explanations;
+mod laws;
+mod matrix;
+mod modes;
+mod scopes;
+mod specs;
+
+use prowess_format::skill::Skill;
+use prowess_format::{ReadOptions, form_of};
+use prowess_policy::{
+    Approvals, Badge, Decision, Digest, GrantSet, Mode, Origin, ProgramPin, Request, Source, Tier,
+    Trust, decide, explain, grants,
+};
+
+/// The skill of a text whose dialect is detected.
+fn skill(text: &str) -> Skill {
+    prowess_format::check(text, ReadOptions::DETECT).skill
+}
+
+/// The skill of a fixture whose dialect is detected.
+fn skill_of(path: &str) -> Skill {
+    let text = prowess_testkit::fixture(path);
+    let options = ReadOptions { form: form_of(path), ..ReadOptions::DETECT };
+    prowess_format::check(&text, options).skill
+}
+
+/// A skill with one command tool `run` and these lines of front matter.
+fn command_skill(lines: &str, command: &str) -> Skill {
+    let lines = if lines.is_empty() { String::new() } else { format!("{lines}\n") };
+    let text = format!(
+        "---\nname: demo\nversion: 1.0.0\ndescription: Does something\nmodes: [Global, Dev]\n{lines}---\n\n### run\n\nRuns.\n\n#### Command\n\n```bash\n{command}\n```\n"
+    );
+    let options =
+        ReadOptions { dialect: prowess_format::dialect::by_id("gibberish"), ..ReadOptions::DETECT };
+    prowess_format::check(&text, options).skill
+}
+
+/// A skill with one Python tool `run` and these permissions.
+fn python_skill(permissions: &[&str]) -> Skill {
+    let permissions: Vec<String> = permissions.iter().map(|text| format!("  - {text}\n")).collect();
+    let permissions = permissions.concat();
+    let text = format!(
+        "---\nname: demo\nversion: 1.0.0\ndescription: Does something\nauthor: a\nlicense: MIT\npermissions:\n{permissions}tools:\n  - name: run\n    description: Runs\nsecurity_tier: verified\n---\n\n# Demo\n"
+    );
+    skill(&text)
+}
+
+/// What a test varies about a run; everything else is ordinary.
+#[derive(Clone)]
+struct Run {
+    tier: Tier,
+    origin: Origin,
+    mode: Mode,
+    approvals: Approvals,
+    digest: &'static str,
+    pins: Vec<ProgramPin>,
+    in_home: bool,
+}
+
+impl Run {
+    fn new(tier: Tier, origin: Origin) -> Self {
+        Self {
+            tier,
+            origin,
+            mode: Mode::Global,
+            approvals: Approvals::new(Vec::new()),
+            digest: "first",
+            pins: Vec::new(),
+            in_home: false,
+        }
+    }
+
+    /// The decision about the only tool of a skill.
+    fn decide(&self, skill: &Skill) -> Decision {
+        self.decide_with(skill, &grants::of(skill))
+    }
+
+    fn decide_with(&self, skill: &Skill, grants: &GrantSet) -> Decision {
+        let trust = Trust::of(skill, self.tier, None::<Badge>, self.origin);
+        let tool = &skill.tools.first().expect("the skill has a tool").name;
+        let digest = Digest::new(self.digest);
+        let request = Request::of(skill, "demo", tool, digest, self.pins.clone())
+            .expect("the tool is the skill's own");
+        let request = if self.in_home { request.in_home() } else { request };
+        decide(&request, trust, grants, &self.approvals, self.mode)
+    }
+}
+
+/// A decision as one line: the verdict, and for a question its reasons with `every time` and `--yes` marked.
+fn shown(decision: &Decision) -> String {
+    match decision {
+        Decision::Allow(_) => "runs".to_owned(),
+        Decision::Deny(denied) => {
+            let reasons = denied.reasons().iter().map(ToString::to_string);
+            format!("refused: {}", reasons.collect::<Vec<_>>().join("; "))
+        }
+        Decision::Ask(question) => {
+            let reasons = question.reasons().iter().map(|reason| {
+                let grant =
+                    reason.grant.as_ref().map_or_else(String::new, |grant| format!(" {grant}"));
+                let every = match reason.every {
+                    prowess_policy::Every::Time => " every time",
+                    prowess_policy::Every::Change => "",
+                };
+                let yes = if reason.in_advance { "" } else { " no --yes" };
+                format!("{:?}{grant}{every}{yes}", reason.kind)
+            });
+            format!("asks: {}", reasons.collect::<Vec<_>>().join("; "))
+        }
+    }
+}
+
+/// A decision as the user reads it.
+fn explained(decision: &Decision) -> String {
+    explain(decision).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// The grants of a text, for building sets.
+fn granted(text: &str) -> Vec<prowess_policy::Grant> {
+    prowess_policy::Grant::parse(text, &Source::Declared(text.to_owned()))
+        .unwrap_or_else(|error| panic!("`{text}`: {error}"))
+}

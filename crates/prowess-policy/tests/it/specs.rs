@@ -1,0 +1,148 @@
+//! What a spec lets a run do.
+
+use prowess_policy::scope::{HostName, RootedPath};
+use prowess_policy::spec::{Access, Action, SandboxSpec};
+use prowess_policy::{Decision, Origin, Tier};
+
+use crate::{Run, python_skill};
+
+/// Whether each action is allowed to a skill with these permissions; `read PATH`, `write PATH`, `get HOST:PORT`, `post HOST:PORT`.
+fn check(permissions: &[&str], tier: Tier, expected: &[(&str, bool)]) {
+    let decision = Run::new(tier, Origin::Local).decide(&python_skill(permissions));
+    let Decision::Ask(question) = decision else { panic!("{decision:?}") };
+    let spec: &SandboxSpec = question.spec();
+    for (action, allowed) in expected {
+        let (verb, object) = action.split_once(' ').expect("a verb and an object");
+        let path = || RootedPath::parse(object).expect("the path is fine");
+        let connect = |access| {
+            let (host, port) = object.rsplit_once(':').expect("a host and a port");
+            let host = HostName::parse(host).expect("the host is fine");
+            Action::Connect { host, port: port.parse().expect("a number"), access }
+        };
+        let parsed = match verb {
+            "read" => Action::Read(path()),
+            "write" => Action::Write(path()),
+            "get" => connect(Access::Read),
+            "post" => connect(Access::Write),
+            other => panic!("`{other}` is no verb here"),
+        };
+        assert_eq!(spec.allows(&parsed), *allowed, "{permissions:?} at {tier}: {action}");
+    }
+}
+
+#[test]
+fn scoped_grants_open_what_they_name() {
+    check(
+        &["filesystem:read:./data/**", "filesystem:write:./out/*.md"],
+        Tier::Community,
+        &[
+            ("read ./data/a", true),
+            ("write ./data/a", false),
+            ("write ./out/x.md", true),
+            ("read ./out/x.md", true),
+            ("write ./out/x.sh", false),
+            ("write ./out/sub/y.md", false),
+            ("read ./other", false),
+            ("read ~/data/a", false),
+        ],
+    );
+    check(
+        &["network:read:*.brave.com", "network:write:api.example.com:8443"],
+        Tier::Community,
+        &[
+            ("get api.brave.com:443", true),
+            ("post api.brave.com:443", false),
+            ("get example.com:443", false),
+            ("post api.example.com:8443", true),
+            ("get api.example.com:8443", true),
+            ("get api.example.com:443", false),
+        ],
+    );
+}
+
+/// Attack A10: what runs later in somebody else's name is not written, whatever is granted.
+#[test]
+fn protected_places_are_never_written() {
+    check(
+        &["filesystem:write"],
+        Tier::Verified,
+        &[
+            ("write ./src/main.rs", true),
+            ("write ./.git/hooks/pre-commit", false),
+            ("write ./.git/config", false),
+            ("write ./vendor/sub/.git/hooks/x", false),
+            ("read ./.git/config", true),
+            ("write ~/.bashrc", false),
+            ("write /home/me/.bashrc", false),
+            ("write ~/.config/autostart/x.desktop", false),
+            ("write ./.bashrc", true),
+        ],
+    );
+    check(
+        &["filesystem:write:~/.ssh/**", "filesystem:write:./.git/**"],
+        Tier::Verified,
+        &[
+            ("read ~/.ssh/config", true),
+            ("write ~/.ssh/config", false),
+            ("write ./.git/hooks/x", false),
+        ],
+    );
+}
+
+/// A place of secrets is reached by naming it only.
+#[test]
+fn places_of_secrets_have_to_be_named() {
+    let secrets = [("read ~/.ssh/id_ed25519", false), ("read /home/me/.aws/credentials", false)];
+    check(&["filesystem:read"], Tier::Verified, &secrets);
+    check(
+        &["filesystem:read"],
+        Tier::Verified,
+        &[("read ~/notes", true), ("read /etc/hosts", true)],
+    );
+    check(&["filesystem:read:~/**"], Tier::Verified, &secrets[..1]);
+    check(
+        &["filesystem:read:~/.ssh/config"],
+        Tier::Verified,
+        &[("read ~/.ssh/config", true), ("read ~/.ssh/id_ed25519", false)],
+    );
+    // A wildcard is no name.
+    check(&["filesystem:read:~/.s*/**"], Tier::Verified, &secrets[..1]);
+}
+
+/// Attacks C11, C12: wildcards reach neither addresses nor this machine, and nothing reaches metadata services.
+#[test]
+fn any_host_is_any_public_name() {
+    check(
+        &["network:write"],
+        Tier::Verified,
+        &[
+            ("post example.com:443", true),
+            ("post example.com:22", false),
+            ("get 93.184.216.34:443", false),
+            ("get localhost:80", false),
+            ("get 169.254.169.254:80", false),
+        ],
+    );
+    check(
+        &["network:write:localhost:8080"],
+        Tier::Verified,
+        &[
+            ("post localhost:8080", true),
+            ("post localhost:80", false),
+            ("get 127.0.0.1:8080", false),
+        ],
+    );
+}
+
+/// R52.
+#[test]
+fn an_unscoped_grant_of_an_experimental_skill_is_the_working_directory() {
+    let elsewhere = [
+        ("write ./x", true),
+        ("write ~/x", false),
+        ("read ~/x", false),
+        ("read /etc/hosts", false),
+    ];
+    check(&["filesystem:write"], Tier::Experimental, &elsewhere);
+    check(&["filesystem:write:/**"], Tier::Experimental, &elsewhere);
+}

@@ -1,0 +1,92 @@
+//! Addresses that no grant reaches.
+//!
+//! A granted name may resolve to anything its owner likes (attacks C12, C13). What is not on the
+//! public internet belongs to somebody who never agreed: the machine itself, its network, its
+//! cloud's metadata service.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+
+/// What makes an address unreachable for a sandbox, or `None` if it is an ordinary public one.
+pub(crate) fn forbidden(address: IpAddr) -> Option<&'static str> {
+    match address {
+        IpAddr::V4(address) => forbidden_v4(address),
+        IpAddr::V6(address) => forbidden_v6(address),
+    }
+    .or_else(|| is_own(address).then_some("an address of this machine"))
+}
+
+fn forbidden_v4(address: Ipv4Addr) -> Option<&'static str> {
+    // IANA's special-purpose registry; metadata services first, because they are what is looked
+    // for. 168.63.129.16 is Azure's, and the only one with a public address.
+    match address.octets() {
+        [169, 254, 169, 254] | [168, 63, 129, 16] | [100, 100, 100, 200] | [192, 0, 0, 192] => {
+            Some("a cloud metadata address")
+        }
+        [0, ..] => Some("an unspecified address"),
+        [127, ..] => Some("a loopback address"),
+        [169, 254, ..] => Some("a link-local address"),
+        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] => Some("a private address"),
+        [100, 64..=127, ..] => Some("a shared address (carrier-grade NAT)"),
+        [224..=239, ..] => Some("a multicast address"),
+        [192, 0, 0 | 2, _]
+        | [192, 88, 99, _]
+        | [198, 18..=19, ..]
+        | [198, 51, 100, _]
+        | [203, 0, 113, _]
+        | [240..=255, ..] => Some("a reserved address"),
+        _ => None,
+    }
+}
+
+fn forbidden_v6(address: Ipv6Addr) -> Option<&'static str> {
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0, 0, 0] => Some("an unspecified address"),
+        [0, 0, 0, 0, 0, 0, 0, 1] => Some("a loopback address"),
+        // Each of these carries an address of version 4 that would be reached instead.
+        [0, 0, 0, 0, 0, 0xffff, ..] => Some("an IPv4 address inside an IPv6 one"),
+        [0x0064, 0xff9b, ..] => Some("an IPv4 address inside an IPv6 one"),
+        [0x2002, ..] | [0x2001, 0, ..] => Some("an IPv4 address inside an IPv6 one"),
+        [0xfe80..=0xfebf, ..] => Some("a link-local address"),
+        [0xfd00, 0x0ec2, ..] => Some("a cloud metadata address"),
+        [0xfc00..=0xfdff, ..] => Some("a private address"),
+        [0xff00..=0xffff, ..] => Some("a multicast address"),
+        [0x2001, 0x0001..=0x01ff | 0x0db8, ..] | [0x3fff, 0..=0x0fff, ..] => {
+            Some("a reserved address")
+        }
+        // Only 2000::/3 has been given out; whatever else there is has a meaning of its own.
+        [0x2000..=0x3fff, ..] => None,
+        _ => Some("a reserved address"),
+    }
+}
+
+/// Whether a connection to the address would end on this machine.
+///
+/// Interfaces come and go, so the kernel is asked each time: only a local address can be bound.
+/// That answer means nothing where the kernel binds any address (`ip_nonlocal_bind`), which an
+/// address that nobody may have shows. Then the source address of a route tells: for a local
+/// address it is the address itself, except for further addresses of one network.
+fn is_own(address: IpAddr) -> bool {
+    if UdpSocket::bind((address, 0)).is_err() {
+        return false;
+    }
+    let nobodys: IpAddr = match address {
+        IpAddr::V4(_) => Ipv4Addr::new(192, 0, 2, 1).into(),
+        IpAddr::V6(_) => Ipv6Addr::new(0x2001, 0x0db8, 0, 0, 0, 0, 0, 1).into(),
+    };
+    if UdpSocket::bind((nobodys, 0)).is_err() {
+        return true;
+    }
+    let any: IpAddr = match address {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    // Connecting a UDP socket sends nothing.
+    let source = UdpSocket::bind((any, 0)).and_then(|socket| {
+        socket.connect((address, 9))?;
+        socket.local_addr()
+    });
+    source.is_ok_and(|source| source.ip() == address)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! The certificate authority of one run.
+//!
+//! `network:read` over TLS can only be enforced by reading the requests, and for that the client
+//! has to accept a certificate of ours. The authority is made for one run, lives in memory, can
+//! speak for the granted names only and expires within a day (attacks C34, C35).
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CidrSubnet, DistinguishedName, DnType,
+    ExtendedKeyUsagePurpose, GeneralSubtree, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    NameConstraints, SanType, SerialNumber,
+};
+use rustls::ServerConfig;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use time::{Duration, OffsetDateTime};
+
+use crate::host::Host;
+use crate::policy::{Access, HostGrant, HostPattern};
+
+/// Clocks are read twice, so the past needs some room; both together stay below 24 hours.
+const VALID_BEFORE: Duration = Duration::minutes(5);
+const VALID_AFTER: Duration = Duration::hours(23);
+/// Under `*.example.com` the sandbox chooses the names, and what can grow has a bound.
+const MOST_LEAVES: usize = 512;
+
+/// Signs for the hosts that may only be read.
+pub(crate) struct CertificateAuthority {
+    pem: String,
+    issuer: Issuer<'static, KeyPair>,
+    provider: Arc<CryptoProvider>,
+    // One key for all leaves: each has the same reader, and making a key costs more than signing.
+    leaf_key: KeyPair,
+    not_before: OffsetDateTime,
+    not_after: OffsetDateTime,
+    leaves: Mutex<HashMap<Host, Arc<ServerConfig>>>,
+}
+
+/// A certificate could not be made.
+pub(crate) type CertificateError = Box<dyn std::error::Error + Send + Sync>;
+
+impl CertificateAuthority {
+    /// An authority for the hosts that are granted for reading, or `None` if there are none.
+    pub(crate) fn new(
+        grants: &[HostGrant],
+        provider: Arc<CryptoProvider>,
+        now: OffsetDateTime,
+    ) -> Result<Option<Self>, CertificateError> {
+        let read: Vec<&HostPattern> = grants
+            .iter()
+            .filter(|grant| grant.access == Access::Read)
+            .map(|grant| &grant.host)
+            .collect();
+        if read.is_empty() {
+            return Ok(None);
+        }
+        let mut params = CertificateParams::default();
+        params.distinguished_name = common_name("Prowess sandbox, one run");
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        params.use_authority_key_identifier_extension = true;
+        params.name_constraints = Some(constraints(&read));
+        params.not_before = now - VALID_BEFORE;
+        params.not_after = now + VALID_AFTER;
+        params.serial_number = Some(serial(&provider)?);
+        let key = KeyPair::generate()?;
+        Ok(Some(CertificateAuthority {
+            pem: params.self_signed(&key)?.pem(),
+            not_before: params.not_before,
+            not_after: params.not_after,
+            issuer: Issuer::new(params, key),
+            provider,
+            leaf_key: KeyPair::generate()?,
+            leaves: Mutex::default(),
+        }))
+    }
+
+    pub(crate) fn pem(&self) -> &str {
+        &self.pem
+    }
+
+    /// What to answer a client with that wants to speak TLS with this host.
+    pub(crate) fn server_config(&self, host: &Host) -> Result<Arc<ServerConfig>, CertificateError> {
+        let mut leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(config) = leaves.get(host) {
+            return Ok(Arc::clone(config));
+        }
+        let config = Arc::new(self.sign(host)?);
+        if leaves.len() >= MOST_LEAVES {
+            leaves.clear();
+        }
+        leaves.insert(host.clone(), Arc::clone(&config));
+        Ok(config)
+    }
+
+    fn sign(&self, host: &Host) -> Result<ServerConfig, CertificateError> {
+        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(self.leaf_key.serialize_der()));
+        let mut config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(vec![self.leaf(host)?], key)?;
+        // Requests are read by an HTTP/1.1 reader; who can't speak that gets no connection.
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        // Every request of a resumed session would be judged all the same, but none is needed.
+        config.send_tls13_tickets = 0;
+        Ok(config)
+    }
+
+    fn leaf(&self, host: &Host) -> Result<CertificateDer<'static>, CertificateError> {
+        let mut params = CertificateParams::default();
+        // A subject of its own: with the issuer's it would look self-signed.
+        params.distinguished_name = common_name("Prowess sandbox");
+        params.subject_alt_names = vec![match host {
+            Host::Name(name) => SanType::DnsName(name.as_str().try_into()?),
+            Host::Address(address) => SanType::IpAddress(*address),
+        }];
+        params.is_ca = IsCa::ExplicitNoCa;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        params.use_authority_key_identifier_extension = true;
+        params.not_before = self.not_before;
+        params.not_after = self.not_after;
+        // The same key signs again and again, and the default serial number comes from the key.
+        params.serial_number = Some(serial(&self.provider)?);
+        Ok(params.signed_by(&self.leaf_key, &self.issuer)?.der().clone())
+    }
+}
+
+/// RFC 5280 §4.2.1.10: what is not permitted here no certificate of this authority can claim.
+/// A permitted name includes everything below it; `*` permits all names.
+fn constraints(read: &[&HostPattern]) -> NameConstraints {
+    let mut permitted = Vec::new();
+    let mut excluded = Vec::new();
+    for pattern in read {
+        permitted.push(match pattern {
+            HostPattern::Exact(Host::Name(name)) | HostPattern::Suffix(name) => {
+                GeneralSubtree::DnsName(name.as_str().to_owned())
+            }
+            HostPattern::Exact(Host::Address(address)) => {
+                let bits = if address.is_ipv4() { 32 } else { 128 };
+                GeneralSubtree::IpAddress(CidrSubnet::from_addr_prefix(*address, bits))
+            }
+            HostPattern::Any => GeneralSubtree::DnsName(String::new()),
+        });
+    }
+    // A kind of name that is not mentioned is not constrained, so both kinds are.
+    let names = permitted.iter().any(|subtree| matches!(subtree, GeneralSubtree::DnsName(_)));
+    if !names {
+        excluded.push(GeneralSubtree::DnsName(String::new()));
+    }
+    let addresses = permitted.iter().any(|subtree| matches!(subtree, GeneralSubtree::IpAddress(_)));
+    if !addresses {
+        for all in [IpAddr::from(Ipv4Addr::UNSPECIFIED), Ipv6Addr::UNSPECIFIED.into()] {
+            excluded.push(GeneralSubtree::IpAddress(CidrSubnet::from_addr_prefix(all, 0)));
+        }
+    }
+    NameConstraints { permitted_subtrees: permitted, excluded_subtrees: excluded }
+}
+
+fn common_name(text: &str) -> DistinguishedName {
+    let mut name = DistinguishedName::new();
+    name.push(DnType::CommonName, text);
+    name
+}
+
+fn serial(provider: &CryptoProvider) -> Result<SerialNumber, CertificateError> {
+    let mut bytes = [0; 16];
+    provider.secure_random.fill(&mut bytes).map_err(|_| "no random numbers")?;
+    bytes[0] = bytes[0] & 0x7f | 1; // positive, and never shortened
+    Ok(SerialNumber::from_slice(&bytes))
+}
+
+#[cfg(test)]
+mod tests;

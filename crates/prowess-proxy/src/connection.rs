@@ -1,0 +1,519 @@
+//! One connection out of the sandbox, from its first byte to its last.
+//!
+//! ```text
+//! proxy listener ──► requests ──┬─ absolute-form ─► judge ─► exchange
+//!                               └─ CONNECT ─► greeting ─┬─ write ─► tunnel
+//! transparent ─┬─ TLS ─────────────► greeting ──────────┤
+//!              └─ requests ─► judge ─► exchange         └─ read ──► requests ─► judge ─► exchange
+//! ```
+
+use std::borrow::Cow;
+use std::io;
+use std::time::Duration;
+
+use hyper::http::Method;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+
+use crate::exchange::{Exchanged, Link, Scheme, exchange};
+use crate::head::{self, Head, HeadScanner, Version};
+use crate::hello::{self, Hello};
+use crate::host::{Authority, Host};
+use crate::meter::Metered;
+use crate::policy::Access;
+use crate::prefixed::Prefixed;
+use crate::refusal::Refusal;
+use crate::request::{judge, overrides_in_query};
+use crate::upstream::{Destination, NoWay, Run};
+
+/// The first byte of a TLS greeting (RFC 8446 §5.1), which no HTTP request begins with.
+const TLS: u8 = 22;
+/// A fatal alert, `access_denied` (RFC 8446 §6), so that a client says more than "closed".
+const ACCESS_DENIED: [u8; 7] = [21, 3, 3, 0, 2, 2, 49];
+/// How much is still read behind an answer, and for how long. Closing a socket with unread bytes
+/// would take the answer back.
+const LINGER_BYTES: usize = 1024 * 1024;
+const LINGER: Duration = Duration::from_secs(2);
+
+/// How a connection came in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Entry {
+    /// From a client that knows it speaks to a proxy.
+    Proxy,
+    /// From a client that believes it speaks to a server on this port.
+    Transparent { port: u16 },
+}
+
+/// Serves one connection. Whatever goes wrong concerns this connection alone and is in the ledger
+/// where it is worth knowing.
+pub(crate) async fn serve(run: &Run, stream: TcpStream, entry: Entry) {
+    let _ = stream.set_nodelay(true);
+    let stream = Prefixed::new(stream, Vec::new());
+    // What remains is the client or the server going away, which needs no answer.
+    let _ = match entry {
+        Entry::Proxy => serve_proxy(run, stream).await,
+        Entry::Transparent { port } => serve_transparent(run, stream, port).await,
+    };
+}
+
+async fn serve_proxy(run: &Run, stream: Prefixed<TcpStream>) -> io::Result<()> {
+    let Some((mut stream, tunnel)) = serve_requests(run, stream, &Scope::Proxy).await? else {
+        return Ok(());
+    };
+    let Some(server_name) =
+        read_hello(run, &mut stream, Some(&tunnel.to.host), tunnel.to.port).await?
+    else {
+        return Ok(());
+    };
+    // Who asks for one host and greets another means the other (attack C14). An address has no
+    // server name (RFC 6066 §3), so none may be given for one.
+    let named = match (&tunnel.to.host, &server_name) {
+        (Host::Name(host), Some(name)) => name.eq_ignore_ascii_case(host.as_str()),
+        (Host::Address(_), None) => true,
+        (Host::Name(_), None) | (Host::Address(_), Some(_)) => false,
+    };
+    if !named {
+        let refusal = Refusal::server_name(&tunnel.to.host, tunnel.to.port);
+        return deny_tls(run, stream, refusal).await;
+    }
+    serve_tls(run, stream, tunnel).await
+}
+
+async fn serve_transparent(
+    run: &Run,
+    mut stream: Prefixed<TcpStream>,
+    port: u16,
+) -> io::Result<()> {
+    match timeout(run.policy.head_timeout, stream.fill()).await {
+        Ok(Ok(1..)) => {}
+        Ok(result) => return result.map(drop),
+        Err(_) => return Ok(()),
+    }
+    if stream.buffered().first() != Some(&TLS) {
+        return serve_requests(run, stream, &Scope::Transparent { port }).await.map(drop);
+    }
+    let Some(server_name) = read_hello(run, &mut stream, None, port).await? else {
+        return Ok(());
+    };
+    let Some(server_name) = server_name else {
+        let what = "the TLS greeting does not name a host";
+        return deny_tls(run, stream, Refusal::not_tls(None, port, what)).await;
+    };
+    let host = match server_name.parse::<Host>() {
+        // Only the canonical spelling, since the server gets to see the greeting as it is.
+        Ok(Host::Name(name)) if name.as_str().eq_ignore_ascii_case(&server_name) => {
+            Host::Name(name)
+        }
+        Ok(_) => {
+            let what = "the TLS greeting does not name a host";
+            return deny_tls(run, stream, Refusal::not_tls(None, port, what)).await;
+        }
+        Err(error) => return deny_tls(run, stream, Refusal::bad_host(error)).await,
+    };
+    match admit_tunnel(run, &host, port).await {
+        Ok(tunnel) => serve_tls(run, stream, tunnel).await,
+        Err(NoWay::Refused(refusal)) => deny_tls(run, stream, refusal).await,
+        Err(NoWay::Failed(why)) => {
+            run.ledger.note(why);
+            Ok(())
+        }
+    }
+}
+
+/// A destination for TLS. To write is to be connected, so the connection is made before the
+/// client hears that all is well; to read is to be asked, request by request.
+struct Tunnel {
+    to: Destination,
+    upstream: Option<Metered<TcpStream>>,
+}
+
+async fn admit_tunnel(run: &Run, host: &Host, port: u16) -> Result<Tunnel, NoWay> {
+    let access = run.decide(host, port)?;
+    let to = run.locate(host, port, access).await?;
+    let upstream = match to.access {
+        Access::Write => Some(run.dial(&to).await?),
+        Access::Read => None,
+    };
+    Ok(Tunnel { to, upstream })
+}
+
+/// Reads a whole TLS greeting and leaves it in the buffer. `None` if there was none, in which case
+/// everything has been done.
+async fn read_hello(
+    run: &Run,
+    stream: &mut Prefixed<TcpStream>,
+    host: Option<&Host>,
+    port: u16,
+) -> io::Result<Option<Option<String>>> {
+    let reading = async {
+        loop {
+            match hello::read(stream.buffered()) {
+                Ok(Hello::Complete { server_name }) => return Ok(Some(server_name)),
+                Ok(Hello::Incomplete) => {
+                    if stream.fill().await? == 0 {
+                        return Ok(None);
+                    }
+                }
+                Err(error) => {
+                    run.ledger.refused(Refusal::not_tls(host, port, &error.to_string()));
+                    return Ok(None);
+                }
+            }
+        }
+    };
+    match timeout(run.policy.head_timeout, reading).await {
+        Ok(result) => result,
+        Err(_) => {
+            run.ledger.refused(Refusal::slow());
+            Ok(None)
+        }
+    }
+}
+
+async fn serve_tls(run: &Run, stream: Prefixed<TcpStream>, tunnel: Tunnel) -> io::Result<()> {
+    match tunnel.upstream {
+        Some(upstream) => pass_through(stream, upstream).await,
+        None => read_inside(run, stream, tunnel.to).await,
+    }
+}
+
+/// The host may be written to: what is said in the tunnel is nobody's business.
+async fn pass_through(
+    mut stream: Prefixed<TcpStream>,
+    mut upstream: Metered<TcpStream>,
+) -> io::Result<()> {
+    tokio::io::copy_bidirectional(&mut stream, &mut upstream).await.map(drop)
+}
+
+/// The host may be read only: end TLS here and judge each request.
+async fn read_inside(run: &Run, stream: Prefixed<TcpStream>, to: Destination) -> io::Result<()> {
+    let ca = run.ca.as_ref().expect("a grant to read makes an authority");
+    let config = match ca.server_config(&to.host) {
+        Ok(config) => config,
+        Err(error) => {
+            run.ledger.note(format!("can't make a certificate for `{}`: {error}", to.host));
+            return Ok(());
+        }
+    };
+    let accepting = TlsAcceptor::from(config).accept(stream);
+    let Ok(Ok(inner)) = timeout(run.policy.head_timeout, accepting).await else {
+        // It is not tunnelled instead: then nothing would enforce the grant (attack C19).
+        run.ledger.refused(Refusal::certificate(&to.host, to.port));
+        return Ok(());
+    };
+    let inner = Prefixed::new(inner, Vec::new());
+    serve_requests(run, inner, &Scope::Inside(to)).await.map(drop)
+}
+
+/// What the requests on a connection can be about.
+enum Scope {
+    /// Any host: each request names it.
+    Proxy,
+    /// The host in the `Host` field, on this port.
+    Transparent { port: u16 },
+    /// This host and no other: the TLS around the requests was ended for it.
+    Inside(Destination),
+}
+
+/// Serves requests until the connection ends, or until a tunnel was agreed upon.
+async fn serve_requests<S>(
+    run: &Run,
+    stream: Prefixed<S>,
+    scope: &Scope,
+) -> io::Result<Option<(Prefixed<S>, Tunnel)>>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let (stream, prefix) = stream.into_parts();
+    let (reader, mut writer) = tokio::io::split(stream);
+    let mut reader = Prefixed::new(reader, prefix);
+    let mut link = None;
+    loop {
+        let head = match read_head(run, &mut reader).await? {
+            Some(Ok(head)) => head,
+            Some(Err(refusal)) => {
+                answer_refusal(run, &mut writer, &refusal, None).await?;
+                return linger(reader, writer).await.map(|()| None);
+            }
+            None => {
+                // Inside TLS this says goodbye, so that the end can't be mistaken for a cut.
+                writer.shutdown().await?;
+                return Ok(None);
+            }
+        };
+        let outcome = if matches!(scope, Scope::Proxy) && head.method == Method::CONNECT {
+            match connect(run, &head).await {
+                Ok(tunnel) => {
+                    writer.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+                    let (reader, prefix) = reader.into_parts();
+                    let stream = Prefixed::new(reader.unsplit(writer), prefix);
+                    return Ok(Some((stream, tunnel)));
+                }
+                Err(no_way) => Exchanged::Nothing(no_way),
+            }
+        } else {
+            let client = (&mut reader, &mut writer);
+            serve_request(run, scope, &mut link, &head, client).await?
+        };
+        let again = match outcome {
+            Exchanged::Again => true,
+            Exchanged::Last => false,
+            Exchanged::Nothing(no_way) => answer(run, &mut writer, no_way, &head).await?,
+        };
+        if !again {
+            return linger(reader, writer).await.map(|()| None);
+        }
+    }
+}
+
+async fn serve_request<S: AsyncRead + AsyncWrite + Unpin>(
+    run: &Run,
+    scope: &Scope,
+    link: &mut Option<Link>,
+    head: &Head,
+    client: (&mut Prefixed<ReadHalf<S>>, &mut WriteHalf<S>),
+) -> io::Result<Exchanged> {
+    let nothing = |no_way: NoWay| Ok(Exchanged::Nothing(no_way));
+    let (host, port, path) = match target(scope, head) {
+        Ok(target) => target,
+        Err(refusal) => return nothing(refusal.into()),
+    };
+    let (access, scheme) = match scope {
+        Scope::Inside(to) => (Ok(to.access), Scheme::Https),
+        Scope::Proxy | Scope::Transparent { .. } => (run.decide(&host, port), Scheme::Http),
+    };
+    // All that can be known without the server comes before the lookup (attack C08).
+    let access = match access.and_then(|access| judge(head, access, &host, port).map(|()| access)) {
+        Ok(access) => access,
+        Err(refusal) => return nothing(refusal.into()),
+    };
+    if let Some(cap) = run.meter.exhausted() {
+        return nothing(Refusal::byte_cap(&host, port, cap).into());
+    }
+    let to = match scope {
+        Scope::Inside(to) => to.clone(),
+        Scope::Proxy | Scope::Transparent { .. } => {
+            match link.as_ref().and_then(|link| link.destination(&host, port)) {
+                Some(to) => to.clone(),
+                None => match run.locate(&host, port, access).await {
+                    Ok(to) => to,
+                    Err(no_way) => return nothing(no_way),
+                },
+            }
+        }
+    };
+    if access == Access::Read && overrides_in_query(head) {
+        run.ledger.note(format!("a query to `{host}` asked for another method (`_method=`)"));
+    }
+    exchange(run, link, &to, scheme, head, &path, client).await
+}
+
+/// `CONNECT host:port`, and the `Host` field must say the same (attack C09).
+async fn connect(run: &Run, head: &Head) -> Result<Tunnel, NoWay> {
+    let authority: Authority = head.target.parse().map_err(Refusal::bad_host)?;
+    let Some(port) = authority.port else {
+        return Err(Refusal::malformed("`CONNECT` without a port").into());
+    };
+    if head.has_body() {
+        return Err(Refusal::malformed("`CONNECT` with a body").into());
+    }
+    // Some clients leave the port away, although it is the tunnel's.
+    check_host(head, &authority.host, port, port)?;
+    admit_tunnel(run, &authority.host, port).await
+}
+
+/// Where a request goes, and the path that is asked for there.
+fn target<'a>(scope: &Scope, head: &'a Head) -> Result<(Host, u16, Cow<'a, str>), Refusal> {
+    match scope {
+        Scope::Proxy => {
+            let (authority, path) = absolute_form(&head.target)?;
+            let authority: Authority = authority.parse().map_err(Refusal::bad_host)?;
+            let port = authority.port.unwrap_or(Scheme::Http.usual_port());
+            check_host(head, &authority.host, port, Scheme::Http.usual_port())?;
+            Ok((authority.host, port, path))
+        }
+        Scope::Transparent { port } => {
+            let Some(field) = head.host() else {
+                return Err(Refusal::malformed("no `Host` field"));
+            };
+            let text = field.to_str().map_err(|_| Refusal::malformed("`Host` is not a host"))?;
+            let authority: Authority = text.parse().map_err(Refusal::bad_host)?;
+            if authority.port.is_some_and(|named| named != *port) {
+                return Err(Refusal::host_mismatch(&authority.host, *port));
+            }
+            Ok((authority.host, *port, origin_form(head)?.into()))
+        }
+        Scope::Inside(to) => {
+            // Another host in here is domain fronting (attack C17).
+            check_host(head, &to.host, to.port, to.port)?;
+            Ok((to.host.clone(), to.port, origin_form(head)?.into()))
+        }
+    }
+}
+
+/// The `Host` field, where there is one, names the host and port the request goes to.
+fn check_host(head: &Head, host: &Host, port: u16, usual_port: u16) -> Result<(), Refusal> {
+    let mismatch = || Refusal::host_mismatch(host, port);
+    let Some(field) = head.host() else {
+        // HTTP/1.1 without the field has already been refused.
+        return match head.version {
+            Version::Http10 => Ok(()),
+            Version::Http11 => Err(mismatch()),
+        };
+    };
+    let text = field.to_str().map_err(|_| mismatch())?;
+    let authority: Authority = text.parse().map_err(|_| mismatch())?;
+    if authority.host == *host && authority.port.unwrap_or(usual_port) == port {
+        Ok(())
+    } else {
+        Err(mismatch())
+    }
+}
+
+/// `http://authority/path`. What belongs to neither (`user@`, `\`) is left to the authority, which
+/// takes none of it (attack C10).
+fn absolute_form(target: &str) -> Result<(&str, Cow<'_, str>), Refusal> {
+    let scheme = target.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://"));
+    if scheme.is_none() {
+        let what = "a proxy takes `http://` targets and `CONNECT`";
+        return Err(Refusal::malformed(what));
+    }
+    let rest = &target[7..];
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    if path.starts_with('/') {
+        return Ok((authority, path.into()));
+    }
+    Ok((authority, format!("/{path}").into()))
+}
+
+fn origin_form(head: &Head) -> Result<&str, Refusal> {
+    if head.target.starts_with('/') || head.target == "*" && head.method == Method::OPTIONS {
+        return Ok(&head.target);
+    }
+    if head.method == Method::CONNECT {
+        // It is judged, and refused, as what it is.
+        return Ok("/");
+    }
+    Err(Refusal::malformed("the request's target does not begin with `/`"))
+}
+
+/// The next request's head; `None` at the end of the connection.
+async fn read_head<R: AsyncRead + Unpin>(
+    run: &Run,
+    reader: &mut Prefixed<R>,
+) -> io::Result<Option<Result<Head, Refusal>>> {
+    let reading = async {
+        let mut scanner = HeadScanner::default();
+        loop {
+            match scanner.find_end(reader.buffered()) {
+                Ok(Some(length)) => {
+                    let bytes = reader.consume(length);
+                    return Ok(Some(head::parse(&bytes).map_err(Refusal::malformed)));
+                }
+                Ok(None) => {
+                    if reader.fill().await? == 0 {
+                        return Ok(None);
+                    }
+                }
+                Err(what) => return Ok(Some(Err(Refusal::malformed(what)))),
+            }
+        }
+    };
+    match timeout(run.policy.head_timeout, reading).await {
+        Ok(result) => result,
+        // Between two requests silence is nothing to complain about.
+        Err(_) if reader.buffered().is_empty() => Ok(None),
+        Err(_) => Ok(Some(Err(Refusal::slow()))),
+    }
+}
+
+/// Says why there is no response. Whether another request may follow is the result.
+async fn answer<W: AsyncWrite + Unpin>(
+    run: &Run,
+    writer: &mut W,
+    no_way: NoWay,
+    head: &Head,
+) -> io::Result<bool> {
+    match no_way {
+        NoWay::Refused(refusal) => answer_refusal(run, writer, &refusal, Some(head)).await,
+        NoWay::Failed(why) => {
+            run.ledger.note(why.clone());
+            write_answer(writer, 502, &format!("failed: {why}\n"), Some(head)).await
+        }
+    }
+}
+
+async fn answer_refusal<W: AsyncWrite + Unpin>(
+    run: &Run,
+    writer: &mut W,
+    refusal: &Refusal,
+    head: Option<&Head>,
+) -> io::Result<bool> {
+    run.ledger.refused(refusal.clone());
+    write_answer(writer, refusal.status(), &format!("{refusal}\n"), head).await
+}
+
+async fn write_answer<W: AsyncWrite + Unpin>(
+    writer: &mut W,
+    status: u16,
+    text: &str,
+    head: Option<&Head>,
+) -> io::Result<bool> {
+    // A body that is still on its way would be read as the next request, and who sends broken
+    // requests is not asked for another one.
+    let again = status != 400
+        && head.is_some_and(|head| {
+            head.keeps_alive() && !head.has_body() && head.method != Method::CONNECT
+        });
+    let reason = match status {
+        400 => "Bad Request",
+        403 => "Forbidden",
+        _ => "Bad Gateway",
+    };
+    let connection = if again { "" } else { "connection: close\r\n" };
+    let shown = if head.is_some_and(|head| head.method == Method::HEAD) { "" } else { text };
+    let response = format!(
+        "HTTP/1.1 {status} {reason}\r\ncontent-type: text/plain; charset=utf-8\r\n\
+         content-length: {}\r\n{connection}\r\n{shown}",
+        text.len()
+    );
+    writer.write_all(response.as_bytes()).await?;
+    writer.flush().await?;
+    Ok(again)
+}
+
+async fn deny_tls(run: &Run, mut stream: Prefixed<TcpStream>, refusal: Refusal) -> io::Result<()> {
+    run.ledger.refused(refusal);
+    stream.write_all(&ACCESS_DENIED).await?;
+    let (reader, writer) = tokio::io::split(stream);
+    linger(Prefixed::new(reader, Vec::new()), writer).await
+}
+
+/// Ends a connection so that the client can still read what was written last.
+async fn linger<S: AsyncRead + AsyncWrite + Unpin>(
+    mut reader: Prefixed<ReadHalf<S>>,
+    mut writer: WriteHalf<S>,
+) -> io::Result<()> {
+    let draining = async {
+        writer.shutdown().await?;
+        let mut sink = vec![0; 16 * 1024];
+        let mut seen = 0;
+        while seen < LINGER_BYTES {
+            match reader.read(&mut sink).await? {
+                0 => break,
+                length => seen += length,
+            }
+        }
+        Ok(())
+    };
+    match timeout(LINGER, draining).await {
+        Ok(result) => result,
+        Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! Host names in the one spelling that is decided on, looked up and sent.
+//!
+//! A second spelling of a name is how a check and a connection come to mean different hosts
+//! (attacks C10, C11), so text becomes a [`Host`] once, at the rim, and nobody looks at the text
+//! again.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+use thiserror::Error;
+
+const LONGEST_NAME: usize = 253; // RFC 1035 §2.3.4, without the root's dot
+const LONGEST_LABEL: usize = 63; // RFC 1035 §2.3.4
+/// Nothing longer can become a name, not even as Unicode.
+const LONGEST_TEXT: usize = 1024;
+
+/// A host name in lower case, in punycode and without a trailing dot.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DnsName(String);
+
+/// Whom a connection goes to: a name, or an address in its usual spelling.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Host {
+    /// A name, to be looked up.
+    Name(DnsName),
+    /// An address literal.
+    Address(IpAddr),
+}
+
+/// Why a text is not a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum HostError {
+    /// Nothing there.
+    #[error("the host is empty")]
+    Empty,
+    /// A character that no host has: `@`, `\`, `#`, `%`, a blank.
+    #[error("the host has a character that no host name has")]
+    Character,
+    /// An empty label, a label or a name that is too long, punycode that is none.
+    #[error("the host is not a valid name")]
+    Name,
+    /// An address in an unusual spelling: `0x7f.1`, `127.1`, a zone.
+    #[error("the host is an address in an unusual spelling")]
+    AddressSpelling,
+    /// A port that is not a number from 1 to 65535.
+    #[error("the port is not a number from 1 to 65535")]
+    Port,
+}
+
+impl DnsName {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this name is `parent` or lies below it (R51).
+    pub(crate) fn is_within(&self, parent: &DnsName) -> bool {
+        self.0
+            .strip_suffix(parent.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    }
+}
+
+impl FromStr for DnsName {
+    type Err = HostError;
+
+    fn from_str(text: &str) -> Result<Self, HostError> {
+        match text.parse()? {
+            Host::Name(name) => Ok(name),
+            Host::Address(_) => Err(HostError::Name),
+        }
+    }
+}
+
+impl fmt::Display for DnsName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for Host {
+    type Err = HostError;
+
+    fn from_str(text: &str) -> Result<Self, HostError> {
+        if text.is_empty() {
+            return Err(HostError::Empty);
+        }
+        if text.len() > LONGEST_TEXT {
+            return Err(HostError::Name);
+        }
+        if let Some(inner) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            // The standard library's parser takes no zone, which is what is wanted here (C11).
+            let address: Ipv6Addr = inner.parse().map_err(|_| HostError::AddressSpelling)?;
+            return Ok(Host::Address(address.into()));
+        }
+        if text.bytes().any(|byte| byte.is_ascii() && !is_name_byte(byte)) {
+            return Err(HostError::Character);
+        }
+        if let Ok(address) = text.parse::<Ipv4Addr>() {
+            return Ok(Host::Address(address.into()));
+        }
+        // Mapping comes before the checks below: full-width digits and dots become plain ones.
+        let ascii = idna::domain_to_ascii_cow(text.as_bytes(), idna::AsciiDenyList::URL)
+            .map_err(|_| HostError::Name)?;
+        let name = ascii.strip_suffix('.').unwrap_or(&ascii);
+        if name.is_empty() || name.len() > LONGEST_NAME {
+            return Err(HostError::Name);
+        }
+        for label in name.split('.') {
+            if label.is_empty()
+                || label.len() > LONGEST_LABEL
+                || !label.bytes().all(|byte| byte != b'.' && is_name_byte(byte))
+            {
+                return Err(HostError::Name);
+            }
+        }
+        // A name whose last label is a number is an address to most programs, in one of many
+        // spellings. The usual one was taken above; no grant can mean any of the others.
+        if name.rsplit('.').next().is_some_and(is_number) {
+            return Err(HostError::AddressSpelling);
+        }
+        Ok(Host::Name(DnsName(name.to_owned())))
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Host::Name(name) => name.fmt(f),
+            Host::Address(IpAddr::V4(address)) => address.fmt(f),
+            Host::Address(IpAddr::V6(address)) => write!(f, "[{address}]"),
+        }
+    }
+}
+
+/// A host with the port that was written behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Authority {
+    pub(crate) host: Host,
+    pub(crate) port: Option<u16>,
+}
+
+impl FromStr for Authority {
+    type Err = HostError;
+
+    fn from_str(text: &str) -> Result<Self, HostError> {
+        // A literal of version 6 has colons of its own, inside its brackets.
+        let behind_brackets = text.rfind(']').map_or(0, |bracket| bracket + 1);
+        let Some(colon) = text[behind_brackets..].find(':') else {
+            return Ok(Authority { host: text.parse()?, port: None });
+        };
+        let (host, port) = text.split_at(behind_brackets + colon);
+        Ok(Authority { host: host.parse()?, port: Some(parse_port(&port[1..])?) })
+    }
+}
+
+fn parse_port(text: &str) -> Result<u16, HostError> {
+    if text.starts_with('0') || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(HostError::Port);
+    }
+    text.parse().map_err(|_| HostError::Port)
+}
+
+/// Letters, digits, hyphen, dot; and the underscore, which real hosts have.
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
+}
+
+/// What the URL standard calls a number: decimal, octal (which looks the same) or hexadecimal.
+fn is_number(label: &str) -> bool {
+    match label.strip_prefix("0x") {
+        Some(digits) => digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        None => label.bytes().all(|byte| byte.is_ascii_digit()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

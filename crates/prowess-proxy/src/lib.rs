@@ -1,0 +1,35 @@
+//! The only way out of a sandbox that has a network grant.
+//!
+//! A sandbox has an empty network of its own. It hands out a listening socket, and this crate
+//! accepts on it in the host's process: plain HTTP requests, `CONNECT`, and TLS that came without
+//! either. All three end in one decision on host and port, which is taken before a name is looked
+//! up. What `network:read` means (no `POST`) is enforced inside TLS as well, by a certificate
+//! authority that lives as long as the run and can only speak for the granted names.
+//!
+//! It knows nothing of skills: it gets a [`ProxyPolicy`] and gives back a [`Report`].
+//! `docs/design/network.md` says what is decided where, and what can't be.
+
+mod address;
+mod body;
+mod ca;
+mod connection;
+mod exchange;
+mod head;
+mod hello;
+mod host;
+mod meter;
+mod policy;
+mod prefixed;
+mod refusal;
+mod report;
+mod request;
+mod resolver;
+mod serve;
+mod upstream;
+
+pub use host::{DnsName, Host, HostError};
+pub use policy::{Access, HostGrant, HostPattern, ProxyPolicy, UpstreamRoots};
+pub use refusal::{Refusal, RefusalKind};
+pub use report::Report;
+pub use resolver::{Resolver, SystemResolver};
+pub use serve::{Listener, Proxy, ProxyError, Running};

@@ -1,0 +1,190 @@
+//! What was refused, why, and which grant would have allowed it.
+
+use std::fmt;
+
+use crate::host::{Host, HostError};
+use crate::policy::Ungranted;
+
+/// One thing the proxy did not let through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The reason as something programs can compare.
+    pub kind: RefusalKind,
+    /// The host it was about, if there was a readable one.
+    pub host: Option<Host>,
+    /// The port it was about.
+    pub port: Option<u16>,
+    /// The reason in words. It never holds paths, headers or bodies.
+    pub message: String,
+    /// What would allow it, if anything would.
+    pub hint: Option<String>,
+}
+
+/// Why something was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RefusalKind {
+    /// No grant names the host.
+    Host,
+    /// A grant names the host, but not this port.
+    Port,
+    /// The host's address is private, local or special.
+    Address,
+    /// The request would change something, and the host is granted for reading only.
+    Method,
+    /// A request for reading carries what only writing needs: a body, an upgrade, an override.
+    Smuggling,
+    /// The request names two hosts.
+    HostMismatch,
+    /// The TLS greeting names another host than the one asked for, or none.
+    ServerName,
+    /// What came was not TLS.
+    NotTls,
+    /// The client did not accept the certificate of this run.
+    Certificate,
+    /// The request is not well-formed HTTP/1.1.
+    Malformed,
+    /// The client took too long.
+    Slow,
+    /// The byte cap is used up.
+    ByteCap,
+}
+
+impl Refusal {
+    /// The status that tells a client: its request is broken, or its request is not allowed.
+    pub(crate) fn status(&self) -> u16 {
+        match self.kind {
+            RefusalKind::Malformed | RefusalKind::Slow => 400,
+            RefusalKind::Host
+            | RefusalKind::Port
+            | RefusalKind::Address
+            | RefusalKind::Method
+            | RefusalKind::Smuggling
+            | RefusalKind::HostMismatch
+            | RefusalKind::ServerName
+            | RefusalKind::NotTls
+            | RefusalKind::Certificate
+            | RefusalKind::ByteCap => 403,
+        }
+    }
+
+    fn about(kind: RefusalKind, host: &Host, port: u16, message: String) -> Self {
+        Refusal { kind, host: Some(host.clone()), port: Some(port), message, hint: None }
+    }
+
+    fn with_hint(self, hint: String) -> Self {
+        Refusal { hint: Some(hint), ..self }
+    }
+
+    pub(crate) fn malformed(what: &str) -> Self {
+        Refusal {
+            kind: RefusalKind::Malformed,
+            host: None,
+            port: None,
+            message: what.to_owned(),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn bad_host(error: HostError) -> Self {
+        Self::malformed(&error.to_string())
+    }
+
+    pub(crate) fn slow() -> Self {
+        Refusal {
+            kind: RefusalKind::Slow,
+            ..Self::malformed("the request's head took too long to arrive")
+        }
+    }
+
+    pub(crate) fn ungranted(reason: Ungranted, host: &Host, port: u16) -> Self {
+        let grant = scope(host, port);
+        let (kind, message) = match reason {
+            Ungranted::Host => (RefusalKind::Host, format!("no grant covers the host `{host}`")),
+            Ungranted::Port => {
+                (RefusalKind::Port, format!("no grant covers port {port} of `{host}`"))
+            }
+        };
+        Self::about(kind, host, port, message).with_hint(format!(
+            "`network:read:{grant}` would allow reading from it, `network:write:{grant}` everything"
+        ))
+    }
+
+    pub(crate) fn address(host: &Host, port: u16, what: &str) -> Self {
+        let verb = match host {
+            Host::Name(_) => "leads to",
+            Host::Address(_) => "is",
+        };
+        Self::about(RefusalKind::Address, host, port, format!("`{host}` {verb} {what}"))
+            .with_hint("no grant reaches private, local or special addresses".to_owned())
+    }
+
+    pub(crate) fn method(host: &Host, port: u16, method: &str) -> Self {
+        Self::needs_write(RefusalKind::Method, host, port, &format!("`{method}`"))
+    }
+
+    pub(crate) fn smuggling(host: &Host, port: u16, what: &str) -> Self {
+        Self::needs_write(RefusalKind::Smuggling, host, port, what)
+    }
+
+    fn needs_write(kind: RefusalKind, host: &Host, port: u16, what: &str) -> Self {
+        Self::about(kind, host, port, format!("{what} needs more than reading from `{host}`"))
+            .with_hint(format!("`network:write:{}` would allow it", scope(host, port)))
+    }
+
+    /// No grant allows it, also not one for writing.
+    pub(crate) fn never(host: &Host, port: u16, what: &str) -> Self {
+        Self::about(RefusalKind::Smuggling, host, port, what.to_owned())
+    }
+
+    pub(crate) fn host_mismatch(host: &Host, port: u16) -> Self {
+        let message = format!("the `Host` field does not name `{host}`, where the request goes");
+        Self::about(RefusalKind::HostMismatch, host, port, message)
+    }
+
+    pub(crate) fn server_name(host: &Host, port: u16) -> Self {
+        let message = format!("the TLS greeting does not name `{host}`, where the tunnel goes");
+        Self::about(RefusalKind::ServerName, host, port, message)
+    }
+
+    pub(crate) fn not_tls(host: Option<&Host>, port: u16, what: &str) -> Self {
+        Refusal {
+            kind: RefusalKind::NotTls,
+            host: host.cloned(),
+            port: Some(port),
+            message: what.to_owned(),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn certificate(host: &Host, port: u16) -> Self {
+        let message = format!("the client did not accept this run's certificate for `{host}`");
+        Self::about(RefusalKind::Certificate, host, port, message).with_hint(format!(
+            "reading is enforced inside TLS; `network:write:{}` needs no certificate of this run",
+            scope(host, port)
+        ))
+    }
+
+    pub(crate) fn byte_cap(host: &Host, port: u16, cap: u64) -> Self {
+        let message = format!("this run's {cap} bytes of network traffic are used up");
+        Self::about(RefusalKind::ByteCap, host, port, message)
+    }
+}
+
+/// What a client is told, and what a terminal shows.
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "refused: {}", self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, "\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The scope that a permission needs for this host and port.
+fn scope(host: &Host, port: u16) -> String {
+    match port {
+        80 | 443 => host.to_string(),
+        _ => format!("{host}:{port}"),
+    }
+}

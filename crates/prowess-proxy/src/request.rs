@@ -1,0 +1,90 @@
+//! What a single request may do.
+//!
+//! Plain HTTP and what came out of TLS are judged by the same function, and each request on a
+//! connection anew (attack C20).
+
+use hyper::header::{CONNECTION, CONTENT_TYPE, UPGRADE};
+use hyper::http::Method;
+
+use crate::head::Head;
+use crate::host::Host;
+use crate::policy::Access;
+use crate::refusal::Refusal;
+
+/// Fields by which a request asks to be treated as if it had another method (attack C21).
+const METHOD_OVERRIDES: [&str; 3] =
+    ["x-http-method-override", "x-http-method", "x-method-override"];
+
+const LONGEST_SHOWN_METHOD: usize = 24;
+
+/// Whether the request is allowed where `access` is what the host is granted for.
+pub(crate) fn judge(head: &Head, access: Access, host: &Host, port: u16) -> Result<(), Refusal> {
+    if head.method == Method::CONNECT {
+        let what = "`CONNECT` inside a connection that already has a destination";
+        return Err(Refusal::never(host, port, what));
+    }
+    match access {
+        Access::Write => Ok(()),
+        Access::Read => judge_reading(head, host, port),
+    }
+}
+
+/// GAIA §3.1: `network:read` is for requests that change nothing.
+fn judge_reading(head: &Head, host: &Host, port: u16) -> Result<(), Refusal> {
+    if is_git_push(head) {
+        return Err(Refusal::method(host, port, "git push"));
+    }
+    let fetching = is_git_fetch(head);
+    let reads = matches!(head.method, Method::GET | Method::HEAD | Method::OPTIONS);
+    if !reads && !fetching {
+        // The sandbox chooses the word, and a report keeps it.
+        let shown: String = head.method.as_str().chars().take(LONGEST_SHOWN_METHOD).collect();
+        return Err(Refusal::method(host, port, &shown));
+    }
+    if head.has_body() && !fetching {
+        return Err(Refusal::smuggling(host, port, &format!("a body on `{}`", head.method)));
+    }
+    // An upgraded connection is no longer HTTP, and nothing on it could be judged (attack C22).
+    let upgrades = head.fields.contains_key(UPGRADE)
+        || head.fields.contains_key("http2-settings")
+        || head.fields.get_all(CONNECTION).iter().any(|value| {
+            value.as_bytes().to_ascii_lowercase().windows(7).any(|window| window == b"upgrade")
+        });
+    if upgrades {
+        return Err(Refusal::smuggling(host, port, "changing the protocol (`Upgrade`)"));
+    }
+    if let Some(name) = METHOD_OVERRIDES.iter().find(|name| head.fields.contains_key(**name)) {
+        return Err(Refusal::smuggling(host, port, &format!("overriding the method (`{name}`)")));
+    }
+    Ok(())
+}
+
+/// Whether the query asks for another method, which some frameworks honour. Seen and noted, not
+/// refused: in a query the words mean nothing to most servers (attack C21).
+pub(crate) fn overrides_in_query(head: &Head) -> bool {
+    let query = head.target.split_once('?').map_or("", |(_, query)| query);
+    query.split('&').any(|pair| pair.starts_with("_method="))
+}
+
+/// git asks for what it lacks by `POST`, so this one is reading (attack C23).
+fn is_git_fetch(head: &Head) -> bool {
+    head.method == Method::POST
+        && head.target.ends_with("/git-upload-pack")
+        && !head.target.contains('?')
+        && head
+            .fields
+            .get(CONTENT_TYPE)
+            .is_some_and(|kind| kind == "application/x-git-upload-pack-request")
+}
+
+/// A push, or the question that begins one: refused as such, so that the message says what was
+/// tried.
+fn is_git_push(head: &Head) -> bool {
+    let (path, query) = head.target.split_once('?').unwrap_or((&head.target, ""));
+    path.ends_with("/git-receive-pack")
+        || path.ends_with("/info/refs")
+            && query.split('&').any(|pair| pair == "service=git-receive-pack")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,20 @@
+//! Looking up names, as something that can be replaced.
+
+use std::io;
+use std::net::{IpAddr, ToSocketAddrs};
+
+/// Turns a granted name into addresses; asked only after the decision on the name (attack C08).
+pub trait Resolver: Send + Sync {
+    /// All addresses of the host.
+    fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
+}
+
+/// Asks the operating system.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemResolver;
+
+impl Resolver for SystemResolver {
+    fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+        Ok((host, 0).to_socket_addrs()?.map(|address| address.ip()).collect())
+    }
+}

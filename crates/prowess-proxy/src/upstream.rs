@@ -1,0 +1,201 @@
+//! The way to a server: look up, check, dial, and speak TLS where that is asked for.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::address;
+use crate::ca::CertificateAuthority;
+use crate::host::Host;
+use crate::meter::{Meter, Metered};
+use crate::policy::{Access, ProxyPolicy, UpstreamRoots};
+use crate::refusal::Refusal;
+use crate::report::Ledger;
+use crate::resolver::Resolver;
+
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(15);
+const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(15);
+const MOST_ADDRESSES: usize = 6;
+
+/// Everything the connections of one run share.
+pub(crate) struct Run {
+    pub(crate) policy: ProxyPolicy,
+    pub(crate) resolver: Arc<dyn Resolver>,
+    pub(crate) ca: Option<CertificateAuthority>,
+    pub(crate) meter: Arc<Meter>,
+    pub(crate) ledger: Ledger,
+    /// Read when the first server shows a certificate: most runs never need them.
+    pub(crate) tls: OnceLock<Arc<ClientConfig>>,
+}
+
+/// Where a connection goes: a granted host and the addresses it has, which were checked and are
+/// not looked up again (attack C13).
+#[derive(Clone, Debug)]
+pub(crate) struct Destination {
+    pub(crate) host: Host,
+    pub(crate) port: u16,
+    pub(crate) access: Access,
+    addresses: Vec<IpAddr>,
+}
+
+/// Why there is no way to the server.
+#[derive(Debug)]
+pub(crate) enum NoWay {
+    /// It may not be reached.
+    Refused(Refusal),
+    /// It can't be reached.
+    Failed(String),
+}
+
+impl From<Refusal> for NoWay {
+    fn from(refusal: Refusal) -> Self {
+        NoWay::Refused(refusal)
+    }
+}
+
+impl Destination {
+    /// Host and port as one text, the port only where it is not the usual one.
+    pub(crate) fn authority(&self, usual_port: u16) -> String {
+        if self.port == usual_port {
+            self.host.to_string()
+        } else {
+            format!("{}:{}", self.host, self.port)
+        }
+    }
+}
+
+impl Run {
+    /// The decision on host and port, together with what is left of the byte cap. Nothing has
+    /// been looked up yet (attack C08).
+    pub(crate) fn decide(&self, host: &Host, port: u16) -> Result<Access, Refusal> {
+        let access = self
+            .policy
+            .decide(host, port)
+            .map_err(|reason| Refusal::ungranted(reason, host, port))?;
+        match self.meter.exhausted() {
+            Some(cap) => Err(Refusal::byte_cap(host, port, cap)),
+            None => Ok(access),
+        }
+    }
+
+    /// Looks up a granted host, once. Of its addresses those remain that may be dialled.
+    pub(crate) async fn locate(
+        &self,
+        host: &Host,
+        port: u16,
+        access: Access,
+    ) -> Result<Destination, NoWay> {
+        let found = match host {
+            Host::Address(address) => vec![*address],
+            Host::Name(name) => self.look_up(name.as_str()).await?,
+        };
+        let mut what = None;
+        let addresses: Vec<IpAddr> = found
+            .into_iter()
+            .filter(|address| match address::forbidden(*address) {
+                Some(_) if self.policy.permit_addresses.contains(address) => true,
+                Some(kind) => {
+                    what = Some(kind);
+                    false
+                }
+                None => true,
+            })
+            .take(MOST_ADDRESSES)
+            .collect();
+        match what {
+            Some(what) if addresses.is_empty() => Err(Refusal::address(host, port, what).into()),
+            None if addresses.is_empty() => {
+                Err(NoWay::Failed(format!("`{host}` has no addresses")))
+            }
+            _ => Ok(Destination { host: host.clone(), port, access, addresses }),
+        }
+    }
+
+    async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, NoWay> {
+        let resolver = Arc::clone(&self.resolver);
+        let asked = name.to_owned();
+        let lookup = tokio::task::spawn_blocking(move || resolver.resolve(&asked));
+        let failed = |why: String| NoWay::Failed(format!("can't look up `{name}`: {why}"));
+        timeout(LOOKUP_TIMEOUT, lookup)
+            .await
+            .map_err(|_| failed("no answer".to_owned()))?
+            .map_err(|_| failed("the lookup broke off".to_owned()))?
+            .map_err(|error| failed(error.to_string()))
+    }
+
+    /// Connects to one of the checked addresses.
+    pub(crate) async fn dial(&self, to: &Destination) -> Result<Metered<TcpStream>, NoWay> {
+        let mut last = io::Error::from(io::ErrorKind::NotFound);
+        for address in &to.addresses {
+            match timeout(DIAL_TIMEOUT, TcpStream::connect((*address, to.port))).await {
+                Ok(Ok(stream)) => {
+                    // A failure costs speed at most.
+                    let _ = stream.set_nodelay(true);
+                    return Ok(Metered::new(stream, Arc::clone(&self.meter)));
+                }
+                Ok(Err(error)) => last = error,
+                Err(_) => last = io::ErrorKind::TimedOut.into(),
+            }
+        }
+        let (host, port) = (&to.host, to.port);
+        Err(NoWay::Failed(format!("can't connect to port {port} of `{host}`: {last}")))
+    }
+
+    /// Connects and speaks TLS, with a server that proves to be the host.
+    pub(crate) async fn dial_tls(
+        &self,
+        to: &Destination,
+    ) -> Result<TlsStream<Metered<TcpStream>>, NoWay> {
+        let host = &to.host;
+        let failed = |why: String| NoWay::Failed(format!("can't speak TLS with `{host}`: {why}"));
+        let name = match host {
+            Host::Name(name) => ServerName::try_from(name.as_str().to_owned())
+                .map_err(|error| failed(error.to_string()))?,
+            Host::Address(address) => ServerName::from(*address),
+        };
+        let connector = TlsConnector::from(self.tls_config().map_err(failed)?);
+        let stream = self.dial(to).await?;
+        match timeout(HANDSHAKE_TIMEOUT, connector.connect(name, stream)).await {
+            Ok(result) => result.map_err(|error| failed(error.to_string())),
+            Err(_) => Err(failed("no answer".to_owned())),
+        }
+    }
+
+    fn tls_config(&self) -> Result<Arc<ClientConfig>, String> {
+        if let Some(config) = self.tls.get() {
+            return Ok(Arc::clone(config));
+        }
+        let mut roots = RootCertStore::empty();
+        match &self.policy.upstream_roots {
+            UpstreamRoots::System => {
+                // Single unreadable certificates are usual; only none at all is a problem.
+                let found = rustls_native_certs::load_native_certs();
+                roots.add_parsable_certificates(found.certs);
+            }
+            UpstreamRoots::Only(certificates) => {
+                let certificates = certificates.iter().map(|der| CertificateDer::from(der.clone()));
+                roots.add_parsable_certificates(certificates);
+            }
+        }
+        if roots.is_empty() {
+            return Err("this machine has no trusted certificate authorities".to_owned());
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Arc::clone(self.tls.get_or_init(|| Arc::new(config))))
+    }
+}

@@ -1,0 +1,10 @@
+//! Tests of the proxy against real servers on the loopback, with real clients.
+
+mod clients;
+mod connect;
+mod inside;
+mod limits;
+mod plain;
+mod server;
+mod transparent;
+mod world;

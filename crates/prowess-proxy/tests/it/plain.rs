@@ -1,0 +1,507 @@
+//! Plain HTTP through a proxy that the client knows.
+
+use insta::assert_snapshot;
+
+use crate::world::{Via, check};
+
+const READ: &[&str] = &["read *.brave.test:{http}"];
+const WRITE: &[&str] = &["write *.brave.test:{http}"];
+
+#[test]
+fn a_granted_host_is_reached() {
+    let text = "GET http://api.brave.test:{http}/x?y HTTP/1.1\r\n\
+                Host: api.brave.test:{http}\r\nAccept: */*\r\n\
+                Proxy-Authorization: Basic secret\r\nConnection: x-hop\r\nX-Hop: 1\r\n\r\n";
+    // GAIA §3.2
+    assert_snapshot!(check(READ, Via::Proxy, text), @r#"
+    client  HTTP/1.1 200 OK
+            x-from: server
+            content-length: 5
+            
+            hello
+    lookup  api.brave.test
+    server  GET /x?y HTTP/1.1 [accept: */*; host: api.brave.test:{http}] ""
+    "#);
+}
+
+#[test]
+fn another_host_is_refused_before_it_is_looked_up() {
+    let text = "GET http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\n\r\n";
+    // GAIA §3.2, C08
+    assert_snapshot!(check(READ, Via::Proxy, text), @"
+    client  HTTP/1.1 403 Forbidden
+            content-type: text/plain; charset=utf-8
+            content-length: N
+            
+            refused: no grant covers the host `evil.test`
+            hint: `network:read:evil.test` would allow reading from it, `network:write:evil.test` everything
+    refused Host
+    ");
+}
+
+#[test]
+fn without_grants_nobody_is_reached() {
+    let text = "GET http://api.brave.test:{http}/ HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\r\n";
+    // SRT §4.7, C27
+    assert_snapshot!(check(&[], Via::Proxy, text), @"
+    client  HTTP/1.1 403 Forbidden
+            content-type: text/plain; charset=utf-8
+            content-length: N
+            
+            refused: no grant covers the host `api.brave.test`
+            hint: `network:read:api.brave.test:{http}` would allow reading from it, `network:write:api.brave.test:{http}` everything
+    refused Host
+    ");
+}
+
+#[test]
+fn a_star_reaches_every_name() {
+    let text = "GET http://anybody.test:{http}/ HTTP/1.1\r\nHost: anybody.test:{http}\r\n\r\n";
+    // SRT §4.7
+    assert_snapshot!(check(&["read *:{http}"], Via::Proxy, text), @r#"
+    client  HTTP/1.1 200 OK
+            x-from: server
+            content-length: 5
+            
+            hello
+    lookup  anybody.test
+    server  GET / HTTP/1.1 [host: anybody.test:{http}] ""
+    "#);
+}
+
+#[test]
+fn another_port_is_refused() {
+    let text = "GET http://api.brave.test:6379/ HTTP/1.1\r\nHost: api.brave.test:6379\r\n\r\n";
+    // C24
+    assert_snapshot!(check(&["read *.brave.test"], Via::Proxy, text), @"
+    client  HTTP/1.1 403 Forbidden
+            content-type: text/plain; charset=utf-8
+            content-length: N
+            
+            refused: no grant covers port 6379 of `api.brave.test`
+            hint: `network:read:api.brave.test:6379` would allow reading from it, `network:write:api.brave.test:6379` everything
+    refused Port
+    ");
+}
+
+#[test]
+fn two_hosts_in_one_request_are_refused() {
+    let text = "GET http://api.brave.test:{http}/ HTTP/1.1\r\nHost: evil.test\r\n\r\n";
+    // C09
+    assert_snapshot!(check(READ, Via::Proxy, text), @"
+    client  HTTP/1.1 403 Forbidden
+            content-type: text/plain; charset=utf-8
+            content-length: N
+            
+            refused: the `Host` field does not name `api.brave.test`, where the request goes
+    refused HostMismatch
+    ");
+}
+
+#[test]
+fn reading_does_not_post() {
+    let text = "POST http://api.brave.test:{http}/ HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\
+                Content-Length: 3\r\n\r\nabc";
+    // GAIA-3.2-5, C18
+    assert_snapshot!(check(READ, Via::Proxy, text), @"
+    client  HTTP/1.1 403 Forbidden
+            content-type: text/plain; charset=utf-8
+            content-length: N
+            connection: close
+            
+            refused: `POST` needs more than reading from `api.brave.test`
+            hint: `network:write:api.brave.test:{http}` would allow it
+    refused Method
+    ");
+}
+
+#[test]
+fn writing_does() {
+    let text = "POST http://api.brave.test:{http}/echo HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\
+                Content-Length: 3\r\n\r\nabc\
+                PUT http://api.brave.test:{http}/ HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\
+                Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n\
+                DELETE http://api.brave.test:{http}/ HTTP/1.1\r\n\
+                Host: api.brave.test:{http}\r\nConnection: close\r\n\r\n";
+    assert_snapshot!(check(WRITE, Via::Proxy, text), @r#"
+    client  HTTP/1.1 200 OK
+            x-from: server
+            content-length: 3
+            
+            abcHTTP/1.1 200 OK
+            x-from: server
+            content-length: 5
+            
+            helloHTTP/1.1 200 OK
+            x-from: server
+            content-length: 5
+            connection: close
+            
+            hello
+    lookup  api.brave.test
+    server  POST /echo HTTP/1.1 [content-length: 3; host: api.brave.test:{http}] "abc"
+    server  PUT / HTTP/1.1 [host: api.brave.test:{http}; transfer-encoding: chunked] "3\r\nabc\r\n0\r\n\r\n"
+    server  DELETE / HTTP/1.1 [host: api.brave.test:{http}] ""
+    "#);
+}
+
+#[test]
+fn each_request_on_a_connection_is_judged() {
+    let text = "GET http://api.brave.test:{http}/1 HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\r\n\
+                DELETE http://api.brave.test:{http}/2 HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\r\n\
+                GET http://evil.test/3 HTTP/1.1\r\nHost: evil.test\r\n\r\n\
+                GET http://api.brave.test:{http}/4 HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\r\n";
+    // C20
+    assert_snapshot!(check(READ, Via::Proxy, text), @r#"
+    client  HTTP/1.1 200 OK
+            x-from: server
+            content-length: 5
+            
+            helloHTTP/1.1 403 Forbidden
+            content-type: text/plain; charset=utf-8
+            content-length: N
+            
+            refused: `DELETE` needs more than reading from `api.brave.test`
+            hint: `network:write:api.brave.test:{http}` would allow it
+            HTTP/1.1 403 Forbidden
+            content-type: text/plain; charset=utf-8
+            content-length: N
+            
+            refused: no grant covers the host `evil.test`
+            hint: `network:read:evil.test` would allow reading from it, `network:write:evil.test` everything
+            HTTP/1.1 200 OK
+            x-from: server
+            content-length: 5
+            
+            hello
+    lookup  api.brave.test
+    server  GET /1 HTTP/1.1 [host: api.brave.test:{http}] ""
+    server  GET /4 HTTP/1.1 [host: api.brave.test:{http}] ""
+    refused Method
+    refused Host
+    "#);
+}
+
+#[test]
+fn a_request_hidden_in_a_body_does_not_come_out() {
+    let text = "GET http://api.brave.test:{http}/1 HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\
+                Content-Length: 60\r\n\r\n\
+                POST http://api.brave.test:{http}/2 HTTP/1.1\r\nHost: api.brave.test\r\n\r\n";
+    // C20
+    assert_snapshot!(check(READ, Via::Proxy, text), @"
+    client  HTTP/1.1 403 Forbidden
+            content-type: text/plain; charset=utf-8
+            content-length: N
+            connection: close
+            
+            refused: a body on `GET` needs more than reading from `api.brave.test`
+            hint: `network:write:api.brave.test:{http}` would allow it
+    refused Smuggling
+    ");
+}
+
+#[test]
+fn contradicting_lengths_are_refused() {
+    let text = "POST http://api.brave.test:{http}/ HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\
+                Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n\
+                GET http://api.brave.test:{http}/hidden HTTP/1.1\r\n\r\n";
+    // C20
+    assert_snapshot!(check(WRITE, Via::Proxy, text), @"
+    client  HTTP/1.1 400 Bad Request
+            content-type: text/plain; charset=utf-8
+            content-length: N
+            connection: close
+            
+            refused: both `Content-Length` and `Transfer-Encoding`
+    refused Malformed
+    ");
+}
+
+#[test]
+fn a_body_that_is_no_body_is_not_delivered_as_one() {
+    let text = "POST http://api.brave.test:{http}/ HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\
+                Transfer-Encoding: chunked\r\n\r\n3;ext=1\r\nabc\r\n0\r\n\r\n";
+    // C20
+    assert_snapshot!(check(WRITE, Via::Proxy, text), @"
+    client  HTTP/1.1 400 Bad Request
+            content-type: text/plain; charset=utf-8
+            content-length: N
+            connection: close
+            
+            refused: a chunk's size is not a hexadecimal number
+    lookup  api.brave.test
+    refused Malformed
+    ");
+}
+
+#[test]
+fn upgrades_and_overrides_are_refused_for_reading() {
+    for fields in [
+        "Upgrade: websocket\r\nConnection: Upgrade\r\n",
+        "X-HTTP-Method-Override: DELETE\r\n",
+        "Transfer-Encoding: chunked\r\n",
+    ] {
+        let text = format!(
+            "GET http://api.brave.test:{{http}}/ HTTP/1.1\r\nHost: api.brave.test:{{http}}\r\n\
+             {fields}\r\n"
+        );
+        // C20, C21, C22
+        let seen = check(READ, Via::Proxy, &text);
+        assert!(seen.starts_with("client  HTTP/1.1 403 Forbidden\n"), "{fields}: {seen}");
+        assert!(!seen.contains("server") && !seen.contains("lookup"), "{fields}: {seen}");
+    }
+}
+
+#[test]
+fn another_method_in_the_query_is_noted() {
+    let text = "GET http://api.brave.test:{http}/?_method=DELETE HTTP/1.1\r\n\
+                Host: api.brave.test:{http}\r\n\r\n";
+    // C21
+    assert_snapshot!(check(READ, Via::Proxy, text), @r#"
+    client  HTTP/1.1 200 OK
+            x-from: server
+            content-length: 5
+            
+            hello
+    lookup  api.brave.test
+    server  GET /?_method=DELETE HTTP/1.1 [host: api.brave.test:{http}] ""
+    note    a query to `api.brave.test` asked for another method (`_method=`)
+    "#);
+}
+
+#[test]
+fn names_that_lead_to_forbidden_addresses_are_refused() {
+    // C12
+    for (host, what) in [
+        ("loopback.brave.test", "leads to a loopback address"),
+        ("metadata.brave.test", "leads to a cloud metadata address"),
+        ("private.brave.test", "leads to a private address"),
+        ("mapped.brave.test", "leads to an IPv4 address inside an IPv6 one"),
+        ("unique-local.brave.test", "leads to a cloud metadata address"),
+    ] {
+        let text = format!("GET http://{host}:{{http}}/ HTTP/1.1\r\nHost: {host}:{{http}}\r\n\r\n");
+        let seen = check(READ, Via::Proxy, &text);
+        assert!(seen.starts_with("client  HTTP/1.1 403 Forbidden\n"), "{seen}");
+        assert!(seen.contains(&format!("refused: `{host}` {what}\n")), "{seen}");
+        assert!(!seen.contains("server"), "{seen}");
+    }
+}
+
+#[test]
+fn every_other_spelling_of_a_host_is_refused() {
+    // C10, C11
+    for authority in [
+        "api.brave.test@evil.test",
+        "user:word@api.brave.test",
+        "evil.test\\.brave.test",
+        "evil.test%2e.brave.test",
+        "evil.test#.brave.test",
+        "brave.test.evil.test",
+        "xbrave.test",
+        "2130706433",
+        "0x7f.1",
+        "017700000001",
+        "127.1",
+        "127.0.0.1",
+        "0.0.0.0",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:1.2.3.4%x.brave.test]",
+        "",
+    ] {
+        let text = format!("GET http://{authority}/ HTTP/1.1\r\nHost: {authority}\r\n\r\n");
+        let seen = check(&["read *.brave.test"], Via::Proxy, &text);
+        assert!(seen.starts_with("client  HTTP/1.1 40"), "{authority}: {seen}");
+        assert!(!seen.contains("server") && !seen.contains("lookup"), "{authority}: {seen}");
+    }
+}
+
+#[test]
+fn an_address_is_reached_only_when_granted_as_such() {
+    let text = "GET http://127.0.0.1:{http}/ HTTP/1.1\r\nHost: 127.0.0.1:{http}\r\n\r\n";
+    // C11
+    assert_snapshot!(check(&["write *:{http}"], Via::Proxy, text), @"
+    client  HTTP/1.1 403 Forbidden
+            content-type: text/plain; charset=utf-8
+            content-length: N
+            
+            refused: no grant covers the host `127.0.0.1`
+            hint: `network:read:127.0.0.1:{http}` would allow reading from it, `network:write:127.0.0.1:{http}` everything
+    refused Host
+    ");
+    assert_snapshot!(check(&["read 127.0.0.1:{http}"], Via::Proxy, text), @r#"
+    client  HTTP/1.1 200 OK
+            x-from: server
+            content-length: 5
+            
+            hello
+    server  GET / HTTP/1.1 [host: 127.0.0.1:{http}] ""
+    "#);
+}
+
+#[test]
+fn upper_case_and_a_trailing_dot_are_the_same_host() {
+    let text = "GET http://API.Brave.TEST.:{http}/ HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\r\n";
+    // C10
+    assert_snapshot!(check(READ, Via::Proxy, text), @r#"
+    client  HTTP/1.1 200 OK
+            x-from: server
+            content-length: 5
+            
+            hello
+    lookup  api.brave.test
+    server  GET / HTTP/1.1 [host: api.brave.test:{http}] ""
+    "#);
+}
+
+#[test]
+fn what_is_not_a_proxy_request_is_refused() {
+    for (text, what) in [
+        ("GET / HTTP/1.1\r\nHost: api.brave.test\r\n\r\n", "a proxy takes"),
+        ("GET https://api.brave.test/ HTTP/1.1\r\nHost: api.brave.test\r\n\r\n", "a proxy takes"),
+        ("GET ftp://api.brave.test/ HTTP/1.1\r\nHost: api.brave.test\r\n\r\n", "a proxy takes"),
+        ("GET http:///etc HTTP/1.1\r\nHost: x\r\n\r\n", "the host is empty"),
+        ("nonsense\r\n\r\n", "the request is not HTTP/1.1"),
+        ("GET / HTTP/1.1\nHost: x\n\n", "a line feed without"),
+        ("\u{16}\u{3}\u{1}\r\n\r\n", "the request is not HTTP/1.1"),
+    ] {
+        let seen = check(READ, Via::Proxy, text);
+        assert!(seen.starts_with("client  HTTP/1.1 400 Bad Request\n"), "{text:?}: {seen}");
+        assert!(seen.contains(&format!("refused: {what}")), "{text:?}: {seen}");
+    }
+}
+
+#[test]
+fn responses_keep_their_framing() {
+    let get = |path: &str, last: &str| {
+        format!(
+            "GET http://api.brave.test:{{http}}/{path} HTTP/1.1\r\n\
+             Host: api.brave.test:{{http}}\r\n{last}\r\n"
+        )
+    };
+    let head = get("x", "").replacen("GET", "HEAD", 1);
+    let text =
+        [&get("chunked", ""), &get("until-close", ""), &get("nothing", ""), &head, &get("y", "")]
+            .map(String::as_str)
+            .concat();
+    // C31
+    assert_snapshot!(check(READ, Via::Proxy, &text), @r#"
+    client  HTTP/1.1 200 OK
+            transfer-encoding: chunked
+            
+            3
+            hel
+            2
+            lo
+            0
+            
+            HTTP/1.1 200 OK
+            transfer-encoding: chunked
+            
+            5
+            hello
+            0
+            
+            HTTP/1.1 204 No Content
+            
+            HTTP/1.1 200 OK
+            x-from: server
+            content-length: 5
+            
+            HTTP/1.1 200 OK
+            x-from: server
+            content-length: 5
+            
+            hello
+    lookup  api.brave.test
+    server  GET /chunked HTTP/1.1 [host: api.brave.test:{http}] ""
+    server  GET /until-close HTTP/1.1 [host: api.brave.test:{http}] ""
+    server  GET /nothing HTTP/1.1 [host: api.brave.test:{http}] ""
+    server  HEAD /x HTTP/1.1 [host: api.brave.test:{http}] ""
+    server  GET /y HTTP/1.1 [host: api.brave.test:{http}] ""
+    "#);
+}
+
+#[test]
+fn a_second_response_in_the_first_is_not_passed_on() {
+    let text = "GET http://api.brave.test:{http}/inject HTTP/1.1\r\n\
+                Host: api.brave.test:{http}\r\n\r\n\
+                GET http://api.brave.test:{http}/y HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\r\n";
+    // C31
+    let seen = check(READ, Via::Proxy, text);
+    assert!(!seen.contains("injected"), "{seen}");
+    assert_eq!(seen.matches("HTTP/1.1 200 OK").count(), 2, "{seen}");
+}
+
+#[test]
+fn a_response_that_breaks_off_does_not_look_finished() {
+    let text = "GET http://api.brave.test:{http}/broken HTTP/1.1\r\n\
+                Host: api.brave.test:{http}\r\n\r\n";
+    let seen = check(READ, Via::Proxy, text);
+    assert!(
+        seen.contains("transfer-encoding: chunked") && !seen.contains("\n        0\n"),
+        "{seen}"
+    );
+}
+
+#[test]
+fn a_server_that_changes_the_protocol_is_no_server() {
+    let text = "GET http://api.brave.test:{http}/switch HTTP/1.1\r\n\
+                Host: api.brave.test:{http}\r\n\r\n";
+    // C22
+    assert_snapshot!(check(WRITE, Via::Proxy, text), @r#"
+    client  HTTP/1.1 502 Bad Gateway
+            content-type: text/plain; charset=utf-8
+            content-length: N
+            
+            failed: `api.brave.test` changed the protocol without being asked
+    lookup  api.brave.test
+    server  GET /switch HTTP/1.1 [host: api.brave.test:{http}] ""
+    note    `api.brave.test` changed the protocol without being asked
+    "#);
+}
+
+#[test]
+fn an_old_client_gets_an_answer_it_understands() {
+    let text = "GET http://api.brave.test:{http}/chunked HTTP/1.0\r\n\r\n";
+    assert_snapshot!(check(READ, Via::Proxy, text), @r#"
+    client  HTTP/1.1 200 OK
+            connection: close
+            
+            hello
+    lookup  api.brave.test
+    server  GET /chunked HTTP/1.1 [host: api.brave.test:{http}] ""
+    "#);
+}
+
+#[test]
+fn a_client_that_waits_is_told_to_go_on() {
+    let text = "POST http://api.brave.test:{http}/echo HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\
+                Expect: 100-continue\r\nContent-Length: 3\r\n\r\nabc";
+    assert_snapshot!(check(WRITE, Via::Proxy, text), @r#"
+    client  HTTP/1.1 100 Continue
+            
+            HTTP/1.1 200 OK
+            x-from: server
+            content-length: 3
+            
+            abc
+    lookup  api.brave.test
+    server  POST /echo HTTP/1.1 [content-length: 3; host: api.brave.test:{http}] "abc"
+    "#);
+}
+
+#[test]
+fn a_name_that_does_not_exist_is_said_so() {
+    let text = "GET http://missing.brave.test:{http}/ HTTP/1.1\r\n\
+                Host: missing.brave.test:{http}\r\n\r\n";
+    assert_snapshot!(check(READ, Via::Proxy, text), @"
+    client  HTTP/1.1 502 Bad Gateway
+            content-type: text/plain; charset=utf-8
+            content-length: N
+            
+            failed: can't look up `missing.brave.test`: no such name
+    lookup  missing.brave.test
+    note    can't look up `missing.brave.test`: no such name
+    ");
+}

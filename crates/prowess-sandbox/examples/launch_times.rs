@@ -1,0 +1,83 @@
+//! How long it takes to run `true`: bare, behind walls, behind walls that were waiting, and under bubblewrap where it is
+//! installed. Prints a name and the median in microseconds per line; `cargo xtask bench run` makes ratios of them.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use prowess_sandbox::{Input, Observer, Prepared, Spec, Stream, run};
+
+/// Enough for a steady median.
+const RUNS: usize = 500;
+const WARM_UP_RUNS: usize = 20;
+const PROGRAM: &str = "/bin/true";
+
+struct Deaf;
+
+impl Observer for Deaf {
+    fn output(&mut self, _: Stream, _: &[u8]) {}
+}
+
+type Error = Box<dyn std::error::Error>;
+
+fn bare() -> Result<Duration, Error> {
+    let started = Instant::now();
+    let output = Command::new(PROGRAM).stdin(Stdio::null()).output()?;
+    assert!(output.status.success(), "`true` is true");
+    Ok(started.elapsed())
+}
+
+fn cold() -> Result<Duration, Error> {
+    let started = Instant::now();
+    run(Spec::new(PROGRAM), &mut Deaf)?;
+    Ok(started.elapsed())
+}
+
+fn prepared() -> Result<Duration, Error> {
+    let mut prepared = Prepared::new(Spec::new(PROGRAM))?;
+    prepared.ready()?;
+    let started = Instant::now();
+    prepared.start(&[], &[], Input::Empty)?.wait(&mut Deaf)?;
+    Ok(started.elapsed())
+}
+
+fn bubblewrap() -> Result<Duration, Error> {
+    let started = Instant::now();
+    let output = Command::new("bwrap")
+        .args(["--unshare-all", "--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib"])
+        .args(["--symlink", "usr/lib64", "/lib64", "--symlink", "usr/bin", "/bin"])
+        .args(["--proc", "/proc", "--dev", "/dev", PROGRAM])
+        .stdin(Stdio::null())
+        .output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into());
+    }
+    Ok(started.elapsed())
+}
+
+type Measure = fn() -> Result<Duration, Error>;
+
+#[expect(clippy::print_stdout, reason = "the result")]
+fn main() -> Result<(), Error> {
+    let mut measures: Vec<(&str, Measure, Vec<Duration>)> = vec![
+        ("bare", bare, Vec::new()),
+        ("cold", cold, Vec::new()),
+        ("prepared", prepared, Vec::new()),
+    ];
+    if bubblewrap().is_ok() {
+        measures.push(("bwrap", bubblewrap, Vec::new()));
+    }
+    // Taking turns spreads whatever else the machine does over all of them.
+    for turn in 0..WARM_UP_RUNS + RUNS {
+        for (_, measure, times) in &mut measures {
+            let time = measure()?;
+            if turn >= WARM_UP_RUNS {
+                times.push(time);
+            }
+        }
+    }
+    for (name, _, mut times) in measures {
+        times.sort();
+        println!("{name} {}", times[times.len() / 2].as_micros());
+    }
+    Ok(())
+}

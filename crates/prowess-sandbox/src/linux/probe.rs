@@ -1,0 +1,169 @@
+//! What this machine can enforce, found out by doing it.
+
+use std::io;
+use std::os::fd::AsRawFd as _;
+
+use super::cgroup;
+use super::host::Host;
+use super::sys::{self, Cloned};
+use super::{Prepared, refused};
+use crate::error::Error;
+use crate::probe::{Layer, Probe, State};
+use crate::spec::Spec;
+
+/// Tries every layer by itself, then all of them together.
+pub fn probe() -> Probe {
+    let mut layers = vec![user(), namespaces(), landlock(), seccomp(), groups()];
+    layers.push(everything(&layers));
+    Probe { layers }
+}
+
+fn layer(name: &'static str, tried: Result<String, (String, String)>) -> Layer {
+    match tried {
+        Ok(detail) => Layer { name, state: State::Enforced, detail, remedy: None },
+        Err((cause, remedy)) => {
+            Layer { name, state: State::Missing, detail: cause, remedy: Some(remedy) }
+        }
+    }
+}
+
+/// Cause and remedy of an error number.
+fn why(errno: i32) -> (String, String) {
+    match refused(errno) {
+        Error::Unenforceable { cause, remedy } => (cause, remedy),
+        other => (other.to_string(), String::new()),
+    }
+}
+
+fn user() -> Layer {
+    let tried = match Host::get() {
+        Ok(host) if host.privileged => {
+            Ok("root: programs run as nobody, and root's files are lent to them".to_owned())
+        }
+        Ok(host) if host.is_weak_root => Err(Host::weak_root()),
+        Ok(_) => {
+            Ok("an ordinary user: programs run as that user in a namespace of their own".to_owned())
+        }
+        Err(error) => Err(why(error.raw_os_error().unwrap_or(libc::EIO))),
+    };
+    layer("user", tried)
+}
+
+#[allow(unsafe_code, reason = "a clone that ends at once")]
+fn in_child(namespaces: libc::c_int, what: impl FnOnce() -> sys::Outcome) -> Result<(), i32> {
+    let (ours, theirs) = io::pipe().map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))?;
+    let (reader, writer) = (ours.as_raw_fd(), theirs.as_raw_fd());
+    // SAFETY: the child makes system calls and ends.
+    match unsafe { sys::clone_into(namespaces, None) }? {
+        Cloned::Child => {
+            let errno = what().err().unwrap_or(0);
+            let _ = sys::write(writer, &errno.to_ne_bytes());
+            sys::exit(0)
+        }
+        Cloned::Parent { pidfd, .. } => {
+            drop(theirs);
+            let mut answer = [0; 4];
+            let count = sys::read(reader, &mut answer);
+            let _ = sys::wait_by_descriptor(pidfd);
+            sys::close(pidfd);
+            drop(ours);
+            match (count, i32::from_ne_bytes(answer)) {
+                (Ok(4), 0) => Ok(()),
+                (Ok(4), errno) => Err(errno),
+                _ => Err(libc::EPERM),
+            }
+        }
+    }
+}
+
+fn namespaces() -> Layer {
+    let tried = Host::get()
+        .map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))
+        .and_then(|host| in_child(host.namespaces(false), sys::make_mounts_private))
+        .map(|()| "user, mount, process, network, IPC and host name".to_owned())
+        .map_err(why);
+    layer("namespaces", tried)
+}
+
+pub(super) fn landlock() -> Layer {
+    let tried = match sys::landlock_version() {
+        Ok(version) if version >= NEEDED_LANDLOCK => Ok(format!("version {version}")),
+        Ok(version) => Err((
+            format!("version {version}, {NEEDED_LANDLOCK} is needed"),
+            "use Linux 6.12 or newer".to_owned(),
+        )),
+        Err(libc::EOPNOTSUPP) => Err((
+            "built into the kernel, but switched off".to_owned(),
+            "start the kernel with `lsm=landlock,…`".to_owned(),
+        )),
+        Err(_) => Err((
+            "the kernel has none, or a filter hides it".to_owned(),
+            "use Linux 6.12 or newer, and allow its three calls in the container's seccomp profile"
+                .to_owned(),
+        )),
+    };
+    layer("Landlock", tried)
+}
+
+/// Signals and abstract sockets are within its scope from here on.
+pub(super) const NEEDED_LANDLOCK: i32 = 6;
+
+fn seccomp() -> Layer {
+    let tried = match super::filter::program(false, false) {
+        Ok(filter) => in_child(0, || {
+            sys::prctl_no_new_privileges()?;
+            sys::filter_calls(filter)?;
+            match sys::try_socket(libc::AF_NETLINK) {
+                Err(libc::EPERM) => Ok(()),
+                _ => Err(libc::EPROTO),
+            }
+        })
+        .map(|()| format!("{} instructions", filter.len()))
+        .map_err(|errno| {
+            (
+                format!("a filter can't be set: {}", io::Error::from_raw_os_error(errno)),
+                "use a kernel with seccomp filters".to_owned(),
+            )
+        }),
+        Err(cause) => Err((cause, "this processor is not supported".to_owned())),
+    };
+    layer("seccomp", tried)
+}
+
+fn groups() -> Layer {
+    let detail = match cgroup::Home::get() {
+        Some(cgroup::Home::Unified(_)) => "version 2: memory and processes",
+        Some(cgroup::Home::Split { .. }) => "version 1: memory and processes",
+        None => {
+            return Layer {
+                name: "control groups",
+                state: State::BestEffort,
+                detail: "none for this user: memory is watched every 50 ms, processes are limited per run".to_owned(),
+                remedy: Some("delegate a control group, as `systemd-run --user --scope -p Delegate=yes` does".to_owned()),
+            };
+        }
+    };
+    layer("control groups", Ok(detail.to_owned()))
+}
+
+fn everything(layers: &[Layer]) -> Layer {
+    if let Some(missing) = layers.iter().find(|layer| layer.state == State::Missing) {
+        return layer(
+            "all together",
+            Err((format!("not tried without {}", missing.name), "see above".to_owned())),
+        );
+    }
+    let program = std::env::current_exe().unwrap_or_else(|_| "/bin/true".into());
+    let tried = Prepared::new(Spec::new(program)).and_then(|mut prepared| prepared.ready());
+    layer(
+        "all together",
+        match tried {
+            Ok(()) => Ok("a sandbox was built, tested from inside and taken down".to_owned()),
+            Err(Error::Unenforceable { cause, remedy }) => Err((cause, remedy)),
+            Err(error) => Err((
+                error.to_string(),
+                "report this, with the output of `prowess doctor`".to_owned(),
+            )),
+        },
+    )
+}

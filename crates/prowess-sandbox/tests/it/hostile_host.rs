@@ -1,0 +1,222 @@
+//! Machines that can't enforce everything: the run is refused, never weaker. And supervisors that die.
+
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use prowess_sandbox::{Error, How, Spec, State, probe};
+
+use crate::attacks::copy_of_tests;
+use crate::world::{World, ran};
+
+/// Not a test: what the tests below run in a damaged world. It passes when the run is refused with cause and remedy.
+#[test]
+#[ignore = "run by other tests"]
+#[expect(clippy::print_stdout, reason = "the other tests read it")]
+fn a_run_is_refused() {
+    let (ended, output, _) = ran(Spec::new("/bin/echo"));
+    assert_eq!(output, "");
+    match ended {
+        Err(Error::Unenforceable { cause, remedy }) => {
+            assert!(!cause.is_empty() && !remedy.is_empty(), "{cause}: {remedy}");
+            println!("REFUSED {cause}");
+        }
+        other => panic!("the run was not refused: {other:?}"),
+    }
+    let probe = probe();
+    assert!(!probe.is_enforceable(), "{probe:?}");
+    assert!(
+        probe.layers.iter().any(|layer| layer.state == State::Missing && layer.remedy.is_some())
+    );
+}
+
+fn is_refused(mut command: Command, why: &str) {
+    let output = command.output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("REFUSED") && said.contains(why),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+const VICTIM: &[&str] = &["--exact", "hostile_host::a_run_is_refused", "--ignored", "--nocapture"];
+
+#[test]
+fn without_user_namespaces_nothing_runs() {
+    // Attack H01: an ordinary user in a world without user namespaces.
+    let copy = copy_of_tests();
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "sh", "-c"]);
+    command.arg("echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all \"$@\"");
+    command.arg("sh").arg(copy.path().join("tests")).args(VICTIM);
+    is_refused(command, "namespaces");
+}
+
+#[test]
+fn without_landlock_nothing_runs() {
+    // Attack H05: the three calls do not exist.
+    let copy = copy_of_tests();
+    for user in ["0", "65534"] {
+        let mut command = Command::new("setpriv");
+        command.args([&format!("--reuid={user}"), &format!("--regid={user}"), "--clear-groups"]);
+        command.arg(copy.path().join("tests")).args(VICTIM);
+        mask(&mut command, &[444, 445, 446]);
+        is_refused(command, "Landlock");
+    }
+}
+
+#[test]
+fn without_clone3_nothing_runs() {
+    // Attack H03: the filter of a container.
+    let copy = copy_of_tests();
+    let mut command = Command::new(copy.path().join("tests"));
+    command.args(VICTIM);
+    mask(&mut command, &[libc::SYS_clone3]);
+    is_refused(command, "clone3");
+}
+
+#[test]
+fn without_filters_nothing_runs() {
+    // Attack D20: the filter can't be installed.
+    let copy = copy_of_tests();
+    let mut command = Command::new(copy.path().join("tests"));
+    command.args([
+        "--exact",
+        "hostile_host::a_filter_that_fails_stops_the_run",
+        "--ignored",
+        "--nocapture",
+    ]);
+    mask(&mut command, &[libc::SYS_seccomp]);
+    let output = command.output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+#[ignore = "run by another test"]
+fn a_filter_that_fails_stops_the_run() {
+    let mut spec = Spec::new("/bin/echo");
+    spec.arguments = vec!["ran".into()];
+    let (ended, output, _) = ran(spec);
+    assert_eq!(output, "");
+    assert!(matches!(ended, Err(Error::SetUp { stage: "seccomp filter", .. })), "{ended:?}");
+    assert!(!probe().is_enforceable());
+}
+
+/// Makes calls unknown to a command and its children.
+#[allow(unsafe_code, reason = "a filter between fork and exec")]
+fn mask(command: &mut Command, calls: &[i64]) {
+    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+    let rules = calls.iter().map(|call| (*call, Vec::new())).collect();
+    let arch = std::env::consts::ARCH.try_into().expect("a known processor");
+    let unknown = SeccompAction::Errno(libc::ENOSYS.cast_unsigned());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, unknown, arch).expect("a filter");
+    let program: BpfProgram = filter.try_into().expect("a program");
+    // SAFETY: the filter was made before; installing it is two system calls.
+    unsafe {
+        command.pre_exec(move || {
+            seccompiler::apply_filter(&program)
+                .map_err(|_| std::io::Error::other("the filter was refused"))
+        });
+    }
+}
+
+#[test]
+fn this_machine_enforces_everything() {
+    let probe = probe();
+    assert!(probe.is_enforceable(), "{probe:#?}");
+    assert_eq!(probe.layers.len(), 6);
+}
+
+#[test]
+fn the_end_of_the_supervisor_ends_the_run() {
+    // Attack E04.
+    let copy = copy_of_tests();
+    let marker = format!("marker-{}", std::process::id());
+    let mut supervisor = Command::new(copy.path().join("tests"))
+        .args(["--exact", "hostile_host::a_long_run", "--ignored", "--nocapture"])
+        .env("MARKER", &marker)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    wait_until("the program runs", || processes_with(&marker) >= 2);
+    supervisor.kill().expect("SIGKILL");
+    supervisor.wait().expect("it is gone");
+    wait_until("nothing is left", || processes_with(&marker) == 0);
+}
+
+#[test]
+#[ignore = "run by another test"]
+fn a_long_run() {
+    let marker = std::env::var("MARKER").expect("the other test sets it");
+    let world = World::new();
+    let mut spec =
+        world.python(&format!("'{marker}'\nif os.fork() == 0:\n    os.setsid()\nsignal.pause()"));
+    spec.limits.time = Duration::from_hours(1);
+    let _ = ran(spec);
+}
+
+/// Processes of the machine whose arguments hold a text; not this one.
+fn processes_with(text: &str) -> usize {
+    let entries = std::fs::read_dir("/proc").expect("/proc is there").flatten();
+    entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(|name| name.parse::<u32>().is_ok()))
+        .filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok())
+        .filter(|arguments| String::from_utf8_lossy(arguments).contains(text))
+        .count()
+}
+
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while !condition() {
+        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        std::thread::yield_now();
+    }
+}
+
+const HUNGRY: &[(&str, &str)] = &[
+    ("private", "block = bytearray(200 << 20)\nprint('kept', len(block))"),
+    (
+        "shared",
+        "import mmap\nblock = mmap.mmap(-1, 200 << 20)\nfor at in range(0, 200 << 20, 4096):\n    block[at] = 1\nprint('kept')",
+    ),
+    (
+        "many processes",
+        "for _ in range(8):\n    if os.fork() == 0:\n        block = bytearray(25 << 20)\n        signal.pause()\nsignal.pause()",
+    ),
+];
+
+#[test]
+fn memory_is_bounded() {
+    // Attacks E06, E07; GAIA §4.3
+    for (name, payload) in HUNGRY {
+        let world = World::new();
+        let mut spec = world.python(payload);
+        spec.limits.memory = Some(64 << 20);
+        spec.limits.time = Duration::from_mins(10);
+        let (ended, output, error) = ran(spec);
+        let how = ended.expect("it starts").how;
+        // A process of several may be the one that the kernel ends, and then the others wait for ever: the watch or the
+        // group ends them all.
+        assert_eq!(how, How::OutOfMemory, "{name}: {output}{error}");
+        assert_eq!(output, "", "{name}");
+    }
+    let world = World::new();
+    let mut spec = world.python("fd = os.memfd_create('m', 8)\nfor _ in range(200):\n    os.write(fd, b'x' * (1 << 20))\nprint('kept')");
+    spec.limits.memory = Some(64 << 20);
+    let (ended, output, _) = ran(spec);
+    // Without a control group files in memory can't be counted, so there are none.
+    let how = ended.expect("it starts").how;
+    assert!(how == How::OutOfMemory || how == How::Exited(1), "{how:?}");
+    assert_eq!(output, "");
+    let mut spec = world.python("print('enough')");
+    spec.limits.memory = Some(64 << 20);
+    assert_eq!(ran(spec).1, "enough\n");
+}
+
+#[test]
+fn memory_is_bounded_for_an_ordinary_user() {
+    crate::attacks::again_as_nobody("hostile_host::memory_is_bounded");
+}

@@ -1,0 +1,140 @@
+//! Running a program behind walls, beside running it bare and beside other sandboxes.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::process::{self, command};
+use crate::terminal::{self, Align};
+use crate::test::install::{self, Permission};
+use crate::usage;
+
+pub(crate) const SUMMARY: &str = "`true` behind walls beside bare, bubblewrap and srt";
+
+/// Goals, as ratios to a bare start in the same run.
+const COLD_GOAL: f64 = 5.0;
+const PREPARED_GOAL: f64 = 2.0;
+/// How many times faster than the command line of srt.
+const SRT_GOAL: f64 = 50.0;
+const SRT_PACKAGE: &str = "@anthropic-ai/sandbox-runtime@0.0.83";
+/// Each run of it takes a large part of a second.
+const SRT_RUNS: usize = 11;
+
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let mut with_peers = true;
+    for argument in arguments {
+        match argument.as_str() {
+            "--no-peers" => with_peers = false,
+            other => return Err(usage::unexpected(other)),
+        }
+    }
+    if with_peers {
+        for (program, package) in [("bwrap", "bubblewrap"), ("rg", "ripgrep"), ("socat", "socat")] {
+            install::system_program(program, package, Permission::Granted)?;
+        }
+    }
+    terminal::heading("Building");
+    process::run(command("cargo").args([
+        "build",
+        "--release",
+        "--quiet",
+        "--package",
+        "prowess-sandbox",
+        "--example",
+        "launch_times",
+    ]))?;
+    terminal::heading("Running `true`, 500 times each, in turn");
+    let output = command(process::target_dir().join("release/examples/launch_times"))
+        .stderr(Stdio::inherit())
+        .output()?;
+    ensure!(output.status.success(), "measuring failed: {}", output.status);
+    let text = String::from_utf8(output.stdout)?;
+    let micros = |name: &str| {
+        text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok())
+    };
+    let bare = micros("bare").context("the bare time is missing")?;
+    let cold = micros("cold").context("the cold time is missing")?;
+    let prepared = micros("prepared").context("the prepared time is missing")?;
+    let mut rows = vec![["program", "median", "× bare", "goal"].map(str::to_owned).to_vec()];
+    rows.push(row("bare", bare, bare, String::new()));
+    rows.push(row(
+        "all walls",
+        cold,
+        bare,
+        goal(cold / bare <= COLD_GOAL, &format!("≤ {COLD_GOAL} × bare")),
+    ));
+    rows.push(row(
+        "all walls, prepared",
+        prepared,
+        bare,
+        goal(prepared / bare <= PREPARED_GOAL, &format!("≤ {PREPARED_GOAL} × bare")),
+    ));
+    if let Some(bwrap) = micros("bwrap").filter(|_| with_peers) {
+        rows.push(row(
+            "bubblewrap, minimal",
+            bwrap,
+            bare,
+            goal(cold < bwrap, "slower than all walls"),
+        ));
+    }
+    if with_peers {
+        let srt = srt()?;
+        let ahead = srt / cold;
+        rows.push(row(
+            "srt, command line",
+            srt,
+            bare,
+            goal(ahead >= SRT_GOAL, &format!("{ahead:.0} × our time, ≥ {SRT_GOAL}")),
+        ));
+    }
+    print!("{}", terminal::table(&[Align::Left, Align::Right, Align::Right, Align::Left], &rows));
+    Ok(())
+}
+
+fn row(name: &str, micros: f64, bare: f64, goal: String) -> Vec<String> {
+    vec![
+        name.to_owned(),
+        format!("{:.2} ms", micros / 1000.0),
+        format!("{:.2}", micros / bare),
+        goal,
+    ]
+}
+
+fn goal(met: bool, what: &str) -> String {
+    format!("{what}: {}", if met { "met" } else { "missed" })
+}
+
+/// The median of a few runs of its command line, in microseconds.
+fn srt() -> Result<f64> {
+    let program = install_srt()?;
+    terminal::heading("Running `true` under srt");
+    let mut times = Vec::new();
+    for _ in 0..SRT_RUNS {
+        let started = Instant::now();
+        let output = command(&program).args(["true"]).stdin(Stdio::null()).output()?;
+        ensure!(
+            output.status.success(),
+            "srt failed: {}{}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        );
+        times.push(started.elapsed());
+    }
+    times.sort();
+    let median: Duration = times[times.len() / 2];
+    Ok(median.as_secs_f64() * 1e6)
+}
+
+fn install_srt() -> Result<PathBuf> {
+    let home = process::target_dir().join("tools/peers/srt");
+    let program = home.join("node_modules/.bin/srt");
+    if !program.exists() {
+        std::fs::create_dir_all(&home)?;
+        let mut npm = command("npm");
+        npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix"]);
+        process::run(npm.arg(&home).arg(SRT_PACKAGE))?;
+    }
+    Ok(program)
+}
