@@ -60,6 +60,66 @@ impl Patterns {
     }
 }
 
+/// The pattern as an extended regular expression without anchors, for systems that match by those.
+pub(crate) fn to_regex(pattern: &str) -> Result<String, String> {
+    check(pattern)?;
+    let mut regex = String::new();
+    let mut rest = pattern;
+    let mut depth = 0_usize;
+    while let Some(character) = rest.chars().next() {
+        let at_part = regex.is_empty() || regex.ends_with('/') || regex.ends_with("/)?");
+        let mut taken = character.len_utf8();
+        match character {
+            '*' if at_part && rest.starts_with("**/") => {
+                taken = 3;
+                regex.push_str("(.*/)?");
+            }
+            '*' if at_part && rest == "**" => {
+                taken = 2;
+                regex.push_str(".+");
+            }
+            '*' if rest.starts_with("**") => {
+                return Err(format!("in its pattern `{pattern}` the `**` is not a whole part"));
+            }
+            '*' => regex.push_str("[^/]*"),
+            '?' => regex.push_str("[^/]"),
+            '{' => {
+                depth += 1;
+                regex.push('(');
+            }
+            '}' if depth > 0 => {
+                depth -= 1;
+                regex.push(')');
+            }
+            ',' if depth > 0 => regex.push('|'),
+            other => push_literal(&mut regex, other),
+        }
+        rest = &rest[taken..];
+    }
+    if depth > 0 {
+        Err(format!("the braces of its pattern `{pattern}` are not closed"))
+    } else {
+        Ok(regex)
+    }
+}
+
+/// Text that stands for itself in a regular expression.
+pub(crate) fn escape_regex(text: &str) -> String {
+    let mut regex = String::new();
+    text.chars().for_each(|character| push_literal(&mut regex, character));
+    regex
+}
+
+fn push_literal(regex: &mut String, character: char) {
+    if matches!(
+        character,
+        '.' | '^' | '$' | '+' | '*' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' | '\\'
+    ) {
+        regex.push('\\');
+    }
+    regex.push(character);
+}
+
 /// Refuses what would mean something else to the reader of a grant than to the matcher.
 pub(crate) fn check(pattern: &str) -> Result<(), String> {
     if pattern.is_empty() {

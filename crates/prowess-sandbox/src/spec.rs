@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::net::TcpListener;
+#[cfg(unix)]
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -35,6 +36,7 @@ pub struct Spec {
     /// Standard input.
     pub input: Input,
     /// Descriptors that the program gets as 3, 4, …: private channels.
+    #[cfg(unix)]
     pub descriptors: Vec<OwnedFd>,
 }
 
@@ -54,6 +56,7 @@ impl Spec {
             network: Network::None,
             limits: Limits::default(),
             input: Input::Empty,
+            #[cfg(unix)]
             descriptors: Vec::new(),
         }
     }

@@ -16,8 +16,9 @@ use super::scratch::Scratch;
 use super::set_up;
 use super::stage::{MOST_COMPARED, MOST_MATCHES, Stage, Wanted};
 use super::sweep::Sweep;
-use super::view::{self, Rights, View};
+use super::view::{Rights, View};
 use super::walk::{self, Next, Stopped};
+use crate::check;
 use crate::error::Error;
 use crate::pattern::Patterns;
 use crate::spec::{Access, Discarded, FileGrant, Spec};
@@ -74,7 +75,7 @@ pub(super) fn show(view: &mut View, spec: &Spec) -> Result<Afterwards, Error> {
     let mut created = Created::default();
     let mut grants = Vec::new();
     for grant in &spec.files {
-        if !view::is_plain(&grant.path) {
+        if !check::is_plain(&grant.path) {
             return Err(refuse(grant, "it is not an absolute path that goes straight down"));
         }
         let is_there = is_there(grant)?;

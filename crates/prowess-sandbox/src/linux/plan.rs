@@ -15,8 +15,9 @@ use super::set_up;
 use super::sys;
 use super::system::{self, HOME};
 use super::view::{self, Bind, Rights, Step, View};
+use crate::check;
 use crate::error::Error;
-use crate::spec::{Access, Limits, Network, Spec};
+use crate::spec::{Limits, Network, Spec};
 
 /// Everything the child needs.
 #[derive(Debug)]
@@ -59,18 +60,18 @@ impl Plan {
         }
         let mut images = Vec::new();
         for program in std::iter::once(&spec.program).chain(&spec.programs) {
-            if !view::is_plain(program) {
+            if !check::is_plain(program) {
                 return Err(Error::Invalid(format!(
                     "`{}` is not an absolute path",
                     program.display()
                 )));
             }
             let image = system::show_program(&mut view, program)?;
-            refuse_writable(spec, &image)?;
+            check::refuse_writable(spec, &image)?;
             images.push(image);
         }
         for file in &spec.synthetic {
-            if !view::is_plain(&file.path) {
+            if !check::is_plain(&file.path) {
                 return Err(Error::Invalid(format!(
                     "`{}` is not an absolute path",
                     file.path.display()
@@ -78,7 +79,7 @@ impl Plan {
             }
             view.text(&file.path, &file.bytes);
         }
-        if !view::is_plain(&spec.working_directory) {
+        if !check::is_plain(&spec.working_directory) {
             return Err(Error::Invalid(format!(
                 "the working directory `{}` is not an absolute path",
                 spec.working_directory.display()
@@ -136,26 +137,6 @@ impl IntoBits for AccessFs {
     fn into_bits(self) -> u64 {
         BitFlags::from(self).bits()
     }
-}
-
-/// An image that the program could replace bounds nothing (attack B11).
-fn refuse_writable(spec: &Spec, image: &Path) -> Result<(), Error> {
-    let writable = spec
-        .files
-        .iter()
-        .any(|grant| grant.access == Access::Write && image.starts_with(&grant.path));
-    let protected = spec
-        .files
-        .iter()
-        .any(|grant| grant.access != Access::Write && image.starts_with(&grant.path));
-    if writable && !protected {
-        return Err(Error::NotExecutable {
-            path: image.to_owned(),
-            reason: "it lies in a folder that the run may write to, so it could be replaced"
-                .to_owned(),
-        });
-    }
-    Ok(())
 }
 
 fn add_empty_folder(steps: &mut Vec<Step>, path: &Path) -> Result<(), Error> {

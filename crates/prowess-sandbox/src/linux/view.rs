@@ -8,7 +8,7 @@ use std::ffi::CString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::sys;
 use crate::error::Error;
@@ -355,12 +355,6 @@ impl Bind {
             owned: matches!(rights, Rights::Read | Rights::Write | Rights::Execute),
         })
     }
-}
-
-/// Whether a path is absolute and goes straight down.
-pub(super) fn is_plain(path: &Path) -> bool {
-    path.is_absolute()
-        && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
 }
 
 /// The path as the system wants it.

@@ -66,7 +66,42 @@ fn patterns_add_up_and_may_lie_deeper() {
     assert!(both.reach_into(Path::new("a{b}*/c")) && !both.reach_into(Path::new("a{b}*/c/d")));
 }
 
+fn by_regex(pattern: &str, path: &str) -> Option<bool> {
+    let regex = super::to_regex(pattern).ok()?;
+    let regex = regex::Regex::new(&format!("^{regex}$")).expect("a regular expression");
+    Some(regex.is_match(path))
+}
+
+#[test]
+fn regular_expressions_mean_the_same() {
+    for pattern in
+        ["*.csv", "sub/*", "**", "**/*.csv", "sub/**", "sub/**/a.csv", "{a,b}.{csv,json}", "?.csv"]
+    {
+        let set = patterns(pattern).expect("a pattern");
+        for path in PATHS {
+            assert_eq!(
+                by_regex(pattern, path),
+                Some(set.matches(Path::new(path))),
+                "{pattern} {path}"
+            );
+        }
+    }
+    assert_eq!(super::to_regex("a.b+(c)$"), Ok("a\\.b\\+\\(c\\)\\$".to_owned()));
+    assert_eq!(super::escape_regex("/a b/[x]*"), "/a b/\\[x\\]\\*");
+    assert!(super::to_regex("{a").is_err() && super::to_regex("../a").is_err());
+}
+
 proptest! {
+    #[test]
+    fn regular_expressions_always_mean_the_same(
+        pattern in "([ab*?.]{1,3}|\\*\\*)(/([ab*?.]{1,3}|\\*\\*)){0,3}",
+        path in "[ab.]{1,3}(/[ab.]{1,3}){0,4}",
+    ) {
+        let Ok(set) = patterns(&pattern) else { return Ok(()) };
+        prop_assert_eq!(by_regex(&pattern, &path), Some(set.matches(Path::new(&path))));
+    }
+
+
     /// The pruning never hides a match.
     #[test]
     fn a_match_is_within_reach(
