@@ -380,7 +380,8 @@ pub fn render(
     Ok(rendered)
 }
 
-fn check_values(parameters: &[Parameter], values: &Map<String, Value>) -> Vec<RenderError> {
+/// What is wrong with the values of a call: missing, of another type, or for no parameter.
+pub fn check_values(parameters: &[Parameter], values: &Map<String, Value>) -> Vec<RenderError> {
     let mut errors = Vec::new();
     for parameter in parameters {
         match values.get(parameter.name.as_str()).filter(|value| !value.is_null()) {

@@ -3,6 +3,8 @@
 #![expect(clippy::missing_panics_doc, reason = "a test that can't go on panics")]
 
 mod scene;
+#[cfg(target_os = "linux")]
+mod terminal;
 
 use std::path::{Path, PathBuf};
 

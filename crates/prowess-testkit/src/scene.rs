@@ -11,13 +11,54 @@ use tempfile::TempDir;
 pub struct Scene {
     folder: TempDir,
     program: PathBuf,
+    current: PathBuf,
+    variables: Vec<(String, String)>,
 }
 
 impl Scene {
     /// An empty folder. A test of a binary hands in `env!("CARGO_BIN_EXE_…")`.
     pub fn new(program: &str) -> Self {
         let folder = TempDir::with_prefix("scene").expect("a temporary folder can be made");
-        Self { folder, program: PathBuf::from(program) }
+        Self {
+            program: PathBuf::from(program),
+            current: PathBuf::new(),
+            variables: Vec::new(),
+            folder,
+        }
+    }
+
+    /// Makes a folder the home of whoever runs the program, so that nothing is read from or written to a real one.
+    #[must_use]
+    pub fn home(mut self, folder: &str) -> Self {
+        let home = self.path().join(folder);
+        std::fs::create_dir_all(&home).expect("a folder of the scene can be made");
+        self.variables.push(("HOME".to_owned(), home.to_string_lossy().into_owned()));
+        self
+    }
+
+    /// Sets a variable of the program's environment.
+    #[must_use]
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Runs the program in a folder of the scene instead of its root.
+    #[must_use]
+    pub fn inside(mut self, folder: &str) -> Self {
+        self.current = PathBuf::from(folder);
+        self
+    }
+
+    /// Writes a file that can be executed.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn script(self, path: &str, content: impl AsRef<[u8]>) -> Self {
+        use std::os::unix::fs::PermissionsExt as _;
+        let scene = self.file(path, content);
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(scene.path().join(path), mode).expect("it is ours");
+        scene
     }
 
     /// The folder.
@@ -74,11 +115,8 @@ impl Scene {
 
     /// What the program gives, byte for byte.
     pub fn output(&self, arguments: &[&str], input: &str) -> Output {
-        let mut child = Command::new(&self.program)
-            .args(arguments)
-            .current_dir(self.path())
-            .env_remove("CLICOLOR_FORCE")
-            .env_remove("NO_COLOR")
+        let mut child = self
+            .command(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -89,6 +127,44 @@ impl Scene {
         let _ = stdin.write_all(input.as_bytes());
         drop(stdin);
         child.wait_with_output().expect("the program ends")
+    }
+
+    /// The program with its arguments, ready to start in the scene.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(arguments)
+            .current_dir(self.path().join(&self.current))
+            .env_remove("CLICOLOR_FORCE")
+            .env_remove("NO_COLOR");
+        for name in ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"] {
+            command.env_remove(name);
+        }
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Runs the program on a terminal of its own, on which something is typed, and gives exit code and screen.
+    #[cfg(target_os = "linux")]
+    pub fn run_on_terminal(&self, arguments: &[&str], typed: &str) -> String {
+        use std::io::Read as _;
+        let (mut screen, terminal) = crate::terminal::open();
+        screen.write_all(typed.as_bytes()).expect("the terminal takes what is typed");
+        let same = || Stdio::from(terminal.try_clone().expect("a descriptor can be copied"));
+        let mut command = self.command(arguments);
+        command.stdin(same()).stdout(same()).stderr(same()).env("NO_COLOR", "1").env("TERM", "dumb");
+        let mut child = command.spawn().expect("the program starts");
+        // Whoever still holds the terminal would keep it open.
+        drop(command);
+        drop(terminal);
+        let mut shown = Vec::new();
+        // The end of a terminal is an error there, and what came before it is all there is.
+        let _ = screen.read_to_end(&mut shown);
+        let status = child.wait().expect("the program ends");
+        let place = self.path().to_string_lossy().into_owned();
+        let shown = String::from_utf8_lossy(&shown).replace("\r\n", "\n").replace(&place, "[SCENE]");
+        let code = status.code().map_or("signal".to_owned(), |code| code.to_string());
+        format!("exit {code}\n--- terminal\n{shown}")
     }
 
     /// Standard output alone.

@@ -5,15 +5,16 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use prowess_format::dialect::{self, Dialect};
 
 use crate::commands::{
-    check, completions, convert, doctor, explain, generate_docs, man, migrate, new, render, schema,
-    show,
+    approvals, check, completions, convert, doctor, explain, generate_docs, man, migrate, new,
+    policy, render, run, schema, show,
 };
 
-/// Read, check and convert SKILL.md files of every dialect
+/// Read, check, convert and run SKILL.md files of every dialect
 ///
 /// Agents learn to do things from Markdown files called SKILL.md, and ten
 /// dialects share that file name. Prowess reads them all: it tells which dialect
-/// a file is written in, checks it, shows what it declares, and converts it.
+/// a file is written in, checks it, shows what it declares, converts it, and runs
+/// its tools with no more rights than they declare and you approve.
 #[derive(Parser)]
 #[command(
     name = "prowess",
@@ -24,12 +25,14 @@ Examples:
   prowess check examples
   prowess show examples/git-insights
   prowess convert examples/git-insights --to agent-skills
+  prowess policy examples/git-insights
 
 Exit codes:
   0  all is well
   1  findings at error level, or the operation failed
   2  the arguments are wrong
-  3  something named does not exist"
+  3  something named does not exist
+`run` has codes of its own, see `prowess run --help`."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -57,6 +60,9 @@ pub(crate) enum Verb {
     Migrate(migrate::Arguments),
     New(new::Arguments),
     Render(render::Arguments),
+    Run(run::Arguments),
+    Policy(policy::Arguments),
+    Approvals(approvals::Arguments),
     Explain(explain::Arguments),
     Doctor(doctor::Arguments),
     Schema(schema::Arguments),

@@ -13,6 +13,8 @@ pub(crate) enum ErrorKind {
     Usage,
     /// What was named does not exist.
     NotFound,
+    /// A tool was not run; 125 to 127 say why, as in a shell (DESIGN §4).
+    NotRun(u8),
 }
 
 impl ErrorKind {
@@ -22,6 +24,7 @@ impl ErrorKind {
             ErrorKind::Failed => 1,
             ErrorKind::Usage => 2,
             ErrorKind::NotFound => 3,
+            ErrorKind::NotRun(code) => code,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The toolchain for SKILL.md files: arguments to a verb, a verb to an exit code.
 
+mod approving;
 mod checking;
+mod choosing;
 mod cli;
 mod commands;
 mod error;
@@ -12,6 +14,7 @@ mod output;
 mod printer;
 mod progress;
 mod reading;
+mod running;
 mod walk;
 mod wire;
 mod writing;

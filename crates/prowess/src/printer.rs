@@ -38,6 +38,15 @@ impl Stream {
     }
 }
 
+/// One of the two streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Channel {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}
+
 /// Whether stdout still takes something.
 enum State {
     Open,
@@ -86,6 +95,38 @@ impl Printer {
         } else {
             self.out(text.as_bytes());
         }
+    }
+
+    /// A piece of what a tool prints: byte for byte into a pipe or a file, and at once. Text for a terminal has been made
+    /// visible before, see [`Printer::is_terminal`].
+    pub(crate) fn piece(&mut self, channel: Channel, bytes: &[u8]) {
+        match channel {
+            Channel::Out => {
+                self.out(bytes);
+                if matches!(self.state, State::Open)
+                    && let Err(error) = io::stdout().lock().flush()
+                {
+                    self.stop(error);
+                }
+            }
+            // Nobody can be told that stderr is gone.
+            Channel::Err => drop(io::stderr().lock().write_all(bytes)),
+        }
+    }
+
+    /// Whether a person looks at it.
+    pub(crate) fn is_terminal(&self, channel: Channel) -> bool {
+        match channel {
+            Channel::Out => self.stdout.is_terminal,
+            Channel::Err => self.stderr.is_terminal,
+        }
+    }
+
+    /// A JSON value on a line of its own, for programs that read while something happens.
+    pub(crate) fn json_line(&mut self, value: &Value) {
+        let mut text = escaped_json(&value.to_string());
+        text.push('\n');
+        self.piece(Channel::Out, text.as_bytes());
     }
 
     /// A result that was made for reading and is safe already.
@@ -219,23 +260,29 @@ pub(crate) fn visible_lines(text: &str) -> Cow<'_, str> {
 
 /// Pretty JSON with a line break at its end, deceptive characters as `\u` escapes.
 pub(crate) fn json_text(value: &Value) -> String {
-    let mut text = format!("{value:#}");
-    if text.chars().any(|character| character != '\n' && is_deceptive(character)) {
-        let mut escaped = String::with_capacity(text.len() + 64);
-        for character in text.chars() {
-            if character != '\n' && is_deceptive(character) {
-                for unit in character.encode_utf16(&mut [0; 2]) {
-                    use std::fmt::Write as _;
-                    let _ = write!(escaped, "\\u{unit:04x}");
-                }
-            } else {
-                escaped.push(character);
-            }
-        }
-        text = escaped;
-    }
+    let mut text = escaped_json(&format!("{value:#}"));
     text.push('\n');
     text
+}
+
+/// JSON with deceptive characters as `\u` escapes, which it allows anywhere in its strings.
+fn escaped_json(text: &str) -> String {
+    let deceptive = |character: char| character != '\n' && is_deceptive(character);
+    if !text.chars().any(deceptive) {
+        return text.to_owned();
+    }
+    let mut escaped = String::with_capacity(text.len() + 64);
+    for character in text.chars() {
+        if deceptive(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                use std::fmt::Write as _;
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped
 }
 
 #[cfg(test)]

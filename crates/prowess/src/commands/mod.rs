@@ -1,5 +1,6 @@
 //! One file per verb.
 
+pub(crate) mod approvals;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod convert;
@@ -9,7 +10,9 @@ pub(crate) mod generate_docs;
 pub(crate) mod man;
 pub(crate) mod migrate;
 pub(crate) mod new;
+pub(crate) mod policy;
 pub(crate) mod render;
+pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;
 
@@ -26,6 +29,8 @@ pub(crate) enum Outcome {
     Fine,
     /// There are findings at error level.
     Findings,
+    /// A tool has run and ended with this code.
+    Ended(u8),
 }
 
 /// Runs the verb and gives its exit code.
@@ -38,6 +43,9 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::Migrate(arguments) => migrate::run(&arguments, &mut printer),
         Verb::New(arguments) => new::run(&arguments, &mut printer),
         Verb::Render(arguments) => render::run(&arguments, &mut printer),
+        Verb::Run(arguments) => run::run(&arguments, &mut printer),
+        Verb::Policy(arguments) => policy::run(&arguments, &mut printer),
+        Verb::Approvals(arguments) => approvals::run(&arguments, &mut printer),
         Verb::Explain(arguments) => explain::run(&arguments, &mut printer),
         Verb::Doctor(arguments) => doctor::run(&arguments, &mut printer),
         Verb::Schema(arguments) => Ok(schema::run(&arguments, &mut printer)),
@@ -53,6 +61,7 @@ fn exit_code(result: Result<Outcome, Error>, printer: &mut Printer) -> u8 {
     match result {
         Ok(Outcome::Fine) => 0,
         Ok(Outcome::Findings) => 1,
+        Ok(Outcome::Ended(code)) => code,
         Err(error) => {
             printer.error(&error);
             error.kind.exit_code()

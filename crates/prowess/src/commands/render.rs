@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use prowess_format::command::{self, RenderError};
 use prowess_format::render::{self, InputError, RenderContext};
-use prowess_format::skill::{Kind, Skill, Tool, ToolKind};
-use prowess_format::text::closest;
+use prowess_format::skill::{Skill, Tool, ToolKind};
 use prowess_format::{ReadOptions, check_bytes};
 use serde_json::json;
 
 use super::Outcome;
 use crate::checking;
+use crate::choosing;
 use crate::cli::DialectOption;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::inputs::{self, InputOptions};
-use crate::loading::{self, Loaded};
+use crate::loading::Loaded;
 use crate::printer::Printer;
 
 /// Print the exact prompt or command line of a skill
@@ -62,7 +62,7 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let (loaded, tool_name) = load_with_tool(&arguments.path)?;
+    let (loaded, tool_name) = choosing::load_with_tool(&arguments.path)?;
     let read = ReadOptions {
         form: loaded.form,
         dialect: arguments.dialect.dialect,
@@ -75,61 +75,9 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         return Ok(Outcome::Findings);
     }
     let skill = &checked.skill;
-    match choose(skill, tool_name.as_deref(), &loaded)? {
-        Some(tool) => render_command(tool, arguments, printer),
+    match choosing::choose(skill, tool_name.as_deref(), &loaded, "render")? {
+        Some(tool) => render_command(only_command(tool)?, arguments, printer),
         None => render_prompt(skill, &loaded, arguments, printer),
-    }
-}
-
-/// Loads a skill; what does not exist may be a tool's name behind a skill.
-fn load_with_tool(path: &Path) -> Result<(Loaded, Option<String>), Error> {
-    let error = match loading::load_skill(path) {
-        Ok(loaded) => return Ok((loaded, None)),
-        Err(error) => error,
-    };
-    let skill = loading::parent(path);
-    match (error.kind, path.file_name()) {
-        (ErrorKind::NotFound, Some(tool)) if !path.exists() && skill.exists() => {
-            match loading::load_skill(skill) {
-                Ok(loaded) => Ok((loaded, Some(tool.to_string_lossy().into_owned()))),
-                Err(_) => Err(error),
-            }
-        }
-        _ => Err(error),
-    }
-}
-
-/// The tool to render; `None` for the body.
-fn choose<'s>(
-    skill: &'s Skill,
-    name: Option<&str>,
-    loaded: &Loaded,
-) -> Result<Option<&'s Tool>, Error> {
-    let names: Vec<&str> = skill.tools.iter().map(|tool| tool.name.as_str()).collect();
-    let list = || names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let place = loaded.directory.as_deref().unwrap_or(&loaded.path);
-    let place = loading::shown(place);
-    if let Some(name) = name {
-        let tool = skill.tool(name).ok_or_else(|| {
-            let error = Error::not_found(format!("`{place}` has no tool `{name}`"));
-            match closest(name, names.iter().copied()) {
-                Some(similar) => error.hint(format!("did you mean `{place}/{similar}`?")),
-                None if names.is_empty() => {
-                    error.hint(format!("it has no tools: `prowess render {place}`"))
-                }
-                None => error.hint(format!("its tools are {}", list())),
-            }
-        })?;
-        return only_command(tool).map(Some);
-    }
-    if skill.kind != Kind::Tools {
-        return Ok(None);
-    }
-    match skill.tools.as_slice() {
-        [] => Ok(None),
-        [tool] => only_command(tool).map(Some),
-        [first, ..] => Err(Error::usage(format!("`{place}` has several tools: {}", list()))
-            .hint(format!("name one, as in `prowess render {place}/{}`", first.name.value))),
     }
 }
 

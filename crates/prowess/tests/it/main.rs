@@ -12,6 +12,7 @@ mod migrate;
 mod new;
 mod reference;
 mod render;
+mod run;
 mod schema;
 mod show;
 mod usage;

@@ -1,0 +1,110 @@
+//! The approvals on disk: one file, locked while it is changed, replaced as a whole (GIB §6.3).
+
+mod wire;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use prowess_policy::{Approval, Approvals};
+
+use crate::state_file;
+use crate::world::State;
+
+/// Where the approvals are kept.
+#[derive(Clone, Debug)]
+pub struct ApprovalStore {
+    path: PathBuf,
+}
+
+/// Why the approvals can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file can't be read or written.
+    #[error("cannot use `{}`: {source}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The file holds something else.
+    #[error("`{}` does not hold approvals: {reason}", .path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// What happens under the lock may fail for two reasons; only here the path is known.
+enum Failure {
+    File(io::Error),
+    Content(String),
+}
+
+impl From<io::Error> for Failure {
+    fn from(source: io::Error) -> Self {
+        Failure::File(source)
+    }
+}
+
+impl ApprovalStore {
+    /// The store of a user.
+    pub fn of(state: &State) -> Self {
+        Self { path: state.data.join("approvals.json") }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is approved now. Nothing, when there is no file yet.
+    pub fn load(&self) -> Result<Approvals, StoreError> {
+        self.read().map_err(|failure| self.error(failure))
+    }
+
+    /// Adds an approval.
+    pub fn add(&self, approval: Approval) -> Result<(), StoreError> {
+        self.change(|approvals| approvals.add(approval))
+    }
+
+    /// Takes back those of a skill, or of one of its tools; how many there were.
+    pub fn revoke(&self, skill: &str, tool: Option<&str>) -> Result<usize, StoreError> {
+        self.change(|approvals| approvals.revoke(skill, tool))
+    }
+
+    /// Takes all of them back; how many there were.
+    pub fn revoke_all(&self) -> Result<usize, StoreError> {
+        self.change(|approvals| std::mem::take(approvals).records().len())
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Approvals) -> T) -> Result<T, StoreError> {
+        let changed = state_file::locked(&self.path, || {
+            let mut approvals = self.read()?;
+            let result = change(&mut approvals);
+            state_file::replace(&self.path, &wire::write(&approvals))?;
+            Ok(result)
+        });
+        changed.map_err(|failure| self.error(failure))
+    }
+
+    fn read(&self) -> Result<Approvals, Failure> {
+        match state_file::read(&self.path)? {
+            Some(text) => wire::read(&text).map_err(Failure::Content),
+            None => Ok(Approvals::default()),
+        }
+    }
+
+    fn error(&self, failure: Failure) -> StoreError {
+        let path = self.path.clone();
+        match failure {
+            Failure::File(source) => StoreError::File { path, source },
+            Failure::Content(reason) => StoreError::Content { path, reason },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

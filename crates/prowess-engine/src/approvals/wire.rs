@@ -1,0 +1,59 @@
+//! The file of approvals as text. It carries a version, and fields from the future are tolerated.
+
+use prowess_policy::{Approval, Approvals, Digest, ProgramPin};
+use serde_json::{Value, json};
+
+/// The version that is written.
+const VERSION: u64 = 1;
+
+/// The file's text.
+pub(super) fn write(approvals: &Approvals) -> String {
+    let records: Vec<Value> = approvals.records().iter().map(record).collect();
+    format!("{:#}\n", json!({ "version": VERSION, "approvals": records }))
+}
+
+fn record(approval: &Approval) -> Value {
+    let pins: Vec<Value> =
+        approval.pins.iter().map(|pin| json!({ "path": pin.path, "sha256": pin.sha256 })).collect();
+    json!({
+        "skill": approval.skill,
+        "tool": approval.tool,
+        "digest": approval.digest.as_str(),
+        "grants": approval.grants,
+        "programs": pins,
+        "given_at": approval.given_at,
+    })
+}
+
+/// The approvals of a text, or what is wrong with it. A record that can't be understood approves nothing.
+pub(super) fn read(text: &str) -> Result<Approvals, String> {
+    let file: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    match file["version"].as_u64() {
+        Some(VERSION) => {}
+        Some(newer) if newer > VERSION => {
+            return Err(format!("it was written by a newer version of prowess (format {newer})"));
+        }
+        _ => return Err("it has no version".to_owned()),
+    }
+    let records = file["approvals"].as_array().ok_or("it has no list of approvals")?;
+    Ok(Approvals::new(records.iter().filter_map(approval).collect()))
+}
+
+fn approval(record: &Value) -> Option<Approval> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    // A missing tool is no tool and not all of them.
+    let tool = match record.get("tool")? {
+        Value::Null => None,
+        tool => Some(text(tool)?),
+    };
+    let pin =
+        |pin: &Value| Some(ProgramPin { path: text(&pin["path"])?, sha256: text(&pin["sha256"])? });
+    Some(Approval {
+        skill: text(&record["skill"])?,
+        digest: Digest::new(text(&record["digest"])?),
+        tool,
+        grants: record["grants"].as_array()?.iter().map(text).collect::<Option<_>>()?,
+        pins: record["programs"].as_array()?.iter().map(pin).collect::<Option<_>>()?,
+        given_at: record["given_at"].as_u64()?,
+    })
+}

@@ -1,0 +1,167 @@
+//! Why a tool did not start. Nothing was executed in any of these cases.
+
+use prowess_format::eligibility::Missing;
+use prowess_policy::Denied;
+
+use crate::approvals::StoreError;
+use crate::digest::DigestError;
+use crate::envelope::{Envelope, NOT_EXECUTABLE, NOT_FOUND, Outcome, REFUSED};
+use crate::inputs::InputError;
+use crate::lower::FileError;
+use crate::programs::ProgramError;
+
+/// The code of wrong arguments.
+const USAGE: i32 = 2;
+
+/// A run that did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Values are missing or wrong.
+    #[error("{}: {}", .tool, joined(.errors))]
+    Inputs {
+        /// The tool.
+        tool: String,
+        /// Everything that is wrong.
+        errors: Vec<InputError>,
+    },
+    /// The machine lacks what the skill needs (SRT §4.6).
+    #[error("`{skill}` can't run here: {}", joined(.missing))]
+    Requirements {
+        /// The skill.
+        skill: String,
+        /// Everything that is missing.
+        missing: Vec<Missing>,
+    },
+    /// A program is not there, or can't be executed.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// The skill's files can't be vouched for.
+    #[error("the files of the skill can't be vouched for: {0}")]
+    Digest(#[from] DigestError),
+    /// The skill is written in a way that can't be run.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The policy says no.
+    #[error("`{}/{}` does not run: {}", .0.skill(), .0.tool(), joined(.0.reasons()))]
+    Denied(Box<Denied>),
+    /// A question, and nobody to answer it.
+    #[error("`{name}` needs your approval: {}", .reasons.join("; "))]
+    NobodyToAsk {
+        /// Skill and tool.
+        name: String,
+        /// Why it asks.
+        reasons: Vec<String>,
+        /// Whether `--yes` would answer it.
+        in_advance: bool,
+    },
+    /// The user said no.
+    #[error("`{0}` was not approved")]
+    Declined(String),
+    /// Something else is there than what was decided about (attack G07).
+    #[error("{0} changed while it was being approved: nothing was run")]
+    Changed(&'static str),
+    /// The approvals can't be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Files can't be opened to the tool as granted.
+    #[error(transparent)]
+    Files(#[from] FileError),
+    /// The walls can't be built.
+    #[error(transparent)]
+    Sandbox(#[from] prowess_sandbox::Error),
+    /// The way out can't be built.
+    #[error("{0}")]
+    Network(String),
+}
+
+impl RunError {
+    /// What it comes to (GIB §9.3).
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            RunError::Inputs { errors, .. } if errors.iter().any(InputError::is_missing) => {
+                Outcome::MissingParameter
+            }
+            RunError::Inputs { .. } => Outcome::InvalidParameter,
+            RunError::Program(ProgramError::NotFound { .. })
+            | RunError::Sandbox(prowess_sandbox::Error::NotFound(_)) => Outcome::NotFound,
+            RunError::Requirements { missing, .. }
+                if missing.iter().any(|missing| {
+                    matches!(missing, Missing::Program(_) | Missing::AnyProgram(_))
+                }) =>
+            {
+                Outcome::NotFound
+            }
+            RunError::Program(ProgramError::NotExecutable { .. })
+            | RunError::Sandbox(prowess_sandbox::Error::NotExecutable { .. }) => {
+                Outcome::NotExecutable
+            }
+            RunError::Requirements { .. }
+            | RunError::Digest(_)
+            | RunError::Unsupported(_)
+            | RunError::Denied(_)
+            | RunError::NobodyToAsk { .. }
+            | RunError::Declined(_)
+            | RunError::Changed(_)
+            | RunError::Store(_)
+            | RunError::Files(_)
+            | RunError::Sandbox(_)
+            | RunError::Network(_) => Outcome::Refused,
+        }
+    }
+
+    /// The code for a caller.
+    pub fn exit_code(&self) -> i32 {
+        match self.outcome() {
+            Outcome::MissingParameter | Outcome::InvalidParameter => USAGE,
+            Outcome::NotFound => NOT_FOUND,
+            Outcome::NotExecutable => NOT_EXECUTABLE,
+            _ => REFUSED,
+        }
+    }
+
+    /// What to do next, one line each.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            RunError::Inputs { errors, .. } => {
+                let wanted: Vec<String> = errors
+                    .iter()
+                    .filter_map(InputError::parameter)
+                    .map(|name| format!("--input {name}=…"))
+                    .collect();
+                if wanted.is_empty() {
+                    Vec::new()
+                } else {
+                    vec![format!("give `{}`", wanted.join(" "))]
+                }
+            }
+            RunError::Requirements { .. } => {
+                vec!["install or set what is missing; nothing has been started".to_owned()]
+            }
+            RunError::NobodyToAsk { in_advance: true, .. } => {
+                vec![
+                    "run it on a terminal to be asked, or pass `--yes` for this one run".to_owned(),
+                ]
+            }
+            RunError::NobodyToAsk { in_advance: false, .. } => {
+                vec!["run it on a terminal and decide: `--yes` does not answer this".to_owned()]
+            }
+            RunError::Sandbox(prowess_sandbox::Error::Unenforceable { remedy, .. }) => {
+                vec![remedy.clone()]
+            }
+            RunError::Store(_) => {
+                vec!["move the file away: you will be asked again".to_owned()]
+            }
+            RunError::Changed(_) => vec!["run it again".to_owned()],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The envelope of the run that did not start.
+    pub fn envelope(&self) -> Envelope {
+        Envelope::not_started(self.outcome(), self.exit_code(), self.to_string())
+    }
+}
+
+fn joined<T: ToString>(all: &[T]) -> String {
+    all.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

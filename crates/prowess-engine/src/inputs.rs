@@ -1,0 +1,127 @@
+//! Values against the declared types of a tool, before anything starts (GIB §3.3, SRT §4.4).
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use prowess_format::command::{self, RenderError};
+use prowess_format::formats;
+use prowess_format::skill::{Parameter, Tool};
+use prowess_format::text::{alternatives, shorten};
+use serde_json::{Map, Value};
+
+/// What is wrong with a value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InputError {
+    /// Missing, of another type, or for no parameter.
+    #[error("{0}")]
+    Value(RenderError),
+    /// Of the right type, and still not what was declared.
+    #[error("the parameter `{parameter}` is `{given}`, expected {expected}")]
+    Invalid {
+        /// The parameter.
+        parameter: String,
+        /// What is expected, in words.
+        expected: String,
+        /// What was given.
+        given: String,
+    },
+    /// A file that can't be read (SRT §4.4).
+    #[error("the parameter `{parameter}` is `{given}`, which can't be read: {reason}")]
+    Unreadable {
+        /// The parameter.
+        parameter: String,
+        /// What was given.
+        given: String,
+        /// What the system says.
+        reason: String,
+    },
+}
+
+impl InputError {
+    /// Whether a value is missing, which is an error of its own (GIB §9.3).
+    pub fn is_missing(&self) -> bool {
+        matches!(self, InputError::Value(RenderError::Missing { .. }))
+    }
+
+    /// The parameter that wants another value, where there is one.
+    pub fn parameter(&self) -> Option<&str> {
+        match self {
+            InputError::Value(
+                RenderError::Missing { parameter } | RenderError::WrongType { parameter, .. },
+            )
+            | InputError::Invalid { parameter, .. }
+            | InputError::Unreadable { parameter, .. } => Some(parameter),
+            InputError::Value(RenderError::Undeclared { .. } | RenderError::Template(_)) => None,
+        }
+    }
+}
+
+/// Files that the user names as inputs, as absolute paths. The tool has to be able to read them.
+pub(crate) type NamedFiles = Vec<PathBuf>;
+
+/// Checks the values of a call. Every problem is told, not only the first.
+pub(crate) fn check(
+    tool: &Tool,
+    values: &Map<String, Value>,
+    working_directory: &Path,
+) -> Result<NamedFiles, Vec<InputError>> {
+    let mut errors: Vec<InputError> = command::check_values(&tool.parameters, values)
+        .into_iter()
+        .map(InputError::Value)
+        .collect();
+    let mut files = Vec::new();
+    for parameter in &tool.parameters {
+        let Some(value) = values.get(parameter.name.as_str()).filter(|value| !value.is_null())
+        else {
+            continue;
+        };
+        errors.extend(check_choice(parameter, value));
+        let Some(text) = value.as_str() else { continue };
+        match parameter.kind.as_str() {
+            "url" if (formats::URL.check)(text).is_err() => {
+                errors.push(invalid(parameter, text, formats::URL.title));
+            }
+            "file" => match readable(working_directory, text) {
+                Ok(path) => files.push(path),
+                Err(error) => errors.push(InputError::Unreadable {
+                    parameter: parameter.name.value.clone(),
+                    given: shorten(text, 80),
+                    reason: error.to_string(),
+                }),
+            },
+            _ => {}
+        }
+    }
+    if errors.is_empty() { Ok(files) } else { Err(errors) }
+}
+
+/// A parameter may list the values it takes.
+fn check_choice(parameter: &Parameter, value: &Value) -> Option<InputError> {
+    let (_, choices) = parameter.extra.iter().find(|(key, _)| key == "enum")?;
+    let choices = choices.as_array().filter(|choices| !choices.contains(value))?;
+    let words: Vec<String> = choices.iter().map(plain).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    Some(invalid(parameter, &plain(value), &alternatives(&words)))
+}
+
+fn invalid(parameter: &Parameter, given: &str, expected: &str) -> InputError {
+    InputError::Invalid {
+        parameter: parameter.name.value.clone(),
+        expected: expected.to_owned(),
+        given: shorten(given, 80),
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Opening is the only way to know.
+fn readable(working_directory: &Path, text: &str) -> std::io::Result<PathBuf> {
+    let path = working_directory.join(text).canonicalize()?;
+    if !path.is_file() {
+        return Err(std::io::Error::other("it is not a file"));
+    }
+    File::open(&path)?;
+    Ok(path)
+}

@@ -1,0 +1,47 @@
+//! The core of behaviour: runs the tools of a skill, whatever dialect it is written in.
+//!
+//! The way of a call: [`prepare`] checks the values, looks for programs and hashes the files; [`Prepared::decide`] asks
+//! the policy; [`approve`] asks the user where the policy wants that; [`run`] takes the [`prowess_policy::Allowed`] that
+//! comes out and runs the tool behind walls. Whoever watches gets [`Event`]s, and the [`Envelope`] is their fold.
+//!
+//! It never prints. Terminals, HTTP and host agents are somebody else's business, as are [`Approver`] and [`Clock`].
+
+mod approvals;
+mod approver;
+mod clock;
+mod closure;
+mod deciding;
+mod digest;
+mod envelope;
+mod error;
+mod event;
+mod inputs;
+mod lower;
+mod outputs;
+mod pins;
+mod platform;
+mod prepare;
+mod programs;
+mod run;
+mod state_file;
+mod tool;
+pub mod wire;
+mod world;
+
+pub use approvals::{ApprovalStore, StoreError};
+pub use approver::{Approver, Asked, NoApprover, Reply};
+pub use clock::{Clock, SystemClock};
+pub use deciding::{Consent, approve};
+pub use digest::{DigestError, of_skill as digest_of_skill};
+pub use envelope::{
+    Decoded, Decoder, Ending, Envelope, Fold, NOT_EXECUTABLE, NOT_FOUND, Outcome, REFUSED,
+    TIMED_OUT,
+};
+pub use error::RunError;
+pub use event::{Event, Source, Stream, Thought};
+pub use inputs::InputError;
+pub use lower::FileError;
+pub use prepare::{Call, Prepared, Subject, examine, prepare};
+pub use programs::ProgramError;
+pub use run::{Cancel, run};
+pub use world::{State, World, WorldError};

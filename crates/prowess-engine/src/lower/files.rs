@@ -1,0 +1,354 @@
+//! File grants: patterns to folders of this machine, with what is never opened left out of them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use prowess_policy::SandboxSpec;
+use prowess_policy::scope::{PathPattern, PathRoot};
+use prowess_policy::spec::FileScope;
+use prowess_sandbox::{Access, FileGrant};
+
+use super::grant;
+use super::protect::{self, Guard, Guarded};
+use crate::world::World;
+
+/// The most folders and files that grants are taken apart into.
+const MOST_GRANTS: usize = 8192;
+/// Top-level folders that are no files of anybody.
+const NOT_FILES: &[&str] = &["proc", "sys", "dev", "run", "boot", "lost+found", "tmp"];
+/// Top-level folders of the system. No grant of "everything" makes them writable, because the programs that are granted
+/// lie there (attack B11).
+const SYSTEM: &[&str] =
+    &["usr", "etc", "opt", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix"];
+
+/// Why files can't be opened to a tool.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// A link on the way (attack A05).
+    #[error("the grant `{grant}` goes through the symbolic link `{}`: name the folder it leads to", .link.display())]
+    Link {
+        /// The grant.
+        grant: String,
+        /// The link.
+        link: PathBuf,
+    },
+    /// A pattern that reaches into places of secrets.
+    #[error("the grant `{grant}` reaches into `{}`, which no pattern opens: name a folder", .place.display())]
+    TooWide {
+        /// The grant.
+        grant: String,
+        /// The place.
+        place: PathBuf,
+    },
+    /// Too many pieces.
+    #[error("the grants come to more than {MOST_GRANTS} files and folders: narrow them")]
+    TooMany,
+    /// A folder can't be listed.
+    #[error("cannot look into `{}`: {source}", .path.display())]
+    List {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// What is opened.
+#[derive(Debug, Default)]
+pub(super) struct Opened {
+    pub(super) grants: Vec<FileGrant>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Lowers all file rules of a spec.
+pub(super) fn open(
+    allowed: &SandboxSpec,
+    world: &World,
+    skill_directory: Option<&Path>,
+) -> Result<Opened, FileError> {
+    let mut opened = Opened::default();
+    let rules = allowed.read.iter().map(|scope| (scope, Access::Read));
+    let rules = rules.chain(allowed.write.iter().map(|scope| (scope, Access::Write)));
+    for (scope, access) in rules {
+        let guards = protect::guards(allowed, scope, world);
+        let mut work = Opener { guards: &guards, opened: &mut opened, skill_directory };
+        match scope {
+            FileScope::Everything => work.everything(access)?,
+            FileScope::Pattern(pattern) => work.pattern(pattern, access, world)?,
+        }
+    }
+    let written: Vec<PathBuf> = opened
+        .grants
+        .iter()
+        .filter(|grant| grant.access == Access::Write)
+        .map(|grant| grant.path.clone())
+        .collect();
+    let inner = protect::inside(allowed, &written);
+    opened.grants.extend(inner.places.iter().map(|place| grant(place, Access::Read)));
+    opened.warnings.extend(inner.warning);
+    if opened.grants.len() > MOST_GRANTS {
+        return Err(FileError::TooMany);
+    }
+    Ok(opened)
+}
+
+struct Opener<'o> {
+    guards: &'o [Guard],
+    opened: &'o mut Opened,
+    skill_directory: Option<&'o Path>,
+}
+
+impl Opener<'_> {
+    /// Every folder at the top but those of the kernel; those of the system for reading.
+    fn everything(&mut self, access: Access) -> Result<(), FileError> {
+        for path in children(Path::new("/"))? {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if NOT_FILES.contains(&name) {
+                continue;
+            }
+            let access = if SYSTEM.contains(&name) { Access::Read } else { access };
+            self.tree(&path, access)?;
+        }
+        Ok(())
+    }
+
+    fn pattern(
+        &mut self,
+        pattern: &PathPattern,
+        access: Access,
+        world: &World,
+    ) -> Result<(), FileError> {
+        let root = match pattern.root() {
+            PathRoot::Home => world.home.as_path(),
+            PathRoot::Working => world.working_directory.as_path(),
+            PathRoot::Absolute => Path::new("/"),
+        };
+        let prefix = pattern.literal_prefix();
+        let base = straight_down(root, prefix, pattern)?;
+        if !pattern.is_tree() {
+            let rest = pattern.parts()[prefix.len()..].join("/");
+            return self.filtered(&base, &rest, pattern, access);
+        }
+        if let Some(guard) = self.guards.iter().find(|guard| base.starts_with(&guard.place)) {
+            // Only reached where the working directory itself is such a place: `./` names nothing.
+            if guard.kind == Guarded::Closed || access == Access::Write {
+                self.opened.warnings.push(format!(
+                    "`{pattern}` is not opened: `{}` is protected",
+                    guard.place.display()
+                ));
+                return Ok(());
+            }
+        }
+        let is_folder = pattern.parts().len() > prefix.len();
+        match (base.exists(), access, is_folder) {
+            (true, _, _) => self.tree(&base, access),
+            // Attack A26: exactly this folder is made.
+            (false, Access::Write, true) => {
+                self.opened.grants.push(FileGrant { create: true, ..grant(&base, access) });
+                Ok(())
+            }
+            // One file that is not there yet: only its name may appear in its folder.
+            (false, Access::Write, false) => match (base.parent(), base.file_name()) {
+                (Some(folder), Some(name)) if folder.is_dir() => {
+                    let name = literal(&name.to_string_lossy());
+                    self.filtered(folder, &name, pattern, access)
+                }
+                _ => Ok(()),
+            },
+            (false, Access::Read | Access::Execute, _) => Ok(()),
+        }
+    }
+
+    /// What matches below a folder. The sandbox does the matching, so nothing that is guarded may match at all.
+    fn filtered(
+        &mut self,
+        base: &Path,
+        rest: &str,
+        pattern: &PathPattern,
+        access: Access,
+    ) -> Result<(), FileError> {
+        let reached = self.guards.iter().find(|guard| {
+            (guard.kind == Guarded::Closed || access == Access::Write)
+                && (base.starts_with(&guard.place)
+                    || guard.place.strip_prefix(base).is_ok_and(|inner| may_reach(rest, inner)))
+        });
+        if let Some(guard) = reached {
+            let place = guard.place.clone();
+            return Err(FileError::TooWide { grant: pattern.to_string(), place });
+        }
+        if self.is_of_skill(base, access) {
+            return Ok(());
+        }
+        let create = access == Access::Write;
+        let pattern = Some(rest.to_owned());
+        self.opened.grants.push(FileGrant { pattern, create, ..grant(base, access) });
+        Ok(())
+    }
+
+    /// The skill's folder has a grant of its own, which is never one for writing (attack A11).
+    fn is_of_skill(&mut self, base: &Path, access: Access) -> bool {
+        let own = self.skill_directory.is_some_and(|folder| base.starts_with(folder));
+        if own && access == Access::Write {
+            let base = base.display();
+            let warning = format!("`{base}` belongs to the skill itself and stays read-only");
+            self.opened.warnings.push(warning);
+        }
+        own
+    }
+
+    /// A folder with everything below it, less what is guarded. Where something is guarded below, the folder is opened
+    /// piece by piece: a place that does not exist yet can't be made then either.
+    fn tree(&mut self, base: &Path, access: Access) -> Result<(), FileError> {
+        if self.opened.grants.len() > MOST_GRANTS {
+            return Err(FileError::TooMany);
+        }
+        if self.is_of_skill(base, access) {
+            return Ok(());
+        }
+        let guard = self.guards.iter().find(|guard| guard.place == base);
+        match guard.map(|guard| guard.kind) {
+            Some(Guarded::Closed) => return Ok(()),
+            Some(Guarded::ReadOnly) if access == Access::Write => {
+                return self.tree(base, Access::Read);
+            }
+            Some(Guarded::ReadOnly) | None => {}
+        }
+        let below = self.guards.iter().any(|guard| {
+            guard.place != base
+                && guard.place.starts_with(base)
+                && match guard.kind {
+                    Guarded::Closed => access == Access::Write || guard.place.exists(),
+                    Guarded::ReadOnly => access == Access::Write,
+                }
+        });
+        if !below || !base.is_dir() {
+            self.opened.grants.push(grant(base, access));
+            return Ok(());
+        }
+        for child in children(base)? {
+            self.tree(&child, access)?;
+        }
+        Ok(())
+    }
+}
+
+/// A path below a root, if no part of it is a link: what is granted has to be what is read.
+fn straight_down(
+    root: &Path,
+    parts: &[String],
+    pattern: &PathPattern,
+) -> Result<PathBuf, FileError> {
+    let mut path = root.to_owned();
+    for part in parts {
+        path.push(part);
+        if fs::symlink_metadata(&path).is_ok_and(|data| data.is_symlink()) {
+            return Err(FileError::Link { grant: pattern.to_string(), link: path });
+        }
+    }
+    Ok(path)
+}
+
+/// What is in a folder, less links, which could lead anywhere; sorted.
+fn children(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let failed = |source| FileError::List { path: folder.to_owned(), source };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if entry.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_file()) {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// A name as a pattern that matches only itself.
+fn literal(name: &str) -> String {
+    name.chars().fold(String::new(), |mut text, character| {
+        if matches!(character, '*' | '?' | '[' | ']' | '{' | '}' | '\\') {
+            text.push('\\');
+        }
+        text.push(character);
+        text
+    })
+}
+
+/// Whether a pattern may match a place, something in it, or a folder above it. In doubt it may.
+fn may_reach(pattern: &str, place: &Path) -> bool {
+    let mut names = place.iter().map(|name| name.to_string_lossy());
+    for part in pattern.split('/') {
+        if part == "**" {
+            return true;
+        }
+        match names.next() {
+            Some(name) if name_matches(part, &name) => {}
+            Some(_) => return false,
+            // The pattern goes on inside the place.
+            None => return true,
+        }
+    }
+    // The pattern ends at the place or above it; above it only a folder could match, which brings all that is in it.
+    true
+}
+
+fn name_matches(pattern: &str, name: &str) -> bool {
+    let name: Vec<char> = name.chars().collect();
+    let mut reachable = vec![false; name.len() + 1];
+    reachable[0] = true;
+    for wanted in pattern.chars() {
+        let mut next = vec![false; name.len() + 1];
+        if wanted == '*' {
+            let mut open = false;
+            for (at, reached) in reachable.iter().enumerate() {
+                open |= reached;
+                next[at] = open;
+            }
+        } else {
+            for (at, character) in name.iter().enumerate() {
+                next[at + 1] = reachable[at] && (wanted == '?' || wanted == *character);
+            }
+        }
+        reachable = next;
+    }
+    reachable[name.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_is_not_writable_with_everything() {
+        let mut opened = Opened::default();
+        Opener { guards: &[], opened: &mut opened, skill_directory: None }
+            .everything(Access::Write)
+            .expect("the root can be listed");
+        let access = |path: &str| {
+            let found = opened.grants.iter().find(|grant| grant.path == Path::new(path));
+            found.map(|grant| grant.access)
+        };
+        assert_eq!(access("/usr"), Some(Access::Read));
+        assert_eq!(access("/etc"), Some(Access::Read));
+        assert_eq!(access("/proc"), None);
+        assert!(opened.grants.iter().any(|grant| grant.access == Access::Write));
+    }
+
+    #[test]
+    fn patterns_reach_what_they_may_match() {
+        for (pattern, place, expected) in [
+            ("*.csv", ".ssh", false),
+            ("*", ".ssh", true),
+            (".*", ".ssh", true),
+            (".ssh/*.pub", ".ssh", true),
+            ("notes/*.md", ".ssh", false),
+            ("**/*.md", ".config/gh", true),
+            (".config", ".config/gh", true),
+            (".config/*/x", ".config/gh", true),
+            (".config/fish/x", ".config/gh", false),
+            ("?ssh", ".ssh", true),
+        ] {
+            assert_eq!(may_reach(pattern, Path::new(place)), expected, "{pattern} {place}");
+        }
+    }
+}

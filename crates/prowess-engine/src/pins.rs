@@ -1,0 +1,74 @@
+//! Program images by what is in them: an approval of `git` is one of the git that was there (attack B12).
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use prowess_policy::ProgramPin;
+use serde_json::{Map, Value, json};
+
+use crate::world::State;
+use crate::{digest, platform, state_file};
+
+/// The version of the file.
+const VERSION: u64 = 1;
+/// More images than this are not remembered.
+const MOST: usize = 4096;
+
+/// Hashes of images, remembered as long as the files stay the same: hashing `node` takes longer than running it.
+///
+/// The file lies where no tool can write, and a file that was changed has another time of change, which only the
+/// superuser can set back.
+#[derive(Debug)]
+pub(crate) struct ImageHashes {
+    path: PathBuf,
+    known: BTreeMap<String, String>,
+    changed: bool,
+}
+
+impl ImageHashes {
+    /// What is remembered; nothing where the file is missing or broken.
+    pub(crate) fn load(state: &State) -> Self {
+        let path = state.cache.join("images.json");
+        let text = state_file::read(&path).ok().flatten().unwrap_or_default();
+        let file: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
+        let images = file["images"].as_object().filter(|_| file["version"] == VERSION);
+        let known = images
+            .into_iter()
+            .flatten()
+            .filter_map(|(key, hash)| Some((key.clone(), hash.as_str()?.to_owned())))
+            .collect();
+        Self { path, known, changed: false }
+    }
+
+    /// The pin of an image.
+    pub(crate) fn pin(&mut self, image: &Path) -> io::Result<ProgramPin> {
+        let real = image.canonicalize()?;
+        let path = real.to_string_lossy().into_owned();
+        let Ok(identity) = platform::identity(&real) else {
+            return Ok(ProgramPin { sha256: digest::of_file(&real)?, path });
+        };
+        let key = format!("{identity}:{path}");
+        if let Some(sha256) = self.known.get(&key) {
+            return Ok(ProgramPin { sha256: sha256.clone(), path });
+        }
+        let sha256 = digest::of_file(&real)?;
+        // Changed while it was read: true of neither version.
+        if platform::identity(&real).is_ok_and(|now| now == identity) {
+            self.known.insert(key, sha256.clone());
+            self.changed = true;
+        }
+        Ok(ProgramPin { sha256, path })
+    }
+
+    /// Writes down what is new. It can all be computed again, so a failure is nobody's business.
+    pub(crate) fn save(&self) {
+        if !self.changed || self.known.len() > MOST {
+            return;
+        }
+        let images: Map<String, Value> =
+            self.known.iter().map(|(key, hash)| (key.clone(), hash.clone().into())).collect();
+        let text = format!("{:#}\n", json!({ "version": VERSION, "images": images }));
+        let _ = state_file::locked(&self.path, || state_file::replace(&self.path, &text));
+    }
+}

@@ -1,0 +1,80 @@
+//! What differs between systems. Tools run where there is a sandbox for them; the rest is built everywhere.
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// The bytes of a name.
+#[cfg(unix)]
+pub(crate) fn bytes(name: &OsStr) -> Cow<'_, [u8]> {
+    use std::os::unix::ffi::OsStrExt as _;
+    Cow::Borrowed(name.as_bytes())
+}
+
+/// The bytes of a name.
+#[cfg(not(unix))]
+pub(crate) fn bytes(name: &OsStr) -> Cow<'_, [u8]> {
+    Cow::Owned(name.to_string_lossy().replace('\\', "/").into_bytes())
+}
+
+/// Whether anybody may execute it.
+#[cfg(unix)]
+pub(crate) fn is_executable(path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::PermissionsExt as _;
+    Ok(fs::metadata(path)?.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether anybody may execute it: not told by the file there.
+#[cfg(not(unix))]
+pub(crate) fn is_executable(path: &Path) -> io::Result<bool> {
+    fs::metadata(path).map(|_| true)
+}
+
+/// What tells a file from its later self: place, size and times. Nobody but the superuser can set the last of them.
+#[cfg(unix)]
+pub(crate) fn identity(path: &Path) -> io::Result<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let data = fs::metadata(path)?;
+    Ok(format!(
+        "{}:{}:{}:{}.{}:{}.{}",
+        data.dev(),
+        data.ino(),
+        data.size(),
+        data.mtime(),
+        data.mtime_nsec(),
+        data.ctime(),
+        data.ctime_nsec()
+    ))
+}
+
+/// What tells a file from its later self: nothing that could be relied on.
+#[cfg(not(unix))]
+pub(crate) fn identity(_path: &Path) -> io::Result<String> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}
+
+/// Makes a folder that only its owner can look into.
+pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    builder.create(folder)
+}
+
+/// Opens a file that only its owner can read, and makes it if it is not there.
+pub(crate) fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options.open(path)
+}

@@ -1,0 +1,268 @@
+//! Everything about a call that can be known before anybody is asked and anything is started.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use prowess_format::eligibility::{self, Machine};
+use prowess_format::skill::{Skill, Tool};
+use prowess_policy::{
+    Approvals, Decision, Digest, Grant, GrantSet, Mode, ProgramPin, Request, Source, Trust, decide,
+    grants,
+};
+use serde_json::{Map, Value};
+
+use crate::error::RunError;
+use crate::pins::ImageHashes;
+use crate::programs::{Finder, Images, ProgramError};
+use crate::tool::{self, Recipe};
+use crate::world::World;
+use crate::{digest, inputs, outputs};
+
+/// A skill on this machine.
+#[derive(Clone, Debug)]
+pub struct Subject<'s> {
+    /// What it declares.
+    pub skill: &'s Skill,
+    /// The name that counts (R3).
+    pub name: &'s str,
+    /// Its folder, free of symbolic links; `None` for a file that stands alone.
+    pub directory: Option<&'s Path>,
+    /// Its main file.
+    pub file: &'s Path,
+    /// How far it is trusted.
+    pub trust: Trust,
+}
+
+/// A wish to run a tool with values.
+#[derive(Clone, Debug)]
+pub struct Call<'c> {
+    /// The skill.
+    pub subject: Subject<'c>,
+    /// The tool.
+    pub tool: &'c Tool,
+    /// The values of its parameters.
+    pub values: &'c Map<String, Value>,
+    /// The mode that is on.
+    pub mode: Mode,
+}
+
+/// A call that could be run, if it is allowed.
+#[derive(Debug)]
+pub struct Prepared<'c> {
+    pub(crate) call: Call<'c>,
+    pub(crate) recipe: Recipe,
+    pub(crate) images: Images,
+    pub(crate) request: Request,
+    pub(crate) grants: GrantSet,
+    pub(crate) time: Duration,
+    pub(crate) grace: Option<Duration>,
+}
+
+/// Checks a call and finds what it needs. Nothing is started, and nothing is written but hashes of programs.
+pub fn prepare<'c>(call: Call<'c>, world: &World) -> Result<Prepared<'c>, RunError> {
+    let Call { subject, tool, values, .. } = &call;
+    let wrong = |errors| RunError::Inputs { tool: tool.name.value.clone(), errors };
+    let files = inputs::check(tool, values, &world.working_directory).map_err(wrong)?;
+    let recipe = tool::recipe(&call)?;
+    if let Some(schema) = outputs::schema(subject.skill, tool) {
+        outputs::check_schema(schema).map_err(|reason| {
+            RunError::Unsupported(format!(
+                "the skill's `outputs.schema` is no JSON Schema: {reason}"
+            ))
+        })?;
+    }
+    let finder = finder(subject, world);
+    let missing = eligibility::missing(subject.skill, &Here { finder, world });
+    if !missing.is_empty() {
+        return Err(RunError::Requirements { skill: subject.name.to_owned(), missing });
+    }
+    let grants = grants::of(subject.skill).with(named_files(&files, world)?);
+    let images = images_of(&recipe, tool, &grants, finder)?;
+    let digest = digest_of(subject)?;
+    let mut hashes = ImageHashes::load(&world.state);
+    let pins = pins(&images, subject.directory, &mut hashes)?;
+    let skill_pins = pins_of_skill(&call, &grants, finder, &mut hashes);
+    hashes.save();
+    let request = request(subject, tool, digest, pins)?.with_skill_pins(skill_pins);
+    Ok(Prepared { call, recipe, images, request, grants, time: Duration::ZERO, grace: None })
+}
+
+/// What the policy says about a tool, whatever values it is called with. A program that is missing does not matter here.
+pub fn examine(
+    subject: &Subject<'_>,
+    tool: &Tool,
+    mode: Mode,
+    world: &World,
+    approvals: &Approvals,
+) -> Result<Decision, RunError> {
+    let grants = grants::of(subject.skill);
+    let finder = finder(subject, world);
+    let images = tool::starter(tool)
+        .and_then(|starter| finder.images(&starter, &granted_programs(tool, &grants)).ok())
+        .unwrap_or_default();
+    let mut hashes = ImageHashes::load(&world.state);
+    let pins = pins(&images, subject.directory, &mut hashes)?;
+    hashes.save();
+    let request = request(subject, tool, digest_of(subject)?, pins)?;
+    Ok(decide(&request, subject.trust, &grants, approvals, mode))
+}
+
+fn request(
+    subject: &Subject<'_>,
+    tool: &Tool,
+    digest: Digest,
+    pins: Vec<ProgramPin>,
+) -> Result<Request, RunError> {
+    Request::of(subject.skill, subject.name, &tool.name, digest, pins)
+        .map_err(|error| RunError::Unsupported(error.to_string()))
+}
+
+impl Prepared<'_> {
+    /// What the policy says.
+    pub fn decide(&self, approvals: &Approvals) -> Decision {
+        let Call { subject, mode, .. } = &self.call;
+        decide(&self.request, subject.trust, &self.grants, approvals, *mode)
+    }
+
+    /// Skill and tool.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.call.subject.name, self.call.tool.name.value)
+    }
+
+    /// What the skill says about itself.
+    pub fn description(&self) -> &str {
+        self.call.subject.skill.description_or(self.call.subject.name)
+    }
+
+    /// Program and arguments, as the author and the user wrote them.
+    pub fn command(&self) -> &[String] {
+        &self.recipe.shown
+    }
+
+    /// Values that the program may take for options (NEG-12).
+    pub fn option_like(&self) -> &[(String, String)] {
+        &self.recipe.option_like
+    }
+
+    /// Shortens the limits, for tests that wait for them.
+    #[doc(hidden)]
+    pub fn shorten(&mut self, time: Duration, grace: Duration) {
+        self.time = time;
+        self.grace = Some(grace);
+    }
+}
+
+pub(crate) fn finder<'f>(subject: &Subject<'f>, world: &'f World) -> Finder<'f> {
+    Finder { search_path: &world.search_path, skill_directory: subject.directory }
+}
+
+/// The digest of all the files of a skill.
+pub(crate) fn digest_of(subject: &Subject<'_>) -> Result<Digest, RunError> {
+    Ok(digest::of_skill(subject.directory.unwrap_or(subject.file))?)
+}
+
+/// The pins of images; the skill's own files are in its digest.
+pub(crate) fn pins(
+    images: &Images,
+    skill_directory: Option<&Path>,
+    hashes: &mut ImageHashes,
+) -> Result<Vec<ProgramPin>, RunError> {
+    let foreign = images
+        .programs
+        .iter()
+        .filter(|image| skill_directory.is_none_or(|folder| !image.starts_with(folder)));
+    let mut pins = Vec::new();
+    for image in foreign {
+        let pin = hashes.pin(image).map_err(|error| ProgramError::NotExecutable {
+            name: image.display().to_string(),
+            reason: error.to_string(),
+        })?;
+        if !pins.contains(&pin) {
+            pins.push(pin);
+        }
+    }
+    Ok(pins)
+}
+
+/// The pins of the other tools, for an approval of the whole skill. What is missing can't be approved and asks again.
+fn pins_of_skill(
+    call: &Call<'_>,
+    grants: &GrantSet,
+    finder: Finder<'_>,
+    hashes: &mut ImageHashes,
+) -> Vec<ProgramPin> {
+    let others = call.subject.skill.tools.iter().filter(|tool| tool.name != call.tool.name);
+    let mut all = Vec::new();
+    for tool in others {
+        let Some(starter) = tool::starter(tool) else { continue };
+        let Ok(images) = finder.images(&starter, &granted_programs(tool, grants)) else { continue };
+        all.extend(pins(&images, call.subject.directory, hashes).unwrap_or_default());
+    }
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn images_of(
+    recipe: &Recipe,
+    tool: &Tool,
+    grants: &GrantSet,
+    finder: Finder<'_>,
+) -> Result<Images, ProgramError> {
+    finder.images(&recipe.program, &granted_programs(tool, grants))
+}
+
+/// The programs that are granted to a tool by name.
+fn granted_programs(tool: &Tool, grants: &GrantSet) -> Vec<prowess_policy::scope::Program> {
+    grants
+        .for_tool(&tool.name)
+        .grants()
+        .iter()
+        .filter_map(|grant| match grant.scope() {
+            prowess_policy::Scope::Program(program) => Some(program.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Files that the user names as inputs become grants of the user's, where the working directory does not hold them.
+fn named_files(files: &[PathBuf], world: &World) -> Result<Vec<Grant>, RunError> {
+    let mut grants = Vec::new();
+    for file in files.iter().filter(|file| !file.starts_with(&world.working_directory)) {
+        let text = format!("filesystem:read:{}", file.display());
+        let grant = Grant::parse(&text, &Source::User(text.clone())).map_err(|error| {
+            RunError::Unsupported(format!("`{}` can't be given to a tool: {error}", file.display()))
+        })?;
+        grants.extend(grant);
+    }
+    Ok(grants)
+}
+
+/// This machine, for the requirements of a skill.
+struct Here<'h> {
+    finder: Finder<'h>,
+    world: &'h World,
+}
+
+impl Machine for Here<'_> {
+    fn os(&self) -> &str {
+        match std::env::consts::OS {
+            "macos" => "darwin",
+            "windows" => "win32",
+            other => other,
+        }
+    }
+
+    fn has_program(&self, name: &str) -> bool {
+        self.finder.has(name)
+    }
+
+    fn has_variable(&self, name: &str) -> bool {
+        self.world.environment.iter().any(|(known, value)| known == name && !value.is_empty())
+    }
+
+    /// Settings are those of a host agent, which nobody here can look up.
+    fn has_setting(&self, _path: &str) -> bool {
+        true
+    }
+}

@@ -1,0 +1,199 @@
+//! Runs what was allowed, behind walls, and tells what happens.
+
+use std::io::Read as _;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use prowess_format::permission::Domain;
+use prowess_policy::scope::Program;
+use prowess_policy::{Allowed, Scope};
+use prowess_sandbox::{Canceller, Observer, Sandbox, Spec};
+
+use crate::envelope::{Ending, Envelope, Fold, Outcome};
+use crate::error::RunError;
+use crate::event::{Event, Stream};
+use crate::lower::{self, Launch};
+use crate::outputs;
+use crate::pins::ImageHashes;
+use crate::prepare::{self, Prepared};
+use crate::world::World;
+
+/// What a handler may return.
+const MOST_RESULT: u64 = 64 << 20;
+
+/// Ends a run from another thread: SIGTERM, and SIGKILL after the grace period (GIB §5.3).
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<Mutex<CancelState>>);
+
+#[derive(Debug, Default)]
+struct CancelState {
+    asked: bool,
+    running: Option<Canceller>,
+}
+
+impl Cancel {
+    /// Ends the run, also one that has not started yet.
+    pub fn cancel(&self) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.asked = true;
+        if let Some(running) = &state.running {
+            running.cancel();
+        }
+    }
+
+    fn watch(&self, sandbox: &Sandbox) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let canceller = sandbox.canceller();
+        if state.asked {
+            canceller.cancel();
+        }
+        state.running = Some(canceller);
+    }
+}
+
+/// Runs a prepared call that was allowed. Events end with [`Event::Done`], whatever happens.
+pub fn run(
+    prepared: &Prepared<'_>,
+    allowed: &Allowed,
+    world: &World,
+    cancel: &Cancel,
+    sink: &mut dyn FnMut(&Event),
+) -> Envelope {
+    let mut watcher = Watcher { fold: Fold::default(), sink };
+    let envelope = match start(prepared, allowed, world, cancel, &mut watcher) {
+        Ok((ending, duration)) => {
+            let envelope = std::mem::take(&mut watcher.fold).finish(ending, duration);
+            let call = &prepared.call;
+            match outputs::schema(call.subject.skill, call.tool) {
+                Some(schema) => outputs::validate(envelope, schema),
+                None => envelope,
+            }
+        }
+        Err(error) => error.envelope(),
+    };
+    if let Some(error) = &envelope.error {
+        (watcher.sink)(&Event::Error { message: error.clone() });
+    }
+    (watcher.sink)(&Event::Done(Box::new(envelope.clone())));
+    envelope
+}
+
+struct Watcher<'w> {
+    fold: Fold,
+    sink: &'w mut dyn FnMut(&Event),
+}
+
+impl Watcher<'_> {
+    fn tell(&mut self, event: &Event) {
+        self.fold.push(event);
+        (self.sink)(event);
+    }
+}
+
+impl Observer for Watcher<'_> {
+    fn output(&mut self, stream: prowess_sandbox::Stream, bytes: &[u8]) {
+        self.tell(&Event::Output { stream: stream.into(), bytes: bytes.to_owned() });
+    }
+}
+
+fn start(
+    prepared: &Prepared<'_>,
+    allowed: &Allowed,
+    world: &World,
+    cancel: &Cancel,
+    watcher: &mut Watcher<'_>,
+) -> Result<(Ending, Duration), RunError> {
+    same_as_decided(prepared, allowed, world)?;
+    let call = &prepared.call;
+    let recipe = &prepared.recipe;
+    let launch = Launch {
+        skill: call.subject.name,
+        skill_directory: call.subject.directory,
+        mode: allowed.mode(),
+        images: &prepared.images,
+        arguments: recipe.arguments.iter().map(Into::into).collect(),
+        variables: recipe.variables.clone(),
+        input: recipe.sandbox_input(),
+    };
+    let lowered = lower::lower(allowed.spec(), launch, world)?;
+    let mut spec = lowered.spec;
+    if let Some(grace) = prepared.grace {
+        spec.limits.time = prepared.time;
+        spec.limits.grace = grace;
+    }
+    for message in lowered.warnings {
+        watcher.tell(&Event::Warning { message });
+    }
+    let time = spec.limits.time;
+    let result = if recipe.private_result { Some(private_result(&mut spec)?) } else { None };
+    watcher.tell(&Event::Started {
+        skill: call.subject.name.to_owned(),
+        tool: call.tool.name.value.clone(),
+        command: recipe.shown.clone(),
+    });
+    let sandbox = Sandbox::spawn(spec)?;
+    cancel.watch(&sandbox);
+    let ended = sandbox.wait(watcher)?;
+    if let Some(reader) = result {
+        let bytes = reader.join().unwrap_or_default();
+        if !bytes.is_empty() {
+            watcher.tell(&Event::Output { stream: Stream::Stdout, bytes });
+        }
+    }
+    for discarded in &ended.discarded {
+        let message = format!("`{}` was not kept: {}", discarded.path.display(), discarded.reason);
+        watcher.tell(&Event::Warning { message });
+    }
+    let ending = Ending::of(ended.how, time, &recipe.successes);
+    if ending.outcome == Outcome::Failed && is_alone(prepared) {
+        let message = "the script sees no program but its interpreter: declare those that it starts, as in `permissions: [\"shell:execute:git,sort\"]`";
+        watcher.tell(&Event::Warning { message: message.to_owned() });
+    }
+    Ok((ending, ended.duration))
+}
+
+/// Whether the tool is a script of the skill without any program beside it: most scripts need one, and fail without.
+fn is_alone(prepared: &Prepared<'_>) -> bool {
+    let wanted = prepared.grants.for_tool(&prepared.call.tool.name);
+    matches!(prepared.recipe.program, Program::Own(_))
+        && wanted.grants().iter().all(|grant| {
+            grant.domain() != Domain::Shell
+                || matches!(grant.scope(), Scope::Program(Program::Own(_)))
+        })
+}
+
+/// A question may wait for minutes. What is run has to be what was shown (attacks B12, G07).
+fn same_as_decided(
+    prepared: &Prepared<'_>,
+    allowed: &Allowed,
+    world: &World,
+) -> Result<(), RunError> {
+    let subject = &prepared.call.subject;
+    let other = allowed.skill() != subject.name || allowed.tool() != prepared.call.tool.name.value;
+    if other || prepare::digest_of(subject)? != *allowed.digest() {
+        return Err(RunError::Changed("the skill"));
+    }
+    let mut hashes = ImageHashes::load(&world.state);
+    if prepare::pins(&prepared.images, subject.directory, &mut hashes)? != allowed.pins() {
+        return Err(RunError::Changed("a program"));
+    }
+    Ok(())
+}
+
+/// A descriptor on which the tool gives its result, and the thread that takes it.
+fn private_result(spec: &mut Spec) -> Result<JoinHandle<Vec<u8>>, RunError> {
+    let failed = |source| prowess_sandbox::Error::SetUp { stage: "pipe", source };
+    let (reader, writer) = std::io::pipe().map_err(failed)?;
+    spec.descriptors.push(OwnedFd::from(writer));
+    std::thread::Builder::new()
+        .name("prowess-result".to_owned())
+        .spawn(move || {
+            let mut bytes = Vec::new();
+            // What can't be read any more was not returned.
+            let _ = reader.take(MOST_RESULT).read_to_end(&mut bytes);
+            bytes
+        })
+        .map_err(|source| failed(source).into())
+}

@@ -1,0 +1,60 @@
+//! What a tool of each kind is started as.
+
+mod command;
+mod openclaw;
+
+use prowess_format::skill::{Tool, ToolKind};
+use prowess_policy::scope::Program;
+use prowess_sandbox::Input;
+
+use crate::error::RunError;
+use crate::prepare::Call;
+
+/// How to start a tool.
+#[derive(Debug)]
+pub(crate) struct Recipe {
+    /// What is started.
+    pub(crate) program: Program,
+    /// What follows its name.
+    pub(crate) arguments: Vec<String>,
+    /// What a person reads instead: the same, or something shorter that means it.
+    pub(crate) shown: Vec<String>,
+    /// Values that the program may take for options (NEG-12): parameter and value.
+    pub(crate) option_like: Vec<(String, String)>,
+    /// Variables that the author sets.
+    pub(crate) variables: Vec<(String, String)>,
+    /// What it reads from standard input; nothing when absent.
+    pub(crate) input: Option<String>,
+    /// Codes beside 0 that the author calls a success.
+    pub(crate) successes: Vec<i32>,
+    /// Whether its result comes on a descriptor of its own, so that what it prints can't be taken for one.
+    pub(crate) private_result: bool,
+}
+
+impl Recipe {
+    /// Standard input for the sandbox.
+    pub(crate) fn sandbox_input(&self) -> Input {
+        self.input.as_ref().map_or(Input::Empty, |text| Input::Bytes(text.clone().into_bytes()))
+    }
+}
+
+/// How to start the tool of a call.
+pub(crate) fn recipe(call: &Call<'_>) -> Result<Recipe, RunError> {
+    match call.tool.kind {
+        ToolKind::Command => command::recipe(call),
+        ToolKind::Handler => openclaw::recipe(call),
+        ToolKind::Python => Err(RunError::Unsupported(format!(
+            "`{}` is a function of `tools.py`: this version runs commands and OpenClaw handlers only",
+            call.tool.name.value
+        ))),
+    }
+}
+
+/// The program that a tool starts, whatever its values are.
+pub(crate) fn starter(tool: &Tool) -> Option<Program> {
+    match tool.kind {
+        ToolKind::Command => command::starter(tool),
+        ToolKind::Handler => openclaw::starter(tool),
+        ToolKind::Python => None,
+    }
+}

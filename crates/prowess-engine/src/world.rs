@@ -1,0 +1,120 @@
+//! Where a run takes place: folders and variables of the machine, looked up once and handed inwards.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The machine as a run sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct World {
+    /// The user's home, free of symbolic links.
+    pub home: PathBuf,
+    /// Where commands work (GIB §5.1): the root of the repository around the current folder, else the home.
+    pub working_directory: PathBuf,
+    /// The folders in which programs are looked for, in order.
+    pub search_path: Vec<PathBuf>,
+    /// The variables of this process; those that are no text are left out.
+    pub environment: Vec<(String, String)>,
+    /// Folders with our own state. No tool ever sees them.
+    pub state: State,
+}
+
+/// Where our own files are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Approvals and what else must not be lost.
+    pub data: PathBuf,
+    /// Settings.
+    pub config: PathBuf,
+    /// What can be computed again.
+    pub cache: PathBuf,
+}
+
+/// Why there is no world.
+#[derive(Debug, thiserror::Error)]
+pub enum WorldError {
+    /// Nobody knows where the home is.
+    #[error("there is no home folder: set `HOME`")]
+    NoHome,
+    /// A folder can't be looked at.
+    #[error("cannot find `{}`: {source}", .path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// Folders of the system, where PATH is not set.
+const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+impl World {
+    /// The world of this process.
+    pub fn of_this_process() -> Result<Self, WorldError> {
+        let home =
+            std::env::home_dir().filter(|home| home.is_absolute()).ok_or(WorldError::NoHome)?;
+        let current = std::env::current_dir()
+            .map_err(|source| WorldError::Folder { path: PathBuf::from("."), source })?;
+        let variable = |name: &str| std::env::var_os(name);
+        let environment = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        let path = variable("PATH").unwrap_or_else(|| USUAL_PATH.into());
+        Self::at(&home, &current, &path, environment)
+    }
+
+    /// A world from its parts.
+    pub fn at(
+        home: &Path,
+        current: &Path,
+        path: &OsStr,
+        environment: Vec<(String, String)>,
+    ) -> Result<Self, WorldError> {
+        let real = |path: &Path| {
+            path.canonicalize()
+                .map_err(|source| WorldError::Folder { path: path.to_owned(), source })
+        };
+        let home = real(home)?;
+        let current = real(current)?;
+        let state = State::of(&home, |name| {
+            let found = environment.iter().find(|(known, _)| known == name);
+            found.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute())
+        });
+        Ok(Self {
+            working_directory: repository_root(&current).unwrap_or(&home).to_owned(),
+            // A relative entry would mean another program in every folder (attack H12).
+            search_path: std::env::split_paths(path).filter(|entry| entry.is_absolute()).collect(),
+            home,
+            environment,
+            state,
+        })
+    }
+}
+
+impl State {
+    /// The folders by the XDG rules (R24).
+    fn of(home: &Path, variable: impl Fn(&str) -> Option<PathBuf>) -> Self {
+        let folder = |name: &str, usual: &str| {
+            variable(name).unwrap_or_else(|| home.join(usual)).join("prowess")
+        };
+        Self {
+            data: folder("XDG_DATA_HOME", ".local/share"),
+            config: folder("XDG_CONFIG_HOME", ".config"),
+            cache: folder("XDG_CACHE_HOME", ".cache"),
+        }
+    }
+
+    /// All of them.
+    pub fn folders(&self) -> [&Path; 3] {
+        [&self.data, &self.config, &self.cache]
+    }
+}
+
+/// The nearest folder upwards that git works in; of a worktree or submodule `.git` is a file.
+fn repository_root(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|folder| {
+        let marker = folder.join(".git");
+        marker.is_file() || marker.join("HEAD").is_file()
+    })
+}

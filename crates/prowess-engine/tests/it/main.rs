@@ -1,0 +1,5 @@
+//! Runs real tools behind real walls and looks at what is left of them.
+
+mod approving;
+mod running;
+mod world;

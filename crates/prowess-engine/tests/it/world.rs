@@ -1,0 +1,168 @@
+//! A home, a repository and a skill in a temporary folder, and the one way in which tests call the engine.
+
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use prowess_engine::{
+    ApprovalStore, Approver, Asked, Call, Cancel, Clock, Consent, Envelope, Event, Reply, RunError,
+    Subject, World, approve, prepare, run,
+};
+use prowess_format::skill::Skill;
+use prowess_policy::{Mode, Origin, Tier, Trust};
+use serde_json::{Map, Value};
+use tempfile::TempDir;
+
+/// A folder with everything in it.
+pub(crate) struct Scene {
+    pub(crate) _folder: TempDir,
+    pub(crate) root: PathBuf,
+    pub(crate) origin: Origin,
+    pub(crate) attested: Tier,
+    pub(crate) consent: Consent,
+    pub(crate) mode: Mode,
+    /// Time limit and grace period, where a test has to wait for them.
+    pub(crate) patience: Option<(Duration, Duration)>,
+}
+
+/// Noon on some day.
+struct Noon;
+
+impl Clock for Noon {
+    fn now(&self) -> u64 {
+        1_700_000_000
+    }
+}
+
+/// Gives the same answer each time, and counts how often it was asked.
+pub(crate) struct Scripted {
+    pub(crate) reply: Reply,
+    pub(crate) asked: usize,
+    pub(crate) banners: usize,
+    pub(crate) commands: Vec<Vec<String>>,
+}
+
+impl Scripted {
+    pub(crate) fn new(reply: Reply) -> Self {
+        Self { reply, asked: 0, banners: 0, commands: Vec::new() }
+    }
+}
+
+impl Approver for Scripted {
+    fn ask(&mut self, asked: &Asked<'_>) -> Reply {
+        self.asked += 1;
+        self.banners += usize::from(asked.question.has_banner());
+        self.commands.push(asked.command.to_vec());
+        self.reply
+    }
+}
+
+impl Scene {
+    /// A scene with a skill of this front matter and these tools: name, command.
+    pub(crate) fn new(front_matter: &str, tools: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let root = folder.path().canonicalize().expect("it is there");
+        let scene = Self {
+            _folder: folder,
+            root,
+            origin: Origin::Local,
+            attested: Tier::Experimental,
+            consent: Consent::InAdvance,
+            mode: Mode::Global,
+            patience: None,
+        };
+        for folder in ["home", "repo/.git", "repo/sub"] {
+            std::fs::create_dir_all(scene.root.join(folder)).expect("a folder can be made");
+        }
+        let mut text = format!(
+            "---\nname: probe\nversion: 1.0.0\ndescription: Looks around\n{front_matter}---\n"
+        );
+        for (name, command) in tools {
+            let line = format!(
+                "\n### {name}\n\nDoes it.\n\n#### Parameters\n\n| Name | Type | Required | Description |\n|---|---|---|---|\n| text | string | no | Some text |\n\n#### Command\n\n```bash\n{command}\n```\n"
+            );
+            text.push_str(&line);
+        }
+        scene.file("repo/.git/HEAD", "ref: refs/heads/main\n").file("skill/SKILL.md", &text)
+    }
+
+    pub(crate) fn file(self, path: &str, text: &str) -> Self {
+        self.write(path, text);
+        self
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.root.join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
+        std::fs::write(path, text).expect("it can be written");
+    }
+
+    pub(crate) fn script(self, path: &str, text: &str) -> Self {
+        self.write(path, text);
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(self.root.join(path), mode).expect("it is ours");
+        self
+    }
+
+    pub(crate) fn world(&self) -> World {
+        let path = OsStr::new("/usr/local/bin:/usr/bin:/bin");
+        World::at(&self.root.join("home"), &self.root.join("repo/sub"), path, Vec::new())
+            .expect("the folders are there")
+    }
+
+    pub(crate) fn skill(&self) -> Skill {
+        let text = std::fs::read_to_string(self.root.join("skill/SKILL.md")).expect("it is there");
+        prowess_format::check(&text, prowess_format::ReadOptions::DETECT).skill
+    }
+
+    /// Runs a tool with a text, as far as it comes.
+    pub(crate) fn run(
+        &self,
+        tool: &str,
+        text: Option<&str>,
+        approver: &mut dyn Approver,
+    ) -> Result<(Envelope, Vec<Event>), RunError> {
+        self.run_cancelled(tool, text, approver, &Cancel::default())
+    }
+
+    pub(crate) fn run_cancelled(
+        &self,
+        tool: &str,
+        text: Option<&str>,
+        approver: &mut dyn Approver,
+        cancel: &Cancel,
+    ) -> Result<(Envelope, Vec<Event>), RunError> {
+        let world = self.world();
+        let skill = self.skill();
+        let directory = self.root.join("skill");
+        let values: Map<String, Value> =
+            text.map(|text| ("text".to_owned(), Value::from(text))).into_iter().collect();
+        let subject = Subject {
+            skill: &skill,
+            name: "probe",
+            directory: Some(Path::new(&directory)),
+            file: &directory.join("SKILL.md"),
+            trust: Trust::of(&skill, self.attested, None, self.origin),
+        };
+        let tool = skill.tool(tool).expect("the skill has the tool");
+        let call = Call { subject, tool, values: &values, mode: self.mode };
+        let mut prepared = prepare(call, &world)?;
+        if let Some((time, grace)) = self.patience {
+            prepared.shorten(time, grace);
+        }
+        let store = ApprovalStore::of(&world.state);
+        let allowed = approve(&prepared, self.consent, approver, &Noon, &store)?;
+        let mut events = Vec::new();
+        let envelope = run(&prepared, &allowed, &world, cancel, &mut |event| {
+            events.push(event.clone());
+        });
+        Ok((envelope, events))
+    }
+
+    /// Runs a tool and gives its envelope; nobody is asked.
+    pub(crate) fn envelope(&self, tool: &str) -> Envelope {
+        let mut approver = Scripted::new(Reply::Nobody);
+        self.run(tool, None, &mut approver).expect("it starts").0
+    }
+}

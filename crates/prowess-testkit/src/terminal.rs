@@ -1,0 +1,22 @@
+//! A terminal that nobody sits at.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::ffi::OsStringExt as _;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+
+/// Both sides of a new terminal: the one of the person and the one of the program. What is typed is not shown, so that
+/// the screen holds only what the program writes.
+pub(crate) fn open() -> (File, File) {
+    let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
+    grantpt(&screen).expect("the terminal is ours");
+    unlockpt(&screen).expect("the terminal can be unlocked");
+    let name = ptsname(&screen, Vec::new()).expect("the terminal has a name");
+    let path = std::ffi::OsString::from_vec(name.into_bytes());
+    let terminal = OpenOptions::new().read(true).write(true).open(path).expect("it can be opened");
+    let mut settings = tcgetattr(&terminal).expect("it is a terminal");
+    settings.local_modes.remove(LocalModes::ECHO);
+    tcsetattr(&terminal, OptionalActions::Now, &settings).expect("its settings can be changed");
+    (File::from(screen), terminal)
+}

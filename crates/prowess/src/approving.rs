@@ -1,0 +1,97 @@
+//! The question on the terminal: what a skill wants to do, in full, before it does it (GIB §6.3).
+
+use std::fmt::Write as _;
+use std::io::{self, BufRead as _, IsTerminal as _};
+
+use anstyle::{AnsiColor, Style};
+use prowess_engine::{Approver, Asked, Reply};
+use prowess_format::command;
+use prowess_policy::{LineKind, Remember};
+
+use crate::printer::{Channel, Printer, inline};
+
+/// Asks whoever sits at the terminal. Where nobody does, the answer is no answer.
+pub(crate) struct Terminal<'p> {
+    pub(crate) printer: &'p mut Printer,
+}
+
+impl Approver for Terminal<'_> {
+    fn ask(&mut self, asked: &Asked<'_>) -> Reply {
+        if !io::stdin().is_terminal() || !self.printer.is_terminal(Channel::Err) {
+            return Reply::Nobody;
+        }
+        let can_remember = asked.question.can_be_remembered();
+        self.printer.talk_report(|colour| page(asked, colour));
+        for _ in 0..3 {
+            self.printer.piece(Channel::Err, prompt(can_remember).as_bytes());
+            let mut line = String::new();
+            // The end of the input is no answer, and no answer is a no.
+            if !matches!(io::stdin().lock().read_line(&mut line), Ok(count) if count > 0) {
+                return Reply::No;
+            }
+            if let Some(reply) = reply(&line, can_remember) {
+                return reply;
+            }
+        }
+        Reply::No
+    }
+}
+
+/// Everything that has to be known, safe for a terminal.
+fn page(asked: &Asked<'_>, colour: bool) -> String {
+    let question = asked.question;
+    let style = |wanted: Style| if colour { wanted } else { Style::new() };
+    let (bold, red) = (style(Style::new().bold()), style(AnsiColor::Red.on_default().bold()));
+    let mut page = String::from("\n");
+    if question.has_banner() {
+        let _ = writeln!(
+            page,
+            "{red}WARNING{red:#}: this skill was downloaded, and nobody vouches for it.\n\
+             Run it only if you trust where it came from.\n"
+        );
+    }
+    let name = format!("{}/{}", question.skill(), question.tool());
+    let _ = writeln!(page, "{bold}{}{bold:#} wants to run", inline(&name));
+    let _ = writeln!(page, "  skill    {}", inline(question.skill()));
+    let _ = writeln!(page, "  about    {}", inline(asked.description));
+    let _ = writeln!(page, "  command  {bold}{}{bold:#}", inline(&command::join(asked.command)));
+    for (parameter, value) in asked.option_like {
+        let text = format!("`{parameter}` is `{value}`, which the program may take for an option");
+        let _ = writeln!(page, "  {red}beware{red:#}   {}", inline(&text));
+    }
+    page.push('\n');
+    for line in asked.lines {
+        let mark = match line.kind {
+            LineKind::Verdict | LineKind::Hint => continue,
+            LineKind::May => "+",
+            LineKind::MayNot => "-",
+            LineKind::Asks | LineKind::Refused => "?",
+            LineKind::Trust | LineKind::Limit => " ",
+        };
+        let _ = writeln!(page, "  {mark} {}", inline(&line.text));
+    }
+    page.push('\n');
+    page
+}
+
+fn prompt(can_remember: bool) -> &'static str {
+    if can_remember {
+        "Run it? [y]es, from now on / [a]ll tools of this skill / [o]nce / [N]o: "
+    } else {
+        "Run it this time? [y]es / [N]o: "
+    }
+}
+
+/// What a line means; `None` for one that means nothing. Only a clear yes is a yes.
+fn reply(line: &str, can_remember: bool) -> Option<Reply> {
+    match (line.trim().to_lowercase().as_str(), can_remember) {
+        ("y" | "yes", true) => Some(Reply::Yes(Remember::Tool)),
+        ("a" | "all", true) => Some(Reply::Yes(Remember::Skill)),
+        ("o" | "once", true) | ("y" | "yes", false) => Some(Reply::Yes(Remember::Once)),
+        ("" | "n" | "no", _) => Some(Reply::No),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

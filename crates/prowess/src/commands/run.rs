@@ -1,0 +1,333 @@
+//! `prowess run`: runs a tool of a skill behind walls, and asks before it does.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use prowess_engine::Outcome as Ending;
+use prowess_engine::{
+    ApprovalStore, Call, Cancel, Consent, Decoder, Envelope, Event, Stream, SystemClock, approve,
+    prepare, wire,
+};
+use prowess_format::skill::Tool;
+use prowess_policy::Mode;
+
+use super::Outcome;
+use crate::approving::Terminal;
+use crate::choosing;
+use crate::cli::DialectOption;
+use crate::error::{Error, ErrorKind};
+use crate::inputs::{self, InputOptions};
+use crate::loading;
+use crate::printer::{Channel, Printer, visible_lines};
+use crate::running::{self, Sound};
+
+/// Run a tool of a skill, with no more rights than it declares and you approve
+///
+/// The values are checked first, then the skill's files and programs are looked
+/// at, and then the policy decides: it runs, it is refused, or you are asked. The
+/// question shows the exact command and everything that the tool may and may not
+/// do. An answer is remembered until a file of the skill or a program changes.
+///
+/// The tool runs in a sandbox that holds only what was granted: no network, no
+/// other files, no other programs, no secrets from the environment. It works in
+/// the root of the repository around the current folder, otherwise in your home.
+/// After its time limit, or Ctrl-C, it gets SIGTERM and five seconds later
+/// SIGKILL, together with everything it has started.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess run examples/word-count --input file=examples/README.md --yes
+  prowess run examples/word-count --input file=/dev/null --yes --format json
+
+Exit codes:
+  The tool's own code, or
+    2  a value is missing or wrong
+  124  the time was up
+  125  it was refused: by you, by the policy, or for want of a sandbox
+  126  the program can't be executed
+  127  there is no such program")]
+pub(crate) struct Arguments {
+    /// A skill's folder or file, with `/TOOL` behind it for one of its tools
+    #[arg(value_name = "PATH[/TOOL]")]
+    path: PathBuf,
+    #[command(flatten)]
+    dialect: DialectOption,
+    #[command(flatten)]
+    inputs: InputOptions,
+    /// The situation: Global, Dev, Meeting or Writer
+    #[arg(long, value_name = "MODE", default_value = "Global", value_parser = running::parse_mode)]
+    mode: Mode,
+    /// Say yes to everything that may be answered in advance, for this one run
+    #[arg(short, long)]
+    yes: bool,
+    /// How the result is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// What the tool prints, while it prints it
+    Text,
+    /// One JSON object at the end
+    Json,
+    /// A JSON object per line for everything that happens
+    Events,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let error = match start(arguments, printer) {
+        Ok(envelope) => return Ok(Outcome::Ended(exit_code(&envelope))),
+        Err(NotRun { error, envelope }) => {
+            let envelope = envelope.unwrap_or_else(|| {
+                let code = i32::from(error.kind.exit_code());
+                let outcome = match error.kind {
+                    ErrorKind::Usage => Ending::InvalidParameter,
+                    _ => Ending::Refused,
+                };
+                Box::new(Envelope::not_started(outcome, code, error.message.clone()))
+            });
+            tell_not_run(arguments.format, envelope, printer);
+            error
+        }
+    };
+    Err(error)
+}
+
+/// A run that did not start.
+struct NotRun {
+    error: Error,
+    envelope: Option<Box<Envelope>>,
+}
+
+impl From<Error> for NotRun {
+    fn from(error: Error) -> Self {
+        Self { error, envelope: None }
+    }
+}
+
+impl From<prowess_engine::RunError> for NotRun {
+    fn from(error: prowess_engine::RunError) -> Self {
+        Self { envelope: Some(Box::new(error.envelope())), error: running::not_run(&error) }
+    }
+}
+
+fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRun> {
+    let (loaded, tool_name) = choosing::load_with_tool(&arguments.path)?;
+    let sound = running::sound(&loaded, arguments.dialect.dialect, printer)?;
+    let tool = choose(&sound, tool_name.as_deref(), &loaded)?;
+    let values = inputs::values(&arguments.inputs, &tool.parameters)?;
+    let world = running::world()?;
+    let call = Call { subject: sound.subject(), tool, values: &values, mode: arguments.mode };
+    let prepared = prepare(call, &world)?;
+    for (parameter, value) in prepared.option_like() {
+        printer.warning(&format!(
+            "the value of `{parameter}` is `{value}`, which the program may take for an option"
+        ));
+    }
+    let consent = if arguments.yes { Consent::InAdvance } else { Consent::None };
+    let store = ApprovalStore::of(&world.state);
+    let mut approver = Terminal { printer };
+    let allowed = approve(&prepared, consent, &mut approver, &SystemClock, &store)?;
+    let cancel = Cancel::default();
+    listen_for_signals(&cancel);
+    let mut show = Show::new(arguments.format, printer);
+    let envelope =
+        prowess_engine::run(&prepared, &allowed, &world, &cancel, &mut |event| show.event(event));
+    show.finish();
+    match arguments.format {
+        Format::Text => tell_ending(&envelope, printer),
+        Format::Json => printer.json(&wire::envelope(&envelope)),
+        Format::Events => {}
+    }
+    Ok(envelope)
+}
+
+fn choose<'s>(
+    sound: &'s Sound,
+    name: Option<&str>,
+    loaded: &loading::Loaded,
+) -> Result<&'s Tool, Error> {
+    choosing::choose(&sound.skill, name, loaded, "run")?.ok_or_else(|| {
+        running::refused(format!("`{}` has no tools to run", loaded.shown))
+            .hint(format!("`prowess render {}` prints its text", loaded.shown))
+    })
+}
+
+fn exit_code(envelope: &Envelope) -> u8 {
+    // Codes have eight bits there as everywhere.
+    if envelope.is_success() { 0 } else { u8::try_from(envelope.exit_code & 0xff).unwrap_or(1) }
+}
+
+/// Programs that read JSON get their answer also when nothing ran.
+fn tell_not_run(format: Format, envelope: Box<Envelope>, printer: &mut Printer) {
+    match format {
+        Format::Text => {}
+        Format::Json => printer.json(&wire::envelope(&envelope)),
+        Format::Events => {
+            let mut writer = wire::EventWriter::default();
+            let message = envelope.error.clone().unwrap_or_default();
+            for event in [Event::Error { message }, Event::Done(envelope)] {
+                for line in writer.write(&event) {
+                    printer.json_line(&line);
+                }
+            }
+        }
+    }
+}
+
+/// What a person wants to know about the end, beside what the tool has printed.
+fn tell_ending(envelope: &Envelope, printer: &mut Printer) {
+    let Some(error) = &envelope.error else { return };
+    let mut characters = error.chars();
+    let lower = characters.next().map(|first| first.to_lowercase().to_string());
+    let message = format!("{}{}", lower.unwrap_or_default(), characters.as_str());
+    match envelope.outcome {
+        Ending::Success => {}
+        Ending::Failed | Ending::Cancelled => printer.note(&message),
+        Ending::TimedOut
+        | Ending::OutOfMemory
+        | Ending::TooMuchOutput
+        | Ending::InvalidOutput
+        | Ending::MissingParameter
+        | Ending::InvalidParameter
+        | Ending::NotFound
+        | Ending::NotExecutable
+        | Ending::Refused => printer.error(&Error::failed(message)),
+    }
+}
+
+/// Ctrl-C and its relatives end the tool first: SIGTERM, then SIGKILL (GIB §5.3). A second one ends everything at once.
+#[cfg(unix)]
+fn listen_for_signals(cancel: &Cancel) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    // Without a handler a signal ends this process, and the sandbox with it: no worse than that.
+    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
+        return;
+    };
+    let cancel = cancel.clone();
+    std::thread::spawn(move || {
+        for (count, signal) in signals.forever().enumerate() {
+            if count > 0 {
+                std::process::exit(128 + signal);
+            }
+            cancel.cancel();
+        }
+    });
+}
+
+#[cfg(not(unix))]
+fn listen_for_signals(_cancel: &Cancel) {}
+
+/// Shows events in the wanted format, as they come.
+struct Show<'p> {
+    format: Format,
+    printer: &'p mut Printer,
+    writer: wire::EventWriter,
+    decoders: [Decoder; 2],
+    spinner: Option<Spinner>,
+}
+
+impl<'p> Show<'p> {
+    fn new(format: Format, printer: &'p mut Printer) -> Self {
+        Self {
+            format,
+            printer,
+            writer: wire::EventWriter::default(),
+            decoders: [Decoder::default(), Decoder::default()],
+            spinner: None,
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        match self.format {
+            Format::Events => {
+                for line in self.writer.write(event) {
+                    self.printer.json_line(&line);
+                }
+            }
+            Format::Text | Format::Json => self.talk(event),
+        }
+    }
+
+    fn talk(&mut self, event: &Event) {
+        match event {
+            Event::Warning { message } => self.printer.warning(message),
+            Event::Started { tool, .. } if self.printer.is_watched() => {
+                self.spinner = Some(Spinner::new(tool.clone()));
+            }
+            Event::Output { stream, bytes } if self.format == Format::Text => {
+                self.output(*stream, bytes);
+            }
+            Event::Thought(_)
+            | Event::Token { .. }
+            | Event::Citation { .. }
+            | Event::Started { .. }
+            | Event::Output { .. }
+            | Event::Error { .. }
+            | Event::Done(_) => {}
+        }
+    }
+
+    fn output(&mut self, stream: Stream, bytes: &[u8]) {
+        // The spinner would stand in the middle of the output.
+        self.finish();
+        let (channel, decoder) = match stream {
+            Stream::Stdout => (Channel::Out, &mut self.decoders[0]),
+            Stream::Stderr => (Channel::Err, &mut self.decoders[1]),
+        };
+        if self.printer.is_terminal(channel) {
+            let text = decoder.push(bytes).text;
+            self.printer.piece(channel, visible_lines(&text).as_bytes());
+        } else {
+            self.printer.piece(channel, bytes);
+        }
+    }
+
+    fn finish(&mut self) {
+        if let Some(spinner) = self.spinner.take() {
+            spinner.finish();
+        }
+    }
+}
+
+/// A sign of life on the terminal, until the tool gives one itself.
+struct Spinner {
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Spinner {
+    /// A tool that answers earlier needs no sign.
+    const PATIENCE: Duration = Duration::from_millis(300);
+    const TICK: Duration = Duration::from_millis(100);
+
+    fn new(tool: String) -> Self {
+        let (stop, stopped) = channel();
+        let thread = std::thread::spawn(move || {
+            if stopped.recv_timeout(Self::PATIENCE) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+            let bar = ProgressBar::new_spinner();
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
+                bar.set_style(style);
+            }
+            bar.set_message(crate::printer::inline(&tool).into_owned());
+            while stopped.recv_timeout(Self::TICK) == Err(RecvTimeoutError::Timeout) {
+                bar.tick();
+            }
+            bar.finish_and_clear();
+        });
+        Self { stop, thread }
+    }
+
+    fn finish(self) {
+        drop(self.stop);
+        // It only draws; there is nothing to learn from how it ended.
+        let _ = self.thread.join();
+    }
+}

@@ -1,0 +1,98 @@
+//! What the verbs about running share: a skill on this machine, and the machine.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use prowess_engine::{RunError, Subject, World};
+use prowess_format::diagnostic::Severity;
+use prowess_format::dialect::Dialect;
+use prowess_format::rules::{Place, SkillFiles};
+use prowess_format::skill::Skill;
+use prowess_format::{ReadOptions, check_bytes};
+use prowess_policy::{Mode, Origin, Tier, Trust};
+
+use crate::checking;
+use crate::error::{Error, ErrorKind};
+use crate::loading::{DirectoryFiles, Loaded};
+use crate::printer::Printer;
+
+/// The code of a run that was refused.
+pub(crate) const REFUSED: u8 = 125;
+
+/// A skill without errors, and where it is.
+pub(crate) struct Sound {
+    pub(crate) skill: Skill,
+    pub(crate) name: String,
+    directory: Option<PathBuf>,
+    file: PathBuf,
+}
+
+impl Sound {
+    /// The skill as the engine wants it. What the user names by a path is a file of the user's, whatever it claims.
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        Subject {
+            skill: &self.skill,
+            name: &self.name,
+            directory: self.directory.as_deref(),
+            file: &self.file,
+            trust: Trust::of(&self.skill, Tier::Experimental, None, Origin::Local),
+        }
+    }
+}
+
+/// Reads a skill; one with errors is refused, because nobody can say what it would do.
+pub(crate) fn sound(
+    loaded: &Loaded,
+    dialect: Option<&'static Dialect>,
+    printer: &mut Printer,
+) -> Result<Sound, Error> {
+    if loaded.path == std::path::Path::new("-") {
+        return Err(Error::usage("a skill from standard input can't be run")
+            .hint("save it in a folder of its own and name that"));
+    }
+    let files = loaded.directory.as_deref().map(DirectoryFiles::new);
+    let place =
+        Place { directory: None, files: files.as_ref().map(|files| files as &dyn SkillFiles) };
+    let mut text = Cow::Borrowed("");
+    let checked =
+        check_bytes(&loaded.bytes, &mut text, ReadOptions { form: loaded.form, dialect, place });
+    if checked.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+        checking::print_problems(loaded, dialect, printer);
+        return Err(refused(format!("`{}` has errors and was not run", loaded.shown))
+            .hint("correct them first, or try `prowess check --fix`"));
+    }
+    let real = |path: &std::path::Path| {
+        path.canonicalize().map_err(|source| Error::io("find", path, &source))
+    };
+    let directory = loaded.directory.as_deref().map(real).transpose()?;
+    let fallback = directory.as_deref().unwrap_or(&loaded.path);
+    let fallback = fallback.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Sound {
+        name: checked.skill.name_or(&fallback).to_owned(),
+        skill: checked.skill,
+        file: real(&loaded.path)?,
+        directory,
+    })
+}
+
+/// The machine as it is now.
+pub(crate) fn world() -> Result<World, Error> {
+    World::of_this_process().map_err(|error| refused(error.to_string()))
+}
+
+/// A mode as a person types it.
+pub(crate) fn parse_mode(text: &str) -> Result<Mode, String> {
+    text.parse().map_err(|error: prowess_policy::ModeError| error.to_string())
+}
+
+/// A run that was refused.
+pub(crate) fn refused(message: impl Into<String>) -> Error {
+    Error { kind: ErrorKind::NotRun(REFUSED), ..Error::failed(message) }
+}
+
+/// A run that did not start, as an error with its code and its next steps.
+pub(crate) fn not_run(error: &RunError) -> Error {
+    let code = u8::try_from(error.exit_code()).unwrap_or(REFUSED);
+    let failed = Error { kind: ErrorKind::NotRun(code), ..Error::failed(error.to_string()) };
+    error.hints().into_iter().fold(failed, Error::hint)
+}
