@@ -53,7 +53,7 @@ fn prints(spec: Spec) -> String {
 
 #[test]
 fn a_read_pattern_shows_matching_files_only() {
-    // Attack A14, GAIA-3.2-1.
+    // Attack A14.
     let world = World::new();
     world.files(&["data/a.csv", "data/.b.csv", "data/b.json", "data/sub/c.csv", "data/x.csv/d"]);
     symlink(world.path("sec/k"), world.path("data/link.csv")).expect("a link");
@@ -199,7 +199,7 @@ fn stages_left() -> Vec<String> {
 
 #[test]
 fn a_write_pattern_keeps_matching_files_only() {
-    // Attack A15, GAIA-3.2-2.
+    // Attack A15.
     let world = World::new();
     world.files(&["out/old.md", "out/same.md", "out/gone.md", "out/secret.txt", "out/sub/z.md"]);
     let payload = r#"
@@ -631,6 +631,7 @@ fn the_same_as_an_ordinary_user() {
         "a_missing_folder_is_created_on_request_only",
         "a_hard_link_to_the_outside_is_refused_or_reported",
         "links_that_a_run_leaves_are_reported",
+        "a_folder_that_is_too_large_to_look_through_is_flagged",
         "thousands_of_grants_work_or_are_refused",
         "thousands_of_grants_need_no_high_limit_of_their_own",
     ] {
