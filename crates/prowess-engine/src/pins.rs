@@ -12,7 +12,7 @@ use crate::{digest, platform, state_file};
 
 /// The version of the file.
 const VERSION: u64 = 1;
-/// More images than this are not remembered.
+/// With more images than this, remembering starts anew.
 const MOST: usize = 4096;
 
 /// Hashes of images, remembered as long as the files stay the same: hashing `node` takes longer than running it.
@@ -55,6 +55,12 @@ impl ImageHashes {
         let sha256 = digest::of_file(&real)?;
         // Changed while it was read: true of neither version.
         if platform::identity(&real).is_ok_and(|now| now == identity) {
+            // An image that was replaced is not asked for any more.
+            let place = format!(":{path}");
+            self.known.retain(|known, _| !known.ends_with(&place));
+            if self.known.len() >= MOST {
+                self.known.clear();
+            }
             self.known.insert(key, sha256.clone());
             self.changed = true;
         }
@@ -63,12 +69,41 @@ impl ImageHashes {
 
     /// Writes down what is new. It can all be computed again, so a failure is nobody's business.
     pub(crate) fn save(&self) {
-        if !self.changed || self.known.len() > MOST {
+        if !self.changed {
             return;
         }
         let images: Map<String, Value> =
             self.known.iter().map(|(key, hash)| (key.clone(), hash.clone().into())).collect();
         let text = format!("{:#}\n", json!({ "version": VERSION, "images": images }));
         let _ = state_file::locked(&self.path, || state_file::replace(&self.path, &text));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_remembered_until_the_file_changes() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = |name: &str| folder.path().join(name);
+        let state = State { data: path("data"), config: path("config"), cache: path("cache") };
+        let image = path("image");
+        std::fs::write(&image, "one").expect("it can be written");
+        let mut hashes = ImageHashes::load(&state);
+        let one = hashes.pin(&image).expect("it can be read");
+        hashes.save();
+        let mut again = ImageHashes::load(&state);
+        assert_eq!(again.known.len(), 1);
+        assert_eq!(again.pin(&image).expect("it can be read"), one);
+        assert!(!again.changed, "nothing was hashed");
+        // Same length, and the time set back: the time of the change tells.
+        let before = std::fs::metadata(&image).and_then(|data| data.modified()).expect("a time");
+        std::fs::write(&image, "two").expect("it can be written");
+        let file = std::fs::File::options().write(true).open(&image).expect("it is ours");
+        file.set_modified(before).expect("it is ours");
+        let two = again.pin(&image).expect("it can be read");
+        assert_ne!(two.sha256, one.sha256);
+        assert_eq!(again.known.len(), 1, "the old one is forgotten");
     }
 }

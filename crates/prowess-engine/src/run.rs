@@ -151,8 +151,9 @@ fn start(
     }
     let ended = ended?;
     if let Some(reader) = result {
-        let bytes = reader.join().unwrap_or_default();
+        let mut bytes = reader.join().unwrap_or_default();
         if !bytes.is_empty() {
+            bytes.push(b'\n');
             watcher.tell(&Event::Output { stream: Stream::Stdout, bytes });
         }
     }

@@ -514,6 +514,32 @@ fn a_terminal_gets_no_control_characters() {
     assert_eq!(scene.stdout("run ../skills/probe --yes"), "a\u{1b}]52;c;ZXZpbA==\u{7}b\u{202e}c\n");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_reaches_the_tool_as_a_request() {
+    use std::io::{BufRead as _, BufReader, Read as _};
+    use std::process::Stdio;
+    // GIB §5.3: SIGTERM first, so that it can clean up.
+    let script =
+        "#!/bin/sh\ntrap 'echo bye; exit 7' TERM\necho ready\nwhile :; do sleep 0.1; done\n";
+    let scene = probe("permissions: [\"shell:execute:sleep\"]\n", &[("wait", &[], "./wait.sh")])
+        .script("skills/probe/wait.sh", script);
+    let mut command = scene.command(&["run", "../skills/probe", "--yes"]);
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut output = BufReader::new(child.stdout.take().expect("it is a pipe"));
+    let mut line = String::new();
+    output.read_line(&mut line).expect("the tool says something");
+    assert_eq!(line, "ready\n");
+    let pid = child.id().to_string();
+    let kill = std::process::Command::new("kill").args(["-INT", &pid]).status();
+    assert!(kill.expect("there is `kill`").success());
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).expect("it is text");
+    assert_eq!(rest, "bye\n");
+    assert_eq!(child.wait().expect("it ends").code(), Some(7));
+}
+
 #[test]
 fn events_are_lines_of_json() {
     let scene = probe("", &[("say", TEXT, "echo {{text}}"), ("fail", &[], "ls nowhere")]);
