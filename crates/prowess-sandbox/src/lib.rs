@@ -7,6 +7,7 @@ mod error;
 #[cfg(target_os = "linux")]
 mod linux;
 mod output;
+mod pattern;
 mod probe;
 mod spec;
 
@@ -16,6 +17,6 @@ pub use linux::{Canceller, Prepared, Sandbox, probe, run};
 pub use output::{Capture, Captured, HEAD, TAIL};
 pub use probe::{Layer, Probe, State};
 pub use spec::{
-    Access, Discarded, Ended, FileGrant, How, Input, Limits, Network, Observer, Spec, Stream,
-    SyntheticFile,
+    Access, Discarded, Ended, FileGrant, HardLinks, How, Input, Limits, Network, Observer, Spec,
+    Stream, SyntheticFile,
 };

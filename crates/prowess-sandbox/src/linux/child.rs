@@ -177,6 +177,10 @@ enum Never {}
 fn build(context: &mut Context<'_>) -> Built {
     close_others(context.keep).at(Stage::Descriptors)?;
     sys::set_creation_mask(0o022);
+    if let Some(most) = context.plan.descriptors {
+        #[expect(clippy::cast_possible_wrap, reason = "resources are small numbers")]
+        sys::set_limit(libc::RLIMIT_NOFILE as libc::c_int, most).at(Stage::Limits)?;
+    }
     if !context.privileged {
         map_user(context.user_map, context.group_map).at(Stage::UserNamespace)?;
     }
