@@ -239,6 +239,34 @@ fn declared_folders_are_open_and_others_are_not() {
 }
 
 #[test]
+fn patterns_open_what_matches() {
+    let permissions = "permissions:\n  - \"filesystem:read:./data/*.csv\"\n  - \"filesystem:write:./out/*.md\"\n  - \"filesystem:write:./report.txt\"\n";
+    let scene = probe(
+        permissions,
+        &[("read", TEXT, "cat {{text}}"), ("copy", TEXT, "cp data/a.csv {{text}}")],
+    )
+    .file("repo/data/a.csv", "1,2\n")
+    .file("repo/data/b.json", "{}\n")
+    .file("repo/out/old.md", "");
+    let read = |text: &str| envelope(&scene, "read", &json!({ "text": text }).to_string());
+    assert_eq!(read("data/a.csv")["output"], "1,2\n");
+    assert_eq!(read("data/b.json")["success"], false);
+    let copy = |text: &str| {
+        let _ = envelope(&scene, "copy", &json!({ "text": text }).to_string());
+        scene.path().join("repo").join(text).exists()
+    };
+    for (path, kept) in [
+        ("out/new.md", true),
+        ("out/new.sh", false),
+        ("report.txt", true),
+        ("report.md", false),
+        ("data/c.csv", false),
+    ] {
+        assert_eq!(copy(path), kept, "{path}");
+    }
+}
+
+#[test]
 fn a_map_of_permissions_is_enforced_like_a_list() {
     // SRT-4.7-1
     let permissions =
