@@ -202,7 +202,10 @@ fn tell_ending(envelope: &Envelope, printer: &mut Printer) {
         | Ending::InvalidParameter
         | Ending::NotFound
         | Ending::NotExecutable
-        | Ending::Refused => printer.error(&Error::failed(message)),
+        | Ending::Refused => {
+            let error = Error::failed(message);
+            printer.error(&envelope.hints.iter().fold(error, Error::hint));
+        }
     }
 }
 
