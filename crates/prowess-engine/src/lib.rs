@@ -17,6 +17,7 @@ mod error;
 mod event;
 mod inputs;
 mod lower;
+mod network;
 mod outputs;
 mod pins;
 mod platform;

@@ -1,6 +1,7 @@
 //! Everything about a call that can be known before anybody is asked and anything is started.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use prowess_format::eligibility::{self, Machine};
@@ -12,6 +13,7 @@ use prowess_policy::{
 use serde_json::{Map, Value};
 
 use crate::error::RunError;
+use crate::network::Outside;
 use crate::pins::ImageHashes;
 use crate::programs::{Finder, Images, ProgramError};
 use crate::tool::{self, Recipe};
@@ -56,6 +58,7 @@ pub struct Prepared<'c> {
     pub(crate) grants: GrantSet,
     pub(crate) time: Duration,
     pub(crate) grace: Option<Duration>,
+    pub(crate) outside: Outside,
 }
 
 /// Checks a call and finds what it needs. Nothing is started, and nothing is written but hashes of programs.
@@ -84,7 +87,16 @@ pub fn prepare<'c>(call: Call<'c>, world: &World) -> Result<Prepared<'c>, RunErr
     let skill_pins = pins_of_skill(&call, &grants, finder, &mut hashes);
     hashes.save();
     let request = request(subject, tool, digest, pins)?.with_skill_pins(skill_pins);
-    Ok(Prepared { call, recipe, images, request, grants, time: Duration::ZERO, grace: None })
+    Ok(Prepared {
+        call,
+        recipe,
+        images,
+        request,
+        grants,
+        time: Duration::ZERO,
+        grace: None,
+        outside: Outside::real(),
+    })
 }
 
 /// What the policy says about a tool, whatever values it is called with. A program that is missing does not matter here.
@@ -149,6 +161,17 @@ impl Prepared<'_> {
     pub fn shorten(&mut self, time: Duration, grace: Duration) {
         self.time = time;
         self.grace = Some(grace);
+    }
+
+    /// Puts other servers in place of the real world, for tests that have some on the loopback.
+    #[doc(hidden)]
+    pub fn replace_outside(
+        &mut self,
+        resolver: Arc<dyn prowess_proxy::Resolver>,
+        roots: prowess_proxy::UpstreamRoots,
+        permit_addresses: Vec<std::net::IpAddr>,
+    ) {
+        self.outside = Outside { resolver, roots, permit_addresses };
     }
 }
 

@@ -1,6 +1,7 @@
 //! Runs what was allowed, behind walls, and tells what happens.
 
 use std::io::Read as _;
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -9,12 +10,13 @@ use std::time::Duration;
 use prowess_format::permission::Domain;
 use prowess_policy::scope::Program;
 use prowess_policy::{Allowed, Scope};
-use prowess_sandbox::{Canceller, Observer, Sandbox, Spec};
+use prowess_sandbox::{Canceller, Ended, Observer, Sandbox, Spec};
 
 use crate::envelope::{Ending, Envelope, Fold, Outcome};
 use crate::error::RunError;
 use crate::event::{Event, Stream};
 use crate::lower::{self, Launch};
+use crate::network::{self, Door};
 use crate::outputs;
 use crate::pins::ImageHashes;
 use crate::prepare::{self, Prepared};
@@ -61,7 +63,7 @@ pub fn run(
     cancel: &Cancel,
     sink: &mut dyn FnMut(&Event),
 ) -> Envelope {
-    let mut watcher = Watcher { fold: Fold::default(), sink };
+    let mut watcher = Watcher { fold: Fold::default(), sink, door: Door::Closed };
     let envelope = match start(prepared, allowed, world, cancel, &mut watcher) {
         Ok((ending, duration)) => {
             let envelope = std::mem::take(&mut watcher.fold).finish(ending, duration);
@@ -83,6 +85,7 @@ pub fn run(
 struct Watcher<'w> {
     fold: Fold,
     sink: &'w mut dyn FnMut(&Event),
+    door: Door,
 }
 
 impl Watcher<'_> {
@@ -95,6 +98,12 @@ impl Watcher<'_> {
 impl Observer for Watcher<'_> {
     fn output(&mut self, stream: prowess_sandbox::Stream, bytes: &[u8]) {
         self.tell(&Event::Output { stream: stream.into(), bytes: bytes.to_owned() });
+    }
+
+    fn listeners(&mut self, listeners: Vec<TcpListener>) {
+        if let Err(message) = self.door.open(listeners) {
+            self.tell(&Event::Warning { message: format!("there is no network: {message}") });
+        }
     }
 }
 
@@ -118,12 +127,13 @@ fn start(
         input: recipe.sandbox_input(),
     };
     let lowered = lower::lower(allowed.spec(), launch, world)?;
-    let mut spec = lowered.spec;
+    let (mut spec, mut warnings) = (lowered.spec, lowered.warnings);
+    watcher.door = network::prepare(allowed.spec(), &mut spec, &prepared.outside, &mut warnings)?;
     if let Some(grace) = prepared.grace {
         spec.limits.time = prepared.time;
         spec.limits.grace = grace;
     }
-    for message in lowered.warnings {
+    for message in warnings {
         watcher.tell(&Event::Warning { message });
     }
     let time = spec.limits.time;
@@ -135,15 +145,19 @@ fn start(
     });
     let sandbox = Sandbox::spawn(spec)?;
     cancel.watch(&sandbox);
-    let ended = sandbox.wait(watcher)?;
+    let ended = sandbox.wait(watcher);
+    for message in std::mem::replace(&mut watcher.door, Door::Closed).close() {
+        watcher.tell(&Event::Warning { message });
+    }
+    let ended = ended?;
     if let Some(reader) = result {
-        let bytes = reader.join().unwrap_or_default();
+        let mut bytes = reader.join().unwrap_or_default();
         if !bytes.is_empty() {
+            bytes.push(b'\n');
             watcher.tell(&Event::Output { stream: Stream::Stdout, bytes });
         }
     }
-    for discarded in &ended.discarded {
-        let message = format!("`{}` was not kept: {}", discarded.path.display(), discarded.reason);
+    for message in left_behind(&ended) {
         watcher.tell(&Event::Warning { message });
     }
     let ending = Ending::of(ended.how, time, &recipe.successes);
@@ -152,6 +166,25 @@ fn start(
         watcher.tell(&Event::Warning { message: message.to_owned() });
     }
     Ok((ending, ended.duration))
+}
+
+/// What a person should know about the files that a run has left. That a folder was too large to be looked through is no
+/// news about the run, and would be told on every run in it.
+fn left_behind(ended: &Ended) -> Vec<String> {
+    let discarded = ended
+        .discarded
+        .iter()
+        .map(|file| format!("`{}` was not kept: {}", file.path.display(), file.reason));
+    let planted = ended.planted.iter().map(|link| {
+        format!("`{}` is a new link that leads out of the granted folders", link.display())
+    });
+    let shared = ended.shared.iter().map(|file| {
+        format!(
+            "`{}` has another name outside the granted folders, and could be changed there too",
+            file.display()
+        )
+    });
+    discarded.chain(planted).chain(shared).collect()
 }
 
 /// Whether the tool is a script of the skill without any program beside it: most scripts need one, and fail without.

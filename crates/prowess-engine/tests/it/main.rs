@@ -1,5 +1,6 @@
 //! Runs real tools behind real walls and looks at what is left of them.
 
 mod approving;
+mod network;
 mod running;
 mod world;

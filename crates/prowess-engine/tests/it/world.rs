@@ -1,8 +1,10 @@
 //! A home, a repository and a skill in a temporary folder, and the one way in which tests call the engine.
 
 use std::ffi::OsStr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use prowess_engine::{
@@ -24,6 +26,8 @@ pub(crate) struct Scene {
     pub(crate) mode: Mode,
     /// Time limit and grace period, where a test has to wait for them.
     pub(crate) patience: Option<(Duration, Duration)>,
+    /// Who looks up names, where a test has servers on the loopback.
+    pub(crate) outside: Option<Arc<dyn prowess_proxy::Resolver>>,
 }
 
 /// Noon on some day.
@@ -71,6 +75,7 @@ impl Scene {
             consent: Consent::InAdvance,
             mode: Mode::Global,
             patience: None,
+            outside: None,
         };
         for folder in ["home", "repo/.git", "repo/sub"] {
             std::fs::create_dir_all(scene.root.join(folder)).expect("a folder can be made");
@@ -150,6 +155,10 @@ impl Scene {
         let mut prepared = prepare(call, &world)?;
         if let Some((time, grace)) = self.patience {
             prepared.shorten(time, grace);
+        }
+        if let Some(resolver) = &self.outside {
+            let here = vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];
+            prepared.replace_outside(Arc::clone(resolver), crate::network::no_roots(), here);
         }
         let store = ApprovalStore::of(&world.state);
         let allowed = approve(&prepared, self.consent, approver, &Noon, &store)?;

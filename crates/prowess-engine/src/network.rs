@@ -1,0 +1,234 @@
+//! The way out of a run that has a network grant: an empty network whose only door is a proxy of ours.
+
+use std::net::{IpAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use prowess_policy::SandboxSpec;
+use prowess_policy::scope::{HostName, HostScope};
+use prowess_policy::spec::{Access, NetworkRule};
+use prowess_proxy::{
+    HostGrant, HostPattern, Listener, Proxy, ProxyPolicy, Report, Resolver, Running,
+    SystemResolver, UpstreamRoots,
+};
+use prowess_sandbox::{Network, Spec, SyntheticFile};
+
+use crate::error::RunError;
+
+/// Where clients find the proxy.
+const PROXY_PORT: u16 = 3128;
+/// Ports on which clients that know of no proxy are met; they find the hosts in `/etc/hosts`.
+const TRANSPARENT_PORTS: [u16; 2] = [80, 443];
+/// Connections at a time; further ones wait.
+const MOST_CONNECTIONS: usize = 128;
+/// How long a client may take to say what it wants.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// The most refusals that are told one by one.
+const MOST_TOLD: usize = 10;
+/// The certificates inside.
+const BUNDLE_INSIDE: &str = "/run/prowess/ca-certificates.crt";
+/// Where systems keep their certificates: Debian, Fedora, SUSE, Alpine.
+const BUNDLES: &[&str] = &[
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+/// How programs are told where certificates are: OpenSSL, curl, Python, Node, git.
+const BUNDLE_VARIABLES: &[&str] = &[
+    "SSL_CERT_FILE",
+    "CURL_CA_BUNDLE",
+    "REQUESTS_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+    "GIT_SSL_CAINFO",
+];
+/// How programs are told where the proxy is. Some look for one spelling only.
+const PROXY_VARIABLES: &[&str] =
+    &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+
+/// What differs between a real run and a test with servers of its own.
+#[derive(Clone)]
+pub(crate) struct Outside {
+    pub(crate) resolver: Arc<dyn Resolver>,
+    pub(crate) roots: UpstreamRoots,
+    pub(crate) permit_addresses: Vec<IpAddr>,
+}
+
+impl Outside {
+    /// The real world.
+    pub(crate) fn real() -> Self {
+        Self {
+            resolver: Arc::new(SystemResolver),
+            roots: UpstreamRoots::System,
+            permit_addresses: Vec::new(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Outside {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Outside")
+            .field("permit_addresses", &self.permit_addresses)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A proxy that waits for the sandbox's listeners.
+#[derive(Debug)]
+pub(crate) enum Door {
+    /// There is no network.
+    Closed,
+    /// Prepared.
+    Waiting(Proxy),
+    /// At work.
+    Open(Running),
+}
+
+/// Prepares the way out, and tells the sandbox and the program where it is. Without a grant there is none, and no
+/// variable that speaks of one (attack C27).
+pub(crate) fn prepare(
+    allowed: &SandboxSpec,
+    spec: &mut Spec,
+    outside: &Outside,
+    warnings: &mut Vec<String>,
+) -> Result<Door, RunError> {
+    if allowed.network.is_empty() {
+        return Ok(Door::Closed);
+    }
+    let mut hosts = Vec::new();
+    for rule in &allowed.network {
+        hosts.push(grant(rule)?);
+        if rule.local && outside.permit_addresses.is_empty() {
+            warnings.push(format!(
+                "`{}` is granted, but no tool reaches this machine or its neighbours yet",
+                rule.hosts
+            ));
+        }
+    }
+    let policy = ProxyPolicy {
+        hosts,
+        byte_cap: allowed.limits.network_bytes,
+        bytes_per_second: allowed.limits.network_bytes_per_sec,
+        connections: MOST_CONNECTIONS,
+        head_timeout: HEAD_TIMEOUT,
+        upstream_roots: outside.roots.clone(),
+        permit_addresses: outside.permit_addresses.clone(),
+    };
+    let proxy = Proxy::new(policy, Arc::clone(&outside.resolver))
+        .map_err(|error| RunError::Network(error.to_string()))?;
+    let ports = std::iter::once(PROXY_PORT).chain(TRANSPARENT_PORTS);
+    spec.network = Network::Listeners(ports.collect());
+    spec.synthetic.push(hosts_file(&allowed.network));
+    certificates(spec, proxy.ca_certificate_pem());
+    let address = format!("http://127.0.0.1:{PROXY_PORT}");
+    for name in PROXY_VARIABLES {
+        set(spec, name, &address);
+    }
+    Ok(Door::Waiting(proxy))
+}
+
+fn grant(rule: &NetworkRule) -> Result<HostGrant, RunError> {
+    let pattern = match &rule.hosts.host {
+        HostScope::Any => Ok(HostPattern::Any),
+        HostScope::Below(domain) => domain.parse().map(HostPattern::Suffix),
+        HostScope::Exact(HostName::Domain(name)) => name.parse().map(HostPattern::Exact),
+        HostScope::Exact(HostName::Address(address)) => {
+            Ok(HostPattern::Exact(prowess_proxy::Host::Address(*address)))
+        }
+    };
+    let host = pattern.map_err(|error| RunError::Network(format!("`{}`: {error}", rule.hosts)))?;
+    let access = match rule.access {
+        Access::Read => prowess_proxy::Access::Read,
+        Access::Write => prowess_proxy::Access::Write,
+    };
+    Ok(HostGrant { host, port: rule.hosts.port, access })
+}
+
+/// Names that are granted one by one lead to the proxy also for programs that know of none.
+fn hosts_file(rules: &[NetworkRule]) -> SyntheticFile {
+    let mut text = "127.0.0.1 localhost skill\n".to_owned();
+    for rule in rules {
+        if let HostScope::Exact(HostName::Domain(name)) = &rule.hosts.host
+            && rule.hosts.port.is_none_or(|port| TRANSPARENT_PORTS.contains(&port))
+        {
+            text.push_str("127.0.0.1 ");
+            text.push_str(name);
+            text.push('\n');
+        }
+    }
+    SyntheticFile { path: PathBuf::from("/etc/hosts"), bytes: text.into_bytes() }
+}
+
+/// The machine's certificates and the one of this run, where programs look for them.
+fn certificates(spec: &mut Spec, own: Option<&str>) {
+    let found = BUNDLES.iter().copied().filter(|path| Path::new(path).is_file());
+    let system: Vec<&str> = found.collect();
+    let mut bytes = system.first().and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
+    if let Some(own) = own {
+        if !bytes.is_empty() && !bytes.ends_with(b"\n") {
+            bytes.push(b'\n');
+        }
+        bytes.extend_from_slice(own.as_bytes());
+    }
+    for path in system {
+        // A folder of the host in view keeps its file; the variables lead past it.
+        let covered = spec.files.iter().any(|grant| Path::new(path).starts_with(&grant.path));
+        if !covered {
+            let path = PathBuf::from(path);
+            spec.synthetic.push(SyntheticFile { path, bytes: bytes.clone() });
+        }
+    }
+    spec.synthetic.push(SyntheticFile { path: PathBuf::from(BUNDLE_INSIDE), bytes });
+    for name in BUNDLE_VARIABLES {
+        set(spec, name, BUNDLE_INSIDE);
+    }
+}
+
+fn set(spec: &mut Spec, name: &str, value: &str) {
+    spec.environment.retain(|(known, _)| known != name);
+    spec.environment.push((name.into(), value.into()));
+}
+
+impl Door {
+    /// Begins to let through what is granted. Whatever goes wrong, nothing else gets through.
+    pub(crate) fn open(&mut self, listeners: Vec<TcpListener>) -> Result<(), String> {
+        let Door::Waiting(proxy) = std::mem::replace(self, Door::Closed) else { return Ok(()) };
+        let mut listeners = listeners.into_iter();
+        let mut entries: Vec<Listener> =
+            listeners.next().map(Listener::Proxy).into_iter().collect();
+        let transparent = listeners.zip(TRANSPARENT_PORTS);
+        entries
+            .extend(transparent.map(|(listener, port)| Listener::Transparent { listener, port }));
+        *self = Door::Open(proxy.start(entries).map_err(|error| error.to_string())?);
+        Ok(())
+    }
+
+    /// Ends it and tells what was refused.
+    pub(crate) fn close(self) -> Vec<String> {
+        match self {
+            Door::Closed | Door::Waiting(_) => Vec::new(),
+            Door::Open(running) => told(&running.stop()),
+        }
+    }
+}
+
+fn told(report: &Report) -> Vec<String> {
+    let mut messages: Vec<String> = Vec::new();
+    for refusal in &report.refusals {
+        let hint = refusal.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
+        let message = format!("{}{hint}", refusal.message);
+        if !messages.contains(&message) {
+            messages.push(message);
+        }
+    }
+    let more = messages.len().saturating_sub(MOST_TOLD);
+    messages.truncate(MOST_TOLD);
+    if more > 0 {
+        messages.push(format!("{more} more requests were refused"));
+    }
+    if report.byte_cap_reached {
+        messages.push("the limit of bytes sent and received was reached".to_owned());
+    }
+    messages
+}
