@@ -31,6 +31,8 @@ pub struct Envelope {
     pub duration: Duration,
     /// What stopped nothing and is still worth knowing.
     pub warnings: Vec<String>,
+    /// What to do about the error, one line each.
+    pub hints: Vec<String>,
 }
 
 /// What a run came to. GIB §9.3 wants its four errors told apart.
@@ -95,6 +97,7 @@ impl Envelope {
             error: Some(error),
             duration: Duration::ZERO,
             warnings: Vec::new(),
+            hints: Vec::new(),
         }
     }
 
@@ -224,6 +227,7 @@ impl Fold {
             error: ending.error,
             duration,
             warnings: self.warnings,
+            hints: Vec::new(),
         }
     }
 }

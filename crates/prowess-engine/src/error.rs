@@ -159,6 +159,9 @@ impl RunError {
             RunError::Sandbox(prowess_sandbox::Error::Unenforceable { remedy, .. }) => {
                 vec![remedy.clone()]
             }
+            RunError::Sandbox(prowess_sandbox::Error::HardLink { .. }) => vec![
+                "give the file here a copy of its own, or grant a folder without it".to_owned(),
+            ],
             RunError::Store(_) => {
                 vec!["move the file away: you will be asked again".to_owned()]
             }
@@ -170,7 +173,10 @@ impl RunError {
 
     /// The envelope of the run that did not start.
     pub fn envelope(&self) -> Envelope {
-        Envelope::not_started(self.outcome(), self.exit_code(), self.to_string())
+        Envelope {
+            hints: self.hints(),
+            ..Envelope::not_started(self.outcome(), self.exit_code(), self.to_string())
+        }
     }
 }
 

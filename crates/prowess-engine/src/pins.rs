@@ -12,7 +12,7 @@ use crate::{digest, platform, state_file};
 
 /// The version of the file.
 const VERSION: u64 = 1;
-/// More images than this are not remembered.
+/// With more images than this, remembering starts anew.
 const MOST: usize = 4096;
 
 /// Hashes of images, remembered as long as the files stay the same: hashing `node` takes longer than running it.
@@ -45,7 +45,7 @@ impl ImageHashes {
     pub(crate) fn pin(&mut self, image: &Path) -> io::Result<ProgramPin> {
         let real = image.canonicalize()?;
         let path = real.to_string_lossy().into_owned();
-        let Ok(identity) = platform::identity(&real) else {
+        let Some(identity) = platform::identity(&real) else {
             return Ok(ProgramPin { sha256: digest::of_file(&real)?, path });
         };
         let key = format!("{identity}:{path}");
@@ -54,7 +54,13 @@ impl ImageHashes {
         }
         let sha256 = digest::of_file(&real)?;
         // Changed while it was read: true of neither version.
-        if platform::identity(&real).is_ok_and(|now| now == identity) {
+        if platform::identity(&real).is_some_and(|now| now == identity) {
+            // An image that was replaced is not asked for any more.
+            let place = format!(":{path}");
+            self.known.retain(|known, _| !known.ends_with(&place));
+            if self.known.len() >= MOST {
+                self.known.clear();
+            }
             self.known.insert(key, sha256.clone());
             self.changed = true;
         }
@@ -63,12 +69,51 @@ impl ImageHashes {
 
     /// Writes down what is new. It can all be computed again, so a failure is nobody's business.
     pub(crate) fn save(&self) {
-        if !self.changed || self.known.len() > MOST {
+        if !self.changed {
             return;
         }
         let images: Map<String, Value> =
             self.known.iter().map(|(key, hash)| (key.clone(), hash.clone().into())).collect();
         let text = format!("{:#}\n", json!({ "version": VERSION, "images": images }));
         let _ = state_file::locked(&self.path, || state_file::replace(&self.path, &text));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(folder: &Path) -> State {
+        let path = |name: &str| folder.join(name);
+        State { data: path("data"), config: path("config"), cache: path("cache") }
+    }
+
+    #[test]
+    fn hashes_are_remembered() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        // A file of the system, which nobody has changed in the last seconds.
+        let image = Path::new("/bin/sh");
+        let mut hashes = ImageHashes::load(&state(folder.path()));
+        let pin = hashes.pin(image).expect("it can be read");
+        hashes.save();
+        let mut again = ImageHashes::load(&state(folder.path()));
+        assert_eq!(again.pin(image).expect("it can be read"), pin);
+        assert!(!again.changed, "nothing was hashed");
+    }
+
+    #[test]
+    fn a_file_that_was_changed_just_now_is_hashed_each_time() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let image = folder.path().join("image");
+        std::fs::write(&image, "one").expect("it can be written");
+        let mut hashes = ImageHashes::load(&state(folder.path()));
+        let one = hashes.pin(&image).expect("it can be read");
+        assert!(!hashes.changed);
+        // Same length, and the time set back.
+        let before = std::fs::metadata(&image).and_then(|data| data.modified()).expect("a time");
+        std::fs::write(&image, "two").expect("it can be written");
+        let file = std::fs::File::options().write(true).open(&image).expect("it is ours");
+        file.set_modified(before).expect("it is ours");
+        assert_ne!(hashes.pin(&image).expect("it can be read").sha256, one.sha256);
     }
 }

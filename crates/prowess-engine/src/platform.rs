@@ -32,12 +32,21 @@ pub(crate) fn is_executable(path: &Path) -> io::Result<bool> {
     fs::metadata(path).map(|_| true)
 }
 
-/// What tells a file from its later self: place, size and times. Nobody but the superuser can set the last of them.
+/// Clocks of file systems are coarse: two changes within this time may carry the same time.
 #[cfg(unix)]
-pub(crate) fn identity(path: &Path) -> io::Result<String> {
+const COARSE_SECONDS: i64 = 2;
+
+/// What tells a file from its later self: place, size and times. Nobody but the superuser can set the last of them.
+/// A file that was changed just now could be changed again without a trace, so it has none.
+#[cfg(unix)]
+pub(crate) fn identity(path: &Path) -> Option<String> {
     use std::os::unix::fs::MetadataExt as _;
-    let data = fs::metadata(path)?;
-    Ok(format!(
+    let data = fs::metadata(path).ok()?;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
+    if data.ctime() + COARSE_SECONDS >= i64::try_from(now.as_secs()).ok()? {
+        return None;
+    }
+    Some(format!(
         "{}:{}:{}:{}.{}:{}.{}",
         data.dev(),
         data.ino(),
@@ -51,8 +60,8 @@ pub(crate) fn identity(path: &Path) -> io::Result<String> {
 
 /// What tells a file from its later self: nothing that could be relied on.
 #[cfg(not(unix))]
-pub(crate) fn identity(_path: &Path) -> io::Result<String> {
-    Err(io::Error::from(io::ErrorKind::Unsupported))
+pub(crate) fn identity(_path: &Path) -> Option<String> {
+    None
 }
 
 /// Makes a folder that only its owner can look into.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use prowess_format::permission::Domain;
 use prowess_policy::scope::Program;
 use prowess_policy::{Allowed, Scope};
-use prowess_sandbox::{Canceller, Observer, Sandbox, Spec};
+use prowess_sandbox::{Canceller, Ended, Observer, Sandbox, Spec};
 use serde_json::Value;
 
 use crate::envelope::{Ending, Envelope, Fold, Outcome};
@@ -214,13 +214,13 @@ fn start(
     }
     let ended = ended?;
     if let Some(reader) = result {
-        let bytes = reader.join().unwrap_or_default();
+        let mut bytes = reader.join().unwrap_or_default();
         if !bytes.is_empty() {
+            bytes.push(b'\n');
             watcher.tell(&Event::Output { stream: Stream::Stdout, bytes });
         }
     }
-    for discarded in &ended.discarded {
-        let message = format!("`{}` was not kept: {}", discarded.path.display(), discarded.reason);
+    for message in left_behind(&ended) {
         watcher.tell(&Event::Warning { message });
     }
     let ending = Ending::of(ended.how, time, &recipe.successes);
@@ -229,6 +229,25 @@ fn start(
         watcher.tell(&Event::Warning { message: message.to_owned() });
     }
     Ok(Finished { ending, duration: ended.duration, result: None })
+}
+
+/// What a person should know about the files that a run has left. That a folder was too large to be looked through is no
+/// news about the run, and would be told on every run in it.
+pub(crate) fn left_behind(ended: &Ended) -> Vec<String> {
+    let discarded = ended
+        .discarded
+        .iter()
+        .map(|file| format!("`{}` was not kept: {}", file.path.display(), file.reason));
+    let planted = ended.planted.iter().map(|link| {
+        format!("`{}` is a new link that leads out of the granted folders", link.display())
+    });
+    let shared = ended.shared.iter().map(|file| {
+        format!(
+            "`{}` has another name outside the granted folders, and could be changed there too",
+            file.display()
+        )
+    });
+    discarded.chain(planted).chain(shared).collect()
 }
 
 /// Whether the tool is a script of the skill without any program beside it: most scripts need one, and fail without.

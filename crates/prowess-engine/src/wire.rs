@@ -29,6 +29,9 @@ pub fn envelope(envelope: &Envelope) -> Value {
     if !envelope.warnings.is_empty() {
         put("warnings", envelope.warnings.clone().into());
     }
+    if !envelope.hints.is_empty() {
+        put("hints", envelope.hints.clone().into());
+    }
     Value::Object(object)
 }
 

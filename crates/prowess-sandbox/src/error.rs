@@ -25,6 +25,25 @@ pub enum Error {
         /// Why it can't be granted.
         reason: String,
     },
+    /// A grant that covers more than can be looked through or shown; nothing is ever left out silently (attack A27).
+    #[error("the grant `{}` was refused: more than {most} {what}", .path.display())]
+    TooLarge {
+        /// The granted path.
+        path: PathBuf,
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there may be.
+        most: usize,
+    },
+    /// A file that may be written has another name outside of the granted folder (attack A08).
+    #[error(
+        "`{}` has another name outside of the folder that may be written (a hard link), so writing to it would change a file that is not granted",
+        .path.display()
+    )]
+    HardLink {
+        /// The file.
+        path: PathBuf,
+    },
     /// A specification that can not be carried out.
     #[error("{0}")]
     Invalid(String),

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::net::TcpListener;
+#[cfg(unix)]
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,6 +20,8 @@ pub struct Spec {
     pub working_directory: PathBuf,
     /// Files and folders in view.
     pub files: Vec<FileGrant>,
+    /// What to do when a file in a writable folder has another name outside of it.
+    pub hard_links: HardLinks,
     /// Files that exist inside only.
     pub synthetic: Vec<SyntheticFile>,
     /// Other images that may be executed, as absolute paths of the host.
@@ -33,6 +36,7 @@ pub struct Spec {
     /// Standard input.
     pub input: Input,
     /// Descriptors that the program gets as 3, 4, …: private channels.
+    #[cfg(unix)]
     pub descriptors: Vec<OwnedFd>,
 }
 
@@ -45,12 +49,14 @@ impl Spec {
             environment: Vec::new(),
             working_directory: PathBuf::from("/"),
             files: Vec::new(),
+            hard_links: HardLinks::Refuse,
             synthetic: Vec::new(),
             programs: Vec::new(),
             support: Vec::new(),
             network: Network::None,
             limits: Limits::default(),
             input: Input::Empty,
+            #[cfg(unix)]
             descriptors: Vec::new(),
         }
     }
@@ -63,10 +69,15 @@ pub struct FileGrant {
     pub path: PathBuf,
     /// What may be done with it.
     pub access: Access,
-    /// Only what matches below `path`, such as `*.csv`; a snapshot of the moment of the start for reading, a filter at the
-    /// end for writing. Everything below when absent.
+    /// Only files that match below `path`, such as `*.csv`: `*` and `?` stay within a name, `**` stands for folders, `{a,b}`
+    /// for either. Everything below when absent.
+    ///
+    /// For reading it is a snapshot: files that match when the walls are built, and none that come later. For writing the
+    /// program works on copies, and what matches is brought back when nothing of it is alive: changed and new files, and
+    /// deletions. A file that the host has changed meanwhile stays as it is.
     pub pattern: Option<String>,
-    /// Whether a missing folder is created (mode 0700); otherwise a missing path is simply not in view.
+    /// Whether a missing folder is created (mode 0700), in a folder that is there; otherwise a missing path is simply not in
+    /// view. If the program never starts, the folder goes away again.
     pub create: bool,
 }
 
@@ -79,6 +90,16 @@ pub enum Access {
     Execute,
     /// Reading, changing, creating, deleting; never executing.
     Write,
+}
+
+/// What to do when a file in a writable folder has another name outside of it: a hard link, through which the program
+/// would change a file that nobody granted (attack A08). Package managers make such links from their caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HardLinks {
+    /// The run is refused with [`crate::Error::HardLink`].
+    Refuse,
+    /// The run may write them, and [`Ended::shared`] names them.
+    Report,
 }
 
 /// A read-only file that exists inside only.
@@ -172,6 +193,14 @@ pub struct Ended {
     pub duration: Duration,
     /// Files of filtered write grants that were not kept, with the reason; at most 100.
     pub discarded: Vec<Discarded>,
+    /// Symbolic links that the run has left in writable folders and that lead out of them; at most 100. They are neither
+    /// followed nor removed.
+    pub planted: Vec<PathBuf>,
+    /// Files in writable folders that had another name outside, see [`HardLinks::Report`]; at most 100.
+    pub shared: Vec<PathBuf>,
+    /// Whether writable folders were too large to look through (20,000 entries together), or changed places, so that
+    /// `planted` and `shared` say nothing.
+    pub unswept: bool,
 }
 
 /// What ended a run.

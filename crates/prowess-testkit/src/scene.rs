@@ -152,7 +152,12 @@ impl Scene {
         screen.write_all(typed.as_bytes()).expect("the terminal takes what is typed");
         let same = || Stdio::from(terminal.try_clone().expect("a descriptor can be copied"));
         let mut command = self.command(arguments);
-        command.stdin(same()).stdout(same()).stderr(same()).env("NO_COLOR", "1").env("TERM", "dumb");
+        command
+            .stdin(same())
+            .stdout(same())
+            .stderr(same())
+            .env("NO_COLOR", "1")
+            .env("TERM", "dumb");
         let mut child = command.spawn().expect("the program starts");
         // Whoever still holds the terminal would keep it open.
         drop(command);
@@ -162,7 +167,8 @@ impl Scene {
         let _ = screen.read_to_end(&mut shown);
         let status = child.wait().expect("the program ends");
         let place = self.path().to_string_lossy().into_owned();
-        let shown = String::from_utf8_lossy(&shown).replace("\r\n", "\n").replace(&place, "[SCENE]");
+        let shown =
+            String::from_utf8_lossy(&shown).replace("\r\n", "\n").replace(&place, "[SCENE]");
         let code = status.code().map_or("signal".to_owned(), |code| code.to_string());
         format!("exit {code}\n--- terminal\n{shown}")
     }

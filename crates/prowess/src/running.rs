@@ -40,10 +40,12 @@ impl Sound {
     }
 }
 
-/// Reads a skill; one with errors is refused, because nobody can say what it would do.
+/// Reads a skill; one with errors is refused, because nobody can say what it would do. `done` is what the verb does with
+/// a skill, such as "run".
 pub(crate) fn sound(
     loaded: &Loaded,
     dialect: Option<&'static Dialect>,
+    done: &str,
     printer: &mut Printer,
 ) -> Result<Sound, Error> {
     if loaded.path == std::path::Path::new("-") {
@@ -58,7 +60,7 @@ pub(crate) fn sound(
         check_bytes(&loaded.bytes, &mut text, ReadOptions { form: loaded.form, dialect, place });
     if checked.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         checking::print_problems(loaded, dialect, printer);
-        return Err(refused(format!("`{}` has errors and was not run", loaded.shown))
+        return Err(Error::failed(format!("`{}` has errors and was not {done}", loaded.shown))
             .hint("correct them first, or try `prowess check --fix`"));
     }
     let real = |path: &std::path::Path| {
@@ -77,7 +79,7 @@ pub(crate) fn sound(
 
 /// The machine as it is now.
 pub(crate) fn world() -> Result<World, Error> {
-    World::of_this_process().map_err(|error| refused(error.to_string()))
+    World::of_this_process().map_err(|error| Error::failed(error.to_string()))
 }
 
 /// A mode as a person types it.

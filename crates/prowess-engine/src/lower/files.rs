@@ -155,8 +155,8 @@ impl Opener<'_> {
             // One file that is not there yet: only its name may appear in its folder.
             (false, Access::Write, false) => match (base.parent(), base.file_name()) {
                 (Some(folder), Some(name)) if folder.is_dir() => {
-                    let name = literal(&name.to_string_lossy());
-                    self.filtered(folder, &name, pattern, access)
+                    // A checked path holds no other wildcards than `*` and `?`, and a prefix none at all.
+                    self.filtered(folder, &name.to_string_lossy(), pattern, access)
                 }
                 _ => Ok(()),
             },
@@ -279,17 +279,6 @@ fn children(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     }
     found.sort();
     Ok(found)
-}
-
-/// A name as a pattern that matches only itself.
-fn literal(name: &str) -> String {
-    name.chars().fold(String::new(), |mut text, character| {
-        if matches!(character, '*' | '?' | '[' | ']' | '{' | '}' | '\\') {
-            text.push('\\');
-        }
-        text.push(character);
-        text
-    })
 }
 
 /// Whether a pattern may match a place, something in it, or a folder above it. In doubt it may.

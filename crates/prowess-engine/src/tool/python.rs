@@ -31,7 +31,7 @@ use crate::error::RunError;
 use crate::event::{Event, Stream, Thought};
 use crate::network::Door;
 use crate::prepare::{self, Call, Subject};
-use crate::run::{Cancel, Finished};
+use crate::run::{self, Cancel, Finished};
 use crate::world::World;
 use interpreter::Interpreter;
 use pool::{Key, Place, Rules};
@@ -387,10 +387,7 @@ impl Ready {
         // The result is there; how the process ends changes nothing about it.
         let ended = self.worker.end(&mut printed(tell));
         warn_of(self.worker.refused(), tell);
-        for discarded in ended.into_iter().flat_map(|ended| ended.discarded) {
-            let path = discarded.path.display();
-            warn_of([format!("`{path}` was not kept: {}", discarded.reason)], tell);
-        }
+        warn_of(ended.iter().flat_map(run::left_behind), tell);
     }
 }
 

@@ -3,13 +3,18 @@
 mod cgroup;
 mod child;
 mod filter;
+mod grants;
 mod host;
 mod plan;
 mod probe;
+mod scratch;
+mod stage;
 mod supervise;
+mod sweep;
 mod sys;
 mod system;
 mod view;
+mod walk;
 
 use std::ffi::OsString;
 use std::io;
@@ -194,6 +199,7 @@ impl Launch {
             limits,
             program: program.clone(),
             started: Instant::now(),
+            afterwards: plan.afterwards,
         })?;
         let mut launch = Self { sandbox, words, program };
         if start.is_none() {

@@ -1,7 +1,6 @@
 //! From a specification to everything the child needs, computed before it exists: it may not allocate.
 
 use std::ffi::{CString, OsString};
-use std::fs;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -11,11 +10,14 @@ use landlock::{
     PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, Scope,
 };
 
+use super::grants::{self, Afterwards};
+use super::set_up;
 use super::sys;
 use super::system::{self, HOME};
 use super::view::{self, Bind, Rights, Step, View};
+use crate::check;
 use crate::error::Error;
-use crate::spec::{Access, Limits, Network, Spec};
+use crate::spec::{Limits, Network, Spec};
 
 /// Everything the child needs.
 #[derive(Debug)]
@@ -27,10 +29,14 @@ pub(super) struct Plan {
     pub(super) ruleset: OwnedFd,
     pub(super) filter: &'static [libc::sock_filter],
     pub(super) limits: Vec<(libc::c_int, u64)>,
+    /// How many descriptors the child has to be allowed before it takes hold of all binds.
+    pub(super) descriptors: Option<u64>,
     pub(super) working_directory: CString,
     pub(super) ports: Vec<u16>,
     /// Where the new root is attached for a moment: some folder that every machine has.
     pub(super) foothold: CString,
+    /// What is done when the run is over.
+    pub(super) afterwards: Afterwards,
 }
 
 /// A file that no rule covers: opening it must fail, otherwise the walls are not up.
@@ -41,9 +47,7 @@ impl Plan {
         let mut view = View::default();
         system::show(&mut view, spec.limits.scratch);
         view.text(Path::new("/.self-test"), b"");
-        for grant in &spec.files {
-            show_grant(&mut view, grant)?;
-        }
+        let mut afterwards = grants::show(&mut view, spec)?;
         for folder in &spec.support {
             let real = folder.canonicalize().map_err(|error| Error::Grant {
                 path: folder.clone(),
@@ -56,18 +60,18 @@ impl Plan {
         }
         let mut images = Vec::new();
         for program in std::iter::once(&spec.program).chain(&spec.programs) {
-            if !view::is_plain(program) {
+            if !check::is_plain(program) {
                 return Err(Error::Invalid(format!(
                     "`{}` is not an absolute path",
                     program.display()
                 )));
             }
             let image = system::show_program(&mut view, program)?;
-            refuse_writable(spec, &image)?;
+            check::refuse_writable(spec, &image)?;
             images.push(image);
         }
         for file in &spec.synthetic {
-            if !view::is_plain(&file.path) {
+            if !check::is_plain(&file.path) {
                 return Err(Error::Invalid(format!(
                     "`{}` is not an absolute path",
                     file.path.display()
@@ -75,19 +79,22 @@ impl Plan {
             }
             view.text(&file.path, &file.bytes);
         }
-        if !view::is_plain(&spec.working_directory) {
+        if !check::is_plain(&spec.working_directory) {
             return Err(Error::Invalid(format!(
                 "the working directory `{}` is not an absolute path",
                 spec.working_directory.display()
             )));
         }
-        let needs_folder =
-            spec.working_directory != Path::new("/") && !view.shows(&spec.working_directory);
+        let needs_folder = !view.shows(&spec.working_directory)
+            && !view.is_below_host(&spec.working_directory)
+            && spec.working_directory != Path::new("/");
+        afterwards.make_places(&view)?;
         let mut own_rules = own_rules(&view)?;
         let (mut steps, binds) = view.steps()?;
         if needs_folder {
             add_empty_folder(&mut steps, &spec.working_directory)?;
         }
+        let descriptors = descriptors(binds.len())?;
         let ports = match &spec.network {
             Network::None => Vec::new(),
             Network::Listeners(ports) if ports.len() > sys::MOST_SENT => {
@@ -112,10 +119,12 @@ impl Plan {
             filter: super::filter::program(!ports.is_empty(), counted).map_err(|cause| {
                 Error::Unenforceable { cause, remedy: "this processor is not supported".to_owned() }
             })?,
+            descriptors,
             limits: limits(&spec.limits),
             working_directory: view::c_path(&spec.working_directory)?,
             ports,
             foothold: view::c_path(Path::new(foothold))?,
+            afterwards,
         })
     }
 }
@@ -128,49 +137,6 @@ impl IntoBits for AccessFs {
     fn into_bits(self) -> u64 {
         BitFlags::from(self).bits()
     }
-}
-
-fn show_grant(view: &mut View, grant: &crate::spec::FileGrant) -> Result<(), Error> {
-    let refuse =
-        |reason: &str| Error::Grant { path: grant.path.clone(), reason: reason.to_owned() };
-    if !view::is_plain(&grant.path) {
-        return Err(refuse("it is not an absolute path that goes straight down"));
-    }
-    let rights = match grant.access {
-        Access::Read => Rights::Read,
-        Access::Execute => Rights::Execute,
-        Access::Write => Rights::Write,
-    };
-    match fs::symlink_metadata(&grant.path) {
-        Ok(data) if data.file_type().is_symlink() => {
-            return Err(refuse("it is a symbolic link, which could lead anywhere"));
-        }
-        Ok(_) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(refuse(&error.to_string())),
-    }
-    view.host(&grant.path, &grant.path, rights);
-    Ok(())
-}
-
-/// An image that the program could replace bounds nothing (attack B11).
-fn refuse_writable(spec: &Spec, image: &Path) -> Result<(), Error> {
-    let writable = spec
-        .files
-        .iter()
-        .any(|grant| grant.access == Access::Write && image.starts_with(&grant.path));
-    let protected = spec
-        .files
-        .iter()
-        .any(|grant| grant.access != Access::Write && image.starts_with(&grant.path));
-    if writable && !protected {
-        return Err(Error::NotExecutable {
-            path: image.to_owned(),
-            reason: "it lies in a folder that the run may write to, so it could be replaced"
-                .to_owned(),
-        });
-    }
-    Ok(())
 }
 
 fn add_empty_folder(steps: &mut Vec<Step>, path: &Path) -> Result<(), Error> {
@@ -254,6 +220,22 @@ fn add(
     ruleset
         .add_rule(PathBeneath::new(handle.as_fd(), rights))
         .map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Each bind is open for a moment, so thousands of grants need more descriptors than a process usually may have (attack
+/// A27). A number when the limit has to be raised.
+fn descriptors(binds: usize) -> Result<Option<u64>, Error> {
+    // Pipes, channels and whatever else is open at the same time.
+    const OTHERS: u64 = 256;
+    let (now, most) = sys::descriptor_limits()
+        .map_err(|errno| set_up("resource limits", std::io::Error::from_raw_os_error(errno)))?;
+    let needed = binds as u64 + OTHERS;
+    if needed > most {
+        return Err(Error::Invalid(format!(
+            "{binds} files and folders are granted one by one, which needs {needed} open descriptors; this process may have {most}"
+        )));
+    }
+    Ok((needed > now).then_some(most))
 }
 
 fn limits(limits: &Limits) -> Vec<(libc::c_int, u64)> {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::cgroup::Group;
 use super::child::{self, Stage};
+use super::grants::Afterwards;
 use super::{plan, set_nonblocking, set_up, sys};
 use crate::error::Error;
 use crate::spec::{Ended, How, Input, Limits, Observer, Stream};
@@ -27,6 +28,8 @@ pub struct Sandbox {
     program: PathBuf,
     started: Instant,
     reaped: bool,
+    /// Taken when everything is over; dropped, it only cleans up.
+    afterwards: Option<Afterwards>,
     /// Removed when everything in it has ended.
     group: Option<Group>,
 }
@@ -60,6 +63,7 @@ pub(super) struct Parts {
     pub(super) limits: Limits,
     pub(super) program: PathBuf,
     pub(super) started: Instant,
+    pub(super) afterwards: Afterwards,
     pub(super) group: Option<Group>,
 }
 
@@ -108,6 +112,7 @@ impl Sandbox {
             program: parts.program,
             started: parts.started,
             reaped: false,
+            afterwards: Some(parts.afterwards),
             group: parts.group,
         })
     }
@@ -145,7 +150,17 @@ impl Sandbox {
         let ended_well = progress.status == Some(0);
         progress.out_of_memory |=
             !ended_well && self.group.as_ref().is_some_and(Group::ran_out_of_memory);
-        Ok(Ended { how: how(&progress)?, duration, discarded: Vec::new() })
+        let how = how(&progress)?;
+        // Nothing of the program is alive, so nothing changes under our hands.
+        let findings = self.afterwards.take().map(Afterwards::finish).unwrap_or_default();
+        Ok(Ended {
+            how,
+            duration,
+            discarded: findings.discarded,
+            planted: findings.planted,
+            shared: findings.shared,
+            unswept: findings.unswept,
+        })
     }
 
     /// Waits for the report that the walls stand.

@@ -528,6 +528,14 @@ pub(super) fn set_limit(resource: c_int, value: u64) -> Outcome {
     })
 }
 
+/// How many descriptors may be open: now, and at most.
+pub(super) fn descriptor_limits() -> Outcome<(u64, u64)> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the structure outlives the call.
+    done(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) })?;
+    Ok((limit.rlim_cur, limit.rlim_max))
+}
+
 pub(super) fn new_session() -> Outcome {
     // SAFETY: no arguments.
     small(unsafe { libc::setsid() }).map(drop)

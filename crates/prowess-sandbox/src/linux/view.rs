@@ -8,7 +8,7 @@ use std::ffi::CString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::sys;
 use crate::error::Error;
@@ -18,6 +18,8 @@ use crate::error::Error;
 enum Entry {
     /// A file or folder of the host.
     Host { source: PathBuf, rights: Rights },
+    /// A folder that holds nothing but other entries.
+    Folder,
     /// A folder in memory.
     Memory { size: u64, mode: u32, attributes: u64 },
     /// The processes of the sandbox.
@@ -102,6 +104,11 @@ impl View {
         self.entries.insert(PathBuf::from(path), Entry::Memory { size, mode, attributes });
     }
 
+    /// A folder that is there even when nothing in it is.
+    pub(super) fn folder(&mut self, path: &Path) {
+        self.entries.entry(path.to_owned()).or_insert(Entry::Folder);
+    }
+
     pub(super) fn processes(&mut self, path: &str) {
         self.entries.insert(PathBuf::from(path), Entry::Processes);
     }
@@ -135,6 +142,28 @@ impl View {
         })
     }
 
+    /// Whether a path lies in a folder of the host, where nothing may be made.
+    pub(super) fn is_below_host(&self, path: &Path) -> bool {
+        matches!(self.nearest_above(path), Some((_, Entry::Host { .. })))
+    }
+
+    /// What of the host is shown below a path, relative to it, and whether it is a folder.
+    pub(super) fn places_below(&self, path: &Path) -> Vec<(PathBuf, bool)> {
+        self.entries
+            .range(path.to_owned()..)
+            .take_while(|(place, _)| place.starts_with(path))
+            .filter(|(place, _)| *place != path)
+            .filter_map(|(place, entry)| {
+                let is_folder = match entry {
+                    Entry::Host { source, .. } => fs::symlink_metadata(source).ok()?.is_dir(),
+                    Entry::Folder => true,
+                    _ => return None,
+                };
+                Some((place.strip_prefix(path).ok()?.to_owned(), is_folder))
+            })
+            .collect()
+    }
+
     /// Text files in memory, whose rights are given by path.
     pub(super) fn texts(&self) -> impl Iterator<Item = &Path> {
         self.entries.iter().filter_map(|(path, entry)| match entry {
@@ -146,40 +175,60 @@ impl View {
     /// Folders below a writable one that lead to something that is not: a name that can be moved away protects nothing
     /// (attack A10).
     fn pin(&mut self) {
-        let writable: Vec<PathBuf> = self
-            .entries
-            .iter()
-            .filter(|(_, entry)| matches!(entry, Entry::Host { rights: Rights::Write, .. }))
-            .map(|(path, _)| path.clone())
-            .collect();
         let mut pins = Vec::new();
-        for above in &writable {
-            for (path, entry) in self.entries.range(above.clone()..) {
-                if !path.starts_with(above) {
-                    break;
+        for (path, entry) in &self.entries {
+            if matches!(entry, Entry::Host { rights: Rights::Write, .. }) {
+                continue;
+            }
+            for folder in path.ancestors().skip(1) {
+                if self.entries.contains_key(folder) {
+                    continue;
                 }
-                let protects = !matches!(entry, Entry::Host { rights: Rights::Write, .. });
-                if protects {
-                    pins.extend(
-                        path.ancestors()
-                            .skip(1)
-                            .take_while(|folder| *folder != above)
-                            .map(Path::to_owned),
-                    );
+                // What stands in for a granted folder, if something does, and not the folder.
+                if let Some((above, Entry::Host { source, rights: Rights::Write })) =
+                    self.nearest_above(folder)
+                {
+                    let below = folder.strip_prefix(above).unwrap_or(folder);
+                    pins.push((folder.to_owned(), source.join(below)));
                 }
             }
         }
-        for pin in pins {
-            let is_folder = fs::symlink_metadata(&pin).is_ok_and(|data| data.is_dir());
-            if is_folder && !self.entries.contains_key(&pin) {
-                let entry = Entry::Host { source: pin.clone(), rights: Rights::Write };
-                self.entries.insert(pin, entry);
+        for (pin, source) in pins {
+            let is_folder = fs::symlink_metadata(&source).is_ok_and(|data| data.is_dir());
+            if is_folder {
+                self.entries.insert(pin, Entry::Host { source, rights: Rights::Write });
             }
+        }
+    }
+
+    /// The nearest entry above a path.
+    fn nearest_above<'v>(&'v self, path: &'v Path) -> Option<(&'v Path, &'v Entry)> {
+        path.ancestors()
+            .skip(1)
+            .find_map(|above| self.entries.get(above).map(|entry| (above, entry)))
+    }
+
+    /// A folder of the host shows its own folders: one in memory would be created there.
+    fn drop_covered_folders(&mut self) {
+        let covered: Vec<PathBuf> =
+            self.entries
+                .iter()
+                .filter(|(path, entry)| {
+                    matches!(entry, Entry::Folder)
+                        && path.ancestors().skip(1).any(|above| {
+                            matches!(self.entries.get(above), Some(Entry::Host { .. }))
+                        })
+                })
+                .map(|(path, _)| path.clone())
+                .collect();
+        for path in covered {
+            self.entries.remove(&path);
         }
     }
 
     /// The steps that build the tree, and the parts of the host that they attach.
     pub(super) fn steps(mut self) -> Result<(Vec<Step>, Vec<Bind>), Error> {
+        self.drop_covered_folders();
         self.pin();
         if self.entries.len() > MOST_ENTRIES {
             return Err(Error::Invalid(format!(
@@ -192,10 +241,7 @@ impl View {
         let mut made: std::collections::BTreeSet<PathBuf> = std::collections::BTreeSet::new();
         for (path, entry) in &self.entries {
             // The nearest mount above decides where the place to attach to comes from.
-            let cover = path
-                .ancestors()
-                .skip(1)
-                .find_map(|above| self.entries.get(above).map(|entry| (above, entry)));
+            let cover = self.nearest_above(path);
             let in_host = match cover {
                 Some((above, Entry::Host { source, .. })) => {
                     let rest = path.strip_prefix(above).unwrap_or(path);
@@ -243,6 +289,10 @@ impl View {
                     }
                     steps.push(Step::Attach { bind: binds.len(), at });
                     binds.push(bind);
+                }
+                Entry::Folder => {
+                    made.insert(path.clone());
+                    steps.push(Step::Folder(at));
                 }
                 Entry::Memory { size, mode, attributes } => {
                     made.insert(path.clone());
@@ -305,12 +355,6 @@ impl Bind {
             owned: matches!(rights, Rights::Read | Rights::Write | Rights::Execute),
         })
     }
-}
-
-/// Whether a path is absolute and goes straight down.
-pub(super) fn is_plain(path: &Path) -> bool {
-    path.is_absolute()
-        && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
 }
 
 /// The path as the system wants it.

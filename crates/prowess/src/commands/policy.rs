@@ -50,7 +50,7 @@ enum Format {
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let (loaded, tool_name) = choosing::load_with_tool(&arguments.path)?;
-    let sound = running::sound(&loaded, arguments.dialect.dialect, printer)?;
+    let sound = running::sound(&loaded, arguments.dialect.dialect, "decided about", printer)?;
     let tools: Vec<&Tool> = match tool_name {
         Some(name) => {
             choosing::choose(&sound.skill, Some(&name), &loaded, "policy")?.into_iter().collect()
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let mut decided = Vec::new();
     for tool in tools {
         let decision = examine(&subject, tool, arguments.mode, &world, &approvals)
-            .map_err(|error| running::not_run(&error))?;
+            .map_err(|error| Error::failed(error.to_string()))?;
         decided.push((tool, decision));
     }
     match arguments.format {

@@ -105,8 +105,13 @@ struct NotRun {
 }
 
 impl From<Error> for NotRun {
+    /// Whatever fails here fails before the tool, and 1 would be a code of the tool's own.
     fn from(error: Error) -> Self {
-        Self { error, envelope: None }
+        let kind = match error.kind {
+            ErrorKind::Failed => ErrorKind::NotRun(running::REFUSED),
+            kind => kind,
+        };
+        Self { error: Error { kind, ..error }, envelope: None }
     }
 }
 
@@ -118,7 +123,7 @@ impl From<prowess_engine::RunError> for NotRun {
 
 fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRun> {
     let (loaded, tool_name) = choosing::load_with_tool(&arguments.path)?;
-    let sound = running::sound(&loaded, arguments.dialect.dialect, printer)?;
+    let sound = running::sound(&loaded, arguments.dialect.dialect, "run", printer)?;
     let tool = choose(&sound, tool_name.as_deref(), &loaded)?;
     let values = inputs::values(&arguments.inputs, &tool.parameters)?;
     let world = running::world()?;
@@ -197,7 +202,10 @@ fn tell_ending(envelope: &Envelope, printer: &mut Printer) {
         | Ending::InvalidParameter
         | Ending::NotFound
         | Ending::NotExecutable
-        | Ending::Refused => printer.error(&Error::failed(message)),
+        | Ending::Refused => {
+            let error = Error::failed(message);
+            printer.error(&envelope.hints.iter().fold(error, Error::hint));
+        }
     }
 }
 

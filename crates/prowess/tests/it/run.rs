@@ -239,6 +239,34 @@ fn declared_folders_are_open_and_others_are_not() {
 }
 
 #[test]
+fn patterns_open_what_matches() {
+    let permissions = "permissions:\n  - \"filesystem:read:./data/*.csv\"\n  - \"filesystem:write:./out/*.md\"\n  - \"filesystem:write:./report.txt\"\n";
+    let scene = probe(
+        permissions,
+        &[("read", TEXT, "cat {{text}}"), ("copy", TEXT, "cp data/a.csv {{text}}")],
+    )
+    .file("repo/data/a.csv", "1,2\n")
+    .file("repo/data/b.json", "{}\n")
+    .file("repo/out/old.md", "");
+    let read = |text: &str| envelope(&scene, "read", &json!({ "text": text }).to_string());
+    assert_eq!(read("data/a.csv")["output"], "1,2\n");
+    assert_eq!(read("data/b.json")["success"], false);
+    let copy = |text: &str| {
+        let _ = envelope(&scene, "copy", &json!({ "text": text }).to_string());
+        scene.path().join("repo").join(text).exists()
+    };
+    for (path, kept) in [
+        ("out/new.md", true),
+        ("out/new.sh", false),
+        ("report.txt", true),
+        ("report.md", false),
+        ("data/c.csv", false),
+    ] {
+        assert_eq!(copy(path), kept, "{path}");
+    }
+}
+
+#[test]
 fn a_map_of_permissions_is_enforced_like_a_list() {
     // SRT-4.7-1
     let permissions =
@@ -429,6 +457,16 @@ fn a_link_out_of_the_skill_is_refused() {
     ");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_with_a_second_name_outside_is_not_opened_for_writing() {
+    let scene = probe("", &[("make", &[], "touch made")]).file("cache/a", "");
+    let (outside, inside) = (scene.path().join("cache/a"), scene.path().join("repo/a"));
+    std::fs::hard_link(outside, inside).expect("a second name can be given");
+    assert_snapshot!(scene.run("run ../skills/probe --yes"));
+    assert!(!scene.path().join("repo/made").exists());
+}
+
 #[test]
 fn without_a_terminal_nothing_is_approved() {
     let scene = probe("", &[("make", &[], "touch made")]);
@@ -512,6 +550,32 @@ fn a_terminal_gets_no_control_characters() {
     assert!(shown.contains("]52;c;"), "{shown}");
     // A pipe gets the bytes.
     assert_eq!(scene.stdout("run ../skills/probe --yes"), "a\u{1b}]52;c;ZXZpbA==\u{7}b\u{202e}c\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_reaches_the_tool_as_a_request() {
+    use std::io::{BufRead as _, BufReader, Read as _};
+    use std::process::Stdio;
+    // GIB §5.3: SIGTERM first, so that it can clean up.
+    let script =
+        "#!/bin/sh\ntrap 'echo bye; exit 7' TERM\necho ready\nwhile :; do sleep 0.1; done\n";
+    let scene = probe("permissions: [\"shell:execute:sleep\"]\n", &[("wait", &[], "./wait.sh")])
+        .script("skills/probe/wait.sh", script);
+    let mut command = scene.command(&["run", "../skills/probe", "--yes"]);
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut output = BufReader::new(child.stdout.take().expect("it is a pipe"));
+    let mut line = String::new();
+    output.read_line(&mut line).expect("the tool says something");
+    assert_eq!(line, "ready\n");
+    let pid = child.id().to_string();
+    let kill = std::process::Command::new("kill").args(["-INT", &pid]).status();
+    assert!(kill.expect("there is `kill`").success());
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).expect("it is text");
+    assert_eq!(rest, "bye\n");
+    assert_eq!(child.wait().expect("it ends").code(), Some(7));
 }
 
 #[test]

@@ -136,7 +136,6 @@ impl Known {
         let real = candidate.canonicalize().ok()?;
         // What a script starts may change while the script stays the same.
         let key = platform::identity(&real)
-            .ok()
             .filter(|_| !is_script(&real))
             .map(|identity| format!("{identity}:{}", candidate.display()));
         if let Some(answer) = key.as_ref().and_then(|key| self.answers.get(key))

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use prowess_sandbox::{Network, Spec};
+use prowess_sandbox::{Access, FileGrant, Network, Spec};
 use sha2::{Digest as _, Sha256};
 
 use super::worker::Worker;
@@ -199,9 +199,9 @@ impl State {
 impl Place {
     /// Whether a worker that is done here may stay.
     ///
-    /// Patterns are snapshots of the start and filters at the end, and a way out has a certificate and a byte count of one
-    /// run, so that such a worker is good for one call. The limit
-    /// of CPU time counts over the whole life of a process: one that has used much of it could fail a call that has not.
+    /// Patterns are snapshots of the start, what a run leaves in folders that it may write to is looked at when it ends,
+    /// and a way out has a certificate and a byte count of one run: such a worker is good for one call. The limit of CPU
+    /// time counts over the whole life of a process: one that has used much of it could fail a call that has not.
     pub(super) fn keeps(&self, spec: &Rules) -> bool {
         self.shared.keeps && spec.reusable && spec.cpu.is_none_or(|most| self.spent < most / 4)
     }
@@ -239,8 +239,9 @@ pub(super) struct Rules {
 
 impl Rules {
     pub(super) fn of(spec: &Spec) -> Self {
-        let reusable =
-            spec.network == Network::None && spec.files.iter().all(|grant| grant.pattern.is_none());
+        let is_lasting =
+            |grant: &FileGrant| grant.pattern.is_none() && grant.access != Access::Write;
+        let reusable = spec.network == Network::None && spec.files.iter().all(is_lasting);
         Self { reusable, cpu: spec.limits.cpu }
     }
 }

@@ -333,12 +333,12 @@ impl Worker {
     fn wait(&mut self, output: &mut dyn FnMut(Stream, &[u8])) -> Waited {
         self.requests = None;
         self.drain_until(Instant::now() + LAST_BREATH, output);
-        let waiter = self.waiter.take();
-        let mut waited = waiter.as_ref().and_then(|it| it.recv_timeout(LAST_BREATH).ok());
+        let told = self.waiter.take();
+        let mut waited = told.as_ref().and_then(|told| told.recv_timeout(LAST_BREATH).ok());
         if waited.is_none() {
             self.canceller.cancel();
             self.drain_until(Instant::now() + self.grace + LAST_BREATH, output);
-            waited = waiter.and_then(|it| it.recv().ok());
+            waited = told.and_then(|told| told.recv().ok());
         }
         let mut waited = waited.unwrap_or_else(|| {
             let error = io::Error::other("the thread that waits for the sandbox is gone");

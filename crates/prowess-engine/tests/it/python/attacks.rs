@@ -140,7 +140,11 @@ def go(text: str = "") -> str:
         assert!(matches!(evil.parsed, None | Some(Value::String(_))), "{evil:#?}");
         assert_ne!(evil.parsed, Some(json!("forged")));
         let (honest, _) = scene.call("go", &json!({"text": "honest"})).expect("it starts");
-        assert_eq!(honest.parsed, Some(json!("honest")), "round {round}: {honest:#?}");
+        // At worst the skill has spoilt its own next call. Nothing false ever comes out.
+        let is_true = honest.parsed.as_ref().is_none_or(|it| *it == json!("honest"));
+        assert!(is_true, "round {round}: {honest:#?}");
+        let (next, _) = scene.call("go", &json!({"text": "honest"})).expect("it starts");
+        assert_eq!(next.parsed, Some(json!("honest")), "round {round}: {next:#?}");
     }
 }
 
@@ -173,7 +177,12 @@ fn nothing_is_imported_outside_or_unasked() {
     // Behind walls there is no such place.
     let envelope = scene.go();
     let error = envelope.error.expect("the import fails");
-    assert!(error.contains("step 5 of 7, import tools.py): FileNotFoundError"), "{error}");
+    // The folder of temporary files is there, and it is another one.
+    let denied = ["FileNotFoundError", "PermissionError", "OSError"];
+    assert!(
+        denied.iter().any(|kind| error.contains(&format!("import tools.py): {kind}"))),
+        "{error}"
+    );
     assert!(envelope.output.contains("Traceback"), "{}", envelope.output);
     assert!(!marker.exists());
     // Without leave it is not imported at all.

@@ -112,7 +112,8 @@ fn what_goes_wrong_is_told() {
 fn a_traceback_shows_the_tool_and_not_the_worker() {
     let envelope = Scene::body("def inner():\n    return 1 / 0\nreturn inner()").go();
     // Newer versions of Python point at the place.
-    let lines = envelope.output.lines().filter(|line| line.trim().trim_matches(['^', '~']) != "");
+    let says = |line: &&str| !line.trim().trim_matches(['^', '~']).is_empty();
+    let lines = envelope.output.lines().filter(says);
     insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r#"
     Traceback (most recent call last):
       File "/.prowess/skill/tools.py", line 8, in go

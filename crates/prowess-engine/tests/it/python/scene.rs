@@ -221,18 +221,13 @@ impl Scene {
         load_skill(&self.skill_folder(), &mut loading, registry)
     }
 
-    /// Whether the skill needs packages.
-    pub(crate) fn has_packages(&self) -> bool {
-        self.root.join("probe/SKILL.md").is_file()
-            && !self.skill().requirements.python_packages.is_empty()
-    }
-
     /// Everything below the folder of environments, sorted; locks do not count.
     pub(crate) fn environments(&self) -> Vec<String> {
         let entries = fs::read_dir(self.root.join("home/.local/share/prowess/venvs"));
         let names = entries.into_iter().flatten().flatten();
         let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let mut names: Vec<String> = names.filter(|name| !name.ends_with(".lock")).collect();
+        let mut names: Vec<String> =
+            names.filter(|name| name.split('.').nth(1) != Some("lock")).collect();
         names.sort();
         names
     }

@@ -1,0 +1,34 @@
+//! What every platform refuses before anything starts.
+
+use std::path::{Component, Path};
+
+use crate::error::Error;
+use crate::spec::{Access, Spec};
+
+/// Whether a path is absolute and goes straight down.
+pub(crate) fn is_plain(path: &Path) -> bool {
+    path.is_absolute()
+        && path.components().all(|part| {
+            matches!(part, Component::RootDir | Component::Prefix(_) | Component::Normal(_))
+        })
+}
+
+/// An image that the program could replace bounds nothing (attack B11).
+pub(crate) fn refuse_writable(spec: &Spec, image: &Path) -> Result<(), Error> {
+    let writable = spec
+        .files
+        .iter()
+        .any(|grant| grant.access == Access::Write && image.starts_with(&grant.path));
+    let protected = spec
+        .files
+        .iter()
+        .any(|grant| grant.access != Access::Write && image.starts_with(&grant.path));
+    if writable && !protected {
+        return Err(Error::NotExecutable {
+            path: image.to_owned(),
+            reason: "it lies in a folder that the run may write to, so it could be replaced"
+                .to_owned(),
+        });
+    }
+    Ok(())
+}

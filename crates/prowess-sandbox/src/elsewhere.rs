@@ -1,0 +1,117 @@
+//! Systems without walls that this crate can build: nothing runs.
+
+#![cfg_attr(
+    test,
+    allow(dead_code, unreachable_pub, reason = "compiled everywhere, so that it compiles there")
+)]
+
+use std::convert::Infallible;
+use std::ffi::OsString;
+
+use crate::error::Error;
+use crate::probe::{Layer, Probe, State};
+use crate::spec::{Ended, Input, Observer, Spec};
+
+const CAUSE: &str = "there is no sandbox for this system";
+const REMEDY: &str = "use Linux 6.12 or newer, or macOS";
+
+fn refused() -> Error {
+    Error::Unenforceable { cause: CAUSE.to_owned(), remedy: REMEDY.to_owned() }
+}
+
+/// Runs nothing.
+pub fn run(spec: Spec, observer: &mut dyn Observer) -> Result<Ended, Error> {
+    Sandbox::spawn(spec)?.wait(observer)
+}
+
+/// What this machine can enforce: nothing.
+pub fn probe() -> Probe {
+    let layer = Layer {
+        name: "sandbox",
+        state: State::Missing,
+        detail: CAUSE.to_owned(),
+        remedy: Some(REMEDY.to_owned()),
+    };
+    Probe { layers: vec![layer] }
+}
+
+/// A program behind walls; there are none.
+#[derive(Debug)]
+pub struct Sandbox(Infallible);
+
+impl Sandbox {
+    /// Refuses.
+    pub fn spawn(_: Spec) -> Result<Self, Error> {
+        Err(refused())
+    }
+
+    /// A handle that ends the run from another thread.
+    pub fn canceller(&self) -> Canceller {
+        match self.0 {}
+    }
+
+    /// Waits for the end.
+    pub fn wait(self, _: &mut dyn Observer) -> Result<Ended, Error> {
+        match self.0 {}
+    }
+}
+
+/// Ends a run from another thread.
+#[derive(Clone, Debug)]
+pub struct Canceller(Infallible);
+
+impl Canceller {
+    /// Ends the run.
+    pub fn cancel(&self) {
+        match self.0 {}
+    }
+}
+
+/// A sandbox that waits for its arguments; there are none.
+#[derive(Debug)]
+pub struct Prepared(Infallible);
+
+impl Prepared {
+    /// Refuses.
+    pub fn new(_: Spec) -> Result<Self, Error> {
+        Err(refused())
+    }
+
+    /// Waits until the walls stand.
+    pub fn ready(&mut self) -> Result<(), Error> {
+        match self.0 {}
+    }
+
+    /// Starts the program.
+    pub fn start(
+        self,
+        _: &[OsString],
+        _: &[(OsString, OsString)],
+        _: Input,
+    ) -> Result<Sandbox, Error> {
+        match self.0 {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::error::Error;
+    use crate::spec::{Observer, Spec, Stream};
+
+    struct Nobody;
+
+    impl Observer for Nobody {
+        fn output(&mut self, _: Stream, bytes: &[u8]) {
+            panic!("something ran: {bytes:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_runs_without_walls() {
+        let ended = super::run(Spec::new("/bin/echo"), &mut Nobody);
+        assert!(matches!(ended, Err(Error::Unenforceable { .. })), "{ended:?}");
+        let prepared = super::Prepared::new(Spec::new("/bin/echo"));
+        assert!(matches!(prepared, Err(Error::Unenforceable { .. })), "{prepared:?}");
+        assert!(!super::probe().is_enforceable());
+    }
+}

@@ -1,0 +1,363 @@
+//! Granted files and folders: what of them comes into view, and what is done with them after the run.
+//!
+//! Grants add up, and the nearest one decides: a read grant inside a writable folder protects what it names, a write grant
+//! inside a readable one opens it. A write pattern inside a folder that may be written anyway adds nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode};
+use rustix::io::Errno;
+
+use super::scratch::Scratch;
+use super::set_up;
+use super::stage::{MOST_COMPARED, MOST_MATCHES, Stage, Wanted};
+use super::sweep::Sweep;
+use super::view::{Rights, View};
+use super::walk::{self, Next, Stopped};
+use crate::check;
+use crate::error::Error;
+use crate::pattern::Patterns;
+use crate::spec::{Access, Discarded, FileGrant, Spec};
+
+/// What is done when the run is over.
+#[derive(Debug)]
+pub(super) struct Afterwards {
+    created: Created,
+    stages: Vec<Stage>,
+    /// Behind the stages, so that it is removed last.
+    scratch: Option<Scratch>,
+    sweep: Sweep,
+    most_size: u64,
+}
+
+/// What was found when the run was over.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    pub(super) discarded: Vec<Discarded>,
+    pub(super) planted: Vec<PathBuf>,
+    pub(super) shared: Vec<PathBuf>,
+    pub(super) unswept: bool,
+}
+
+impl Afterwards {
+    /// Makes places in private folders for everything else that is in view below them.
+    pub(super) fn make_places(&mut self, view: &View) -> Result<(), Error> {
+        for stage in &mut self.stages {
+            for (relative, is_folder) in view.places_below(&stage.path) {
+                stage.make_place(&relative, is_folder)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings files back and cleans up. Every process of the run is gone.
+    pub(super) fn finish(mut self) -> Findings {
+        let mut findings = Findings::default();
+        self.created.0.clear();
+        for stage in &self.stages {
+            stage.bring_back(self.most_size, &mut findings.discarded);
+        }
+        findings.discarded.sort_by(|a, b| a.path.cmp(&b.path));
+        let (planted, is_complete) = self.sweep.after();
+        findings.planted = planted;
+        findings.unswept = !is_complete;
+        findings.shared = std::mem::take(&mut self.sweep.shared);
+        findings
+    }
+}
+
+/// Brings what is granted into view.
+pub(super) fn show(view: &mut View, spec: &Spec) -> Result<Afterwards, Error> {
+    let mut created = Created::default();
+    let mut grants = Vec::new();
+    for grant in &spec.files {
+        if !check::is_plain(&grant.path) {
+            return Err(refuse(grant, "it is not an absolute path that goes straight down"));
+        }
+        let is_there = is_there(grant)?;
+        if !is_there && grant.create {
+            created.create(grant)?;
+        }
+        if is_there || grant.create {
+            grants.push(grant);
+        }
+    }
+    let mut afterwards = Afterwards {
+        created,
+        stages: Vec::new(),
+        scratch: None,
+        sweep: Sweep::before(&Covers::new(&grants), spec.hard_links)?,
+        most_size: spec.limits.file_size,
+    };
+    for group in staged(&grants) {
+        let stage = afterwards.stage(view, &group, &spec.files)?;
+        afterwards.stages.push(stage);
+    }
+    for grant in grants {
+        match (&grant.pattern, grant.access) {
+            (None, access) => view.host(&grant.path, &grant.path, rights(access)),
+            (Some(pattern), Access::Read | Access::Execute) => {
+                show_matches(view, grant, pattern, &afterwards.stages)?;
+            }
+            // Staged above.
+            (Some(_), Access::Write) => {}
+        }
+    }
+    Ok(afterwards)
+}
+
+fn refuse(grant: &FileGrant, reason: impl Into<String>) -> Error {
+    Error::Grant { path: grant.path.clone(), reason: reason.into() }
+}
+
+fn rights(access: Access) -> Rights {
+    match access {
+        Access::Read => Rights::Read,
+        Access::Execute => Rights::Execute,
+        Access::Write => Rights::Write,
+    }
+}
+
+/// Whether something is at a granted path: a missing one is simply not in view, a link is refused (attack A05).
+fn is_there(grant: &FileGrant) -> Result<bool, Error> {
+    match std::fs::symlink_metadata(&grant.path) {
+        Ok(data) if data.file_type().is_symlink() => {
+            Err(refuse(grant, "it is a symbolic link, which could lead anywhere"))
+        }
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(refuse(grant, error.to_string())),
+    }
+}
+
+/// Folders that were made for a run, each as its parent and its name. Until the run has ended well enough to be reported
+/// they go away again with this value, unless something is in them.
+#[derive(Debug, Default)]
+struct Created(Vec<(OwnedFd, OsString)>);
+
+impl Created {
+    /// Makes exactly the granted folder (attack A26).
+    fn create(&mut self, grant: &FileGrant) -> Result<(), Error> {
+        let (Some(parent), Some(name)) = (grant.path.parent(), grant.path.file_name()) else {
+            return Err(refuse(grant, "it can't be created"));
+        };
+        let parent = walk::open_folder(parent).map_err(|errno| match errno {
+            Errno::NOENT | Errno::NOTDIR => refuse(grant, "the folder it would be in is not there"),
+            Errno::LOOP => {
+                refuse(grant, "a part of it is a symbolic link, which could lead anywhere")
+            }
+            errno => refuse(grant, errno.to_string()),
+        })?;
+        match rustix::fs::mkdirat(&parent, name, Mode::RWXU) {
+            Ok(()) => self.0.push((parent, name.to_owned())),
+            // Somebody else was faster; what it is shows later.
+            Err(Errno::EXIST) => {}
+            Err(errno) => return Err(refuse(grant, errno.to_string())),
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Created {
+    fn drop(&mut self) {
+        // The last may lie in the first.
+        for (parent, name) in self.0.iter().rev() {
+            let _ = rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR);
+        }
+    }
+}
+
+/// Shows the files that match now, one by one; their folder is one in memory (attack A14).
+fn show_matches(
+    view: &mut View,
+    grant: &FileGrant,
+    pattern: &str,
+    stages: &[Stage],
+) -> Result<(), Error> {
+    let patterns =
+        Patterns::new([(Path::new(""), pattern)]).map_err(|reason| refuse(grant, reason))?;
+    view.folder(&grant.path);
+    for relative in matches(grant, &patterns)? {
+        let path = grant.path.join(relative);
+        // What may be written too has been copied.
+        if !stages.iter().any(|stage| stage.writes(&path)) {
+            view.host(&path, &path, rights(grant.access));
+        }
+    }
+    Ok(())
+}
+
+/// The regular files below a granted folder that match, relative to it.
+fn matches(grant: &FileGrant, patterns: &Patterns) -> Result<Vec<PathBuf>, Error> {
+    let folder = open(grant)?;
+    let mut found = Vec::new();
+    let mut entries = MOST_COMPARED;
+    let mut crowded = false;
+    let walked = walk::walk(folder.as_fd(), &mut entries, &mut |entry| {
+        if entry.kind == FileType::RegularFile && patterns.matches(entry.relative) {
+            crowded = found.len() == MOST_MATCHES;
+            if crowded {
+                return Err(Stopped::TooLarge);
+            }
+            found.push(entry.relative.to_owned());
+        }
+        Ok(if patterns.reach_into(entry.relative) { Next::Enter } else { Next::Pass })
+    });
+    let too_large = |what, most| Error::TooLarge { path: grant.path.clone(), what, most };
+    match walked {
+        Ok(()) => Ok(found),
+        Err(Stopped::TooLarge) if crowded => {
+            Err(too_large("files match its pattern", MOST_MATCHES))
+        }
+        Err(Stopped::TooLarge) => {
+            Err(too_large("entries would have to be compared with its pattern", MOST_COMPARED))
+        }
+        Err(Stopped::Failed(error)) => Err(refuse(grant, error.to_string())),
+    }
+}
+
+/// Opens a granted folder.
+fn open(grant: &FileGrant) -> Result<OwnedFd, Error> {
+    walk::open_folder(&grant.path).map_err(|errno| match errno {
+        Errno::LOOP => refuse(grant, "a part of it is a symbolic link, which could lead anywhere"),
+        Errno::NOTDIR => refuse(grant, "it is not a folder, so its pattern matches nothing"),
+        errno => refuse(grant, errno.to_string()),
+    })
+}
+
+/// Write patterns that share one private folder.
+struct Group<'g> {
+    /// The topmost of them.
+    first: &'g FileGrant,
+    /// Each with its folder, relative to the topmost one's.
+    patterns: Vec<(&'g Path, &'g str)>,
+    /// What may be done with everything else there.
+    cover: Option<&'g FileGrant>,
+}
+
+/// The groups of write patterns. One inside another's folder joins it, unless a grant for a whole folder lies between.
+fn staged<'g>(grants: &[&'g FileGrant]) -> Vec<Group<'g>> {
+    let mut wanted: Vec<(&FileGrant, &str)> = grants
+        .iter()
+        .filter(|grant| grant.access == Access::Write)
+        .filter_map(|grant| Some((*grant, grant.pattern.as_deref()?)))
+        .collect();
+    wanted.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+    let covers = Covers::new(grants);
+    let mut groups: Vec<Group<'g>> = Vec::new();
+    for (grant, pattern) in wanted {
+        let cover = covers.of(&grant.path);
+        if cover.is_some_and(|cover| cover.access == Access::Write) {
+            continue;
+        }
+        let joined = groups.iter_mut().find_map(|group| {
+            let below = grant.path.strip_prefix(&group.first.path).ok()?;
+            let same = group.cover.map(|cover| &cover.path) == cover.map(|cover| &cover.path);
+            same.then_some((group, below))
+        });
+        match joined {
+            Some((group, below)) => group.patterns.push((below, pattern)),
+            None => {
+                let patterns = vec![(Path::new(""), pattern)];
+                groups.push(Group { first: grant, patterns, cover });
+            }
+        }
+    }
+    groups
+}
+
+/// Grants for whole folders and files by their path; of several for one the strongest.
+pub(super) struct Covers<'g>(BTreeMap<&'g Path, &'g FileGrant>);
+
+impl<'g> Covers<'g> {
+    fn new(grants: &[&'g FileGrant]) -> Self {
+        let mut covers: BTreeMap<&Path, &FileGrant> = BTreeMap::new();
+        for grant in grants.iter().filter(|grant| grant.pattern.is_none()) {
+            let known = covers.entry(&grant.path).or_insert(grant);
+            if known.access < grant.access {
+                *known = grant;
+            }
+        }
+        Self(covers)
+    }
+
+    /// The one that decides about a path: at it, or nearest above.
+    fn of(&self, path: &Path) -> Option<&'g FileGrant> {
+        path.ancestors().find_map(|above| self.0.get(above).copied())
+    }
+
+    /// Those that may be written, without those that lie in another one.
+    pub(super) fn writable(&self) -> impl Iterator<Item = &'g FileGrant> {
+        self.0.values().copied().filter(|grant| {
+            let above = grant.path.parent().and_then(|above| self.of(above));
+            grant.access == Access::Write && above.is_none_or(|above| above.access != Access::Write)
+        })
+    }
+
+    /// What may not be written below a path although the path may, relative to it.
+    pub(super) fn protected_below(&self, path: &Path) -> BTreeSet<PathBuf> {
+        self.0
+            .range(path..)
+            .take_while(|(below, _)| below.starts_with(path))
+            .filter(|(_, grant)| grant.access != Access::Write)
+            .filter_map(|(below, _)| below.strip_prefix(path).ok())
+            .filter(|relative| !relative.as_os_str().is_empty())
+            .map(Path::to_owned)
+            .collect()
+    }
+}
+
+impl Afterwards {
+    fn stage(
+        &mut self,
+        view: &mut View,
+        group: &Group<'_>,
+        all: &[FileGrant],
+    ) -> Result<Stage, Error> {
+        let grant = group.first;
+        let patterns = Patterns::new(group.patterns.iter().copied())
+            .map_err(|reason| refuse(grant, reason))?;
+        let target = open(grant)?;
+        let scratch = match &mut self.scratch {
+            Some(scratch) => scratch,
+            empty => empty.insert(Scratch::new().map_err(|error| set_up("private folder", error))?),
+        };
+        let private = scratch
+            .folder(&self.stages.len().to_string())
+            .map_err(|error| set_up("private folder", error))?;
+        // Also what is not there yet: a program must not create what it may not change. What may be written as a whole is
+        // attached beside the copies, if it is there.
+        let protected = all
+            .iter()
+            .filter(|other| other.pattern.is_none())
+            .filter(|other| other.access != Access::Write || other.path.exists())
+            .filter_map(|other| other.path.strip_prefix(&grant.path).ok())
+            .filter(|relative| !relative.as_os_str().is_empty())
+            .map(Path::to_owned)
+            .collect();
+        let (stage, others) = Stage::new(Wanted {
+            path: &grant.path,
+            patterns,
+            target,
+            private,
+            protected,
+            shows_others: group.cover.is_some(),
+            most_size: self.most_size,
+        })?;
+        view.host(&stage.path, &stage.source, Rights::Write);
+        if let Some(cover) = group.cover {
+            for relative in others {
+                let path = grant.path.join(relative);
+                view.host(&path, &path, rights(cover.access));
+            }
+        }
+        Ok(stage)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,490 @@
+//! Write grants with a pattern: the program works on copies, and what it leaves is filtered on the way back (attacks A15,
+//! A16).
+//!
+//! A mount can't tell `*.md` from `*.sh`, so the granted folder is replaced by a private one with copies of the files that
+//! match. When the whole tree of processes is dead, changed and new files that match go back, each in one step; a file that
+//! the program deleted is deleted on the host too. The host's own changes during the run win: what is not as it was at the
+//! start stays as it is, and the program's version is reported as discarded.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{CString, OsStr};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, Uid,
+};
+use rustix::io::Errno;
+
+use super::scratch;
+use super::walk::{self, Found, Next, Stopped};
+use crate::error::Error;
+use crate::pattern::{MOST_DEPTH, Patterns};
+use crate::spec::Discarded;
+
+/// The most files that are copied, and the most entries of others that are shown beside them.
+pub(super) const MOST_MATCHES: usize = 4096;
+/// The most entries of a folder that are compared with a pattern.
+pub(super) const MOST_COMPARED: usize = 100_000;
+/// The most bytes that are copied before a start.
+const MOST_BYTES: u64 = 1 << 30;
+/// The most discarded files that are reported.
+pub(super) const MOST_REPORTED: usize = 100;
+
+/// A granted folder and the private one that stands in for it.
+#[derive(Debug)]
+pub(super) struct Stage {
+    /// The granted path.
+    pub(super) path: PathBuf,
+    /// The private folder's path on the host.
+    pub(super) source: PathBuf,
+    patterns: Patterns,
+    /// The granted folder: the very one, whatever its name means later.
+    target: OwnedFd,
+    staged: OwnedFd,
+    /// Paths that no copy may touch because other grants are about them.
+    protected: BTreeSet<PathBuf>,
+    /// Files that were copied, with both sides as they were.
+    copies: BTreeMap<PathBuf, Copied>,
+    /// Links that were there, with where they lead.
+    links: BTreeMap<PathBuf, Vec<u8>>,
+    /// Where something else is attached.
+    places: BTreeSet<PathBuf>,
+}
+
+/// What a stage is made from.
+pub(super) struct Wanted<'w> {
+    pub(super) path: &'w Path,
+    pub(super) patterns: Patterns,
+    pub(super) target: OwnedFd,
+    /// The private folder, open, and its path.
+    pub(super) private: (OwnedFd, PathBuf),
+    /// Paths, relative to the granted one, that other grants are about.
+    pub(super) protected: BTreeSet<PathBuf>,
+    /// Whether everything in the folder may be read, and is to be shown beside the copies.
+    pub(super) shows_others: bool,
+    /// The largest file.
+    pub(super) most_size: u64,
+}
+
+/// A file on both sides, as it was when it was copied.
+#[derive(Debug)]
+struct Copied {
+    target: State,
+    copy: State,
+}
+
+/// What tells one state of a file from another. The last number changes with every change and can't be set by a program.
+type State = (u64, u64, i64, [i64; 4]);
+
+fn state(stat: &Stat) -> State {
+    #[expect(clippy::cast_possible_wrap, reason = "nanoseconds are below 2^30")]
+    let times =
+        [stat.st_mtime, stat.st_mtime_nsec as i64, stat.st_ctime, stat.st_ctime_nsec as i64];
+    (stat.st_dev, stat.st_ino, stat.st_size, times)
+}
+
+/// Why files were not kept.
+pub(super) mod reason {
+    pub(in super::super) const NO_MATCH: &str = "it does not match the grant";
+    pub(in super::super) const NO_FILE: &str = "it is not a regular file";
+    pub(in super::super) const TOO_LARGE: &str = "it is larger than the limit for files";
+    pub(in super::super) const PROTECTED: &str = "another grant protects it";
+    pub(in super::super) const TARGET_NO_FILE: &str =
+        "what is there on the host is not a regular file";
+    pub(in super::super) const LINK_ON_THE_WAY: &str = "its folder can't be reached without a link";
+    pub(in super::super) const CHANGED: &str = "the host's file changed during the run";
+    pub(in super::super) const UNREADABLE: &str = "it can't be read";
+    pub(in super::super) const UNWRITABLE: &str = "it can't be written";
+    pub(in super::super) const UNDELETABLE: &str = "it can't be deleted";
+    pub(in super::super) const TOO_MANY: &str = "there was too much to look through";
+    pub(in super::super) const TOO_DEEP: &str = "it is nested too deeply";
+}
+
+impl Stage {
+    /// Copies what matches. The second value is what is to be shown beside the copies, relative to the granted folder.
+    pub(super) fn new(wanted: Wanted<'_>) -> Result<(Self, Vec<PathBuf>), Error> {
+        let (staged, source) = wanted.private;
+        let mut stage = Self {
+            path: wanted.path.to_owned(),
+            source,
+            patterns: wanted.patterns,
+            target: wanted.target,
+            staged,
+            protected: wanted.protected,
+            copies: BTreeMap::new(),
+            links: BTreeMap::new(),
+            places: BTreeSet::new(),
+        };
+        let found = stage.survey(wanted.shows_others, wanted.most_size)?;
+        stage.copy_all(&found).map_err(|error| stage.refuse(&error))?;
+        Ok((stage, found.others))
+    }
+
+    fn refuse(&self, error: &io::Error) -> Error {
+        Error::Grant { path: self.path.clone(), reason: error.to_string() }
+    }
+
+    /// Whether a path of the host is one of the files that may be written.
+    pub(super) fn writes(&self, path: &Path) -> bool {
+        path.strip_prefix(&self.path)
+            .is_ok_and(|relative| self.patterns.matches(relative) && !self.is_protected(relative))
+    }
+
+    fn is_protected(&self, relative: &Path) -> bool {
+        relative.ancestors().any(|above| self.protected.contains(above))
+    }
+
+    /// Looks at the granted folder. Everything that could be too much shows here, before anything is copied.
+    fn survey(&self, shows_others: bool, most_size: u64) -> Result<Survey, Error> {
+        let mut survey = Survey::default();
+        let mut bytes = 0;
+        let mut refused = None;
+        let mut refuse = |what, most: u64| {
+            refused = Some((what, usize::try_from(most).unwrap_or(usize::MAX)));
+            Err(Stopped::TooLarge)
+        };
+        let mut entries = MOST_COMPARED;
+        let walked = walk::walk(self.target.as_fd(), &mut entries, &mut |found| {
+            if self.is_protected(found.relative) {
+                return Ok(Next::Pass);
+            }
+            let relative = found.relative.to_owned();
+            match found.kind {
+                FileType::RegularFile if self.patterns.matches(found.relative) => {
+                    let stat =
+                        rustix::fs::statat(found.folder, found.name, AtFlags::SYMLINK_NOFOLLOW)?;
+                    let size = stat.st_size.cast_unsigned();
+                    bytes += size;
+                    survey.files.push(relative);
+                    if survey.files.len() > MOST_MATCHES {
+                        return refuse("files match its pattern", MOST_MATCHES as u64);
+                    }
+                    if size > most_size {
+                        return refuse("bytes are in one of its files", most_size);
+                    }
+                    if bytes > MOST_BYTES {
+                        return refuse("bytes match its pattern", MOST_BYTES);
+                    }
+                }
+                FileType::Directory if self.patterns.reach_into(found.relative) => {
+                    survey.folders.push(relative);
+                    return Ok(Next::Enter);
+                }
+                FileType::Symlink if shows_others => {
+                    let target = rustix::fs::readlinkat(found.folder, found.name, Vec::new())?;
+                    survey.links.push((relative, target));
+                }
+                FileType::RegularFile | FileType::Directory if shows_others => {
+                    survey.others.push(relative);
+                    if survey.others.len() > MOST_MATCHES {
+                        let what = "other files and folders lie beside what its pattern matches";
+                        return refuse(what, MOST_MATCHES as u64);
+                    }
+                }
+                _ => {}
+            }
+            Ok(Next::Pass)
+        });
+        let too_large = |what, most| Error::TooLarge { path: self.path.clone(), what, most };
+        match (walked, refused) {
+            (Ok(()), _) => Ok(survey),
+            (Err(_), Some((what, most))) => Err(too_large(what, most)),
+            (Err(Stopped::TooLarge), None) => {
+                Err(too_large("entries would have to be compared with its pattern", MOST_COMPARED))
+            }
+            (Err(Stopped::Failed(error)), None) => Err(self.refuse(&error)),
+        }
+    }
+
+    fn copy_all(&mut self, survey: &Survey) -> io::Result<()> {
+        for folder in &survey.folders {
+            rustix::fs::mkdirat(&self.staged, folder, Mode::RWXU)?;
+        }
+        for (relative, target) in &survey.links {
+            rustix::fs::symlinkat(target, &self.staged, relative)?;
+            self.links.insert(relative.clone(), target.as_bytes().to_owned());
+        }
+        survey.files.iter().try_for_each(|relative| self.copy_in(relative))
+    }
+
+    fn copy_in(&mut self, relative: &Path) -> io::Result<()> {
+        let mut source = match open_file(self.target.as_fd(), relative) {
+            Ok(source) => source,
+            // Closed to us, so closed to the program; or gone, or something else by now.
+            Err(Errno::ACCESS | Errno::NOENT | Errno::LOOP | Errno::NOTDIR | Errno::NXIO) => {
+                return Ok(());
+            }
+            Err(errno) => return Err(errno.into()),
+        };
+        let stat = rustix::fs::fstat(&source)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Ok(());
+        }
+        let size = stat.st_size.cast_unsigned();
+        let mode = Mode::from_raw_mode(stat.st_mode & 0o666);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let copy = rustix::fs::openat(&self.staged, relative, flags, Mode::RUSR | Mode::WUSR)?;
+        let mut copy = File::from(copy);
+        // A file that grows meanwhile is cut where it was.
+        io::copy(&mut source.by_ref().take(size), &mut copy)?;
+        rustix::fs::fchmod(&copy, mode)?;
+        // The age of a file means something to programs, and a write shows by it.
+        let times = Timestamps {
+            last_access: Timespec {
+                tv_sec: stat.st_atime,
+                tv_nsec: nanoseconds(stat.st_atime_nsec),
+            },
+            last_modification: Timespec {
+                tv_sec: stat.st_mtime,
+                tv_nsec: nanoseconds(stat.st_mtime_nsec),
+            },
+        };
+        rustix::fs::futimens(&copy, &times)?;
+        let copied = Copied { target: state(&stat), copy: state(&rustix::fs::fstat(&copy)?) };
+        self.copies.insert(relative.to_owned(), copied);
+        Ok(())
+    }
+
+    /// Makes places in the private folder where other things will be attached: a path below the granted one, and whether it
+    /// is a folder.
+    pub(super) fn make_place(&mut self, relative: &Path, is_folder: bool) -> Result<(), Error> {
+        let made = self.try_make_place(relative, is_folder);
+        made.map_err(|errno| self.refuse(&errno.into()))?;
+        self.places.insert(relative.to_owned());
+        Ok(())
+    }
+
+    fn try_make_place(&self, relative: &Path, is_folder: bool) -> Result<(), Errno> {
+        let folder = match relative.parent() {
+            Some(above) => descend(self.staged.as_fd(), above)?,
+            None => return Ok(()),
+        };
+        let name = relative.file_name().unwrap_or_default();
+        let made = if is_folder {
+            rustix::fs::mkdirat(&folder, name, Mode::RWXU)
+        } else {
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            rustix::fs::openat(&folder, name, flags, Mode::RUSR | Mode::WUSR).map(drop)
+        };
+        match made {
+            Err(Errno::EXIST) => Ok(()),
+            made => made,
+        }
+    }
+
+    /// Brings back what the program left. No process of it may be alive any more.
+    pub(super) fn bring_back(&self, most_size: u64, discarded: &mut Vec<Discarded>) {
+        let mut report = |relative: &Path, reason: &'static str| {
+            if discarded.len() < MOST_REPORTED {
+                discarded.push(Discarded { path: self.path.join(relative), reason });
+            }
+        };
+        let mut entries = MOST_COMPARED;
+        let mut kept = 0;
+        let walked = walk::walk(self.staged.as_fd(), &mut entries, &mut |found| {
+            if self.places.contains(found.relative) {
+                return Ok(Next::Pass);
+            }
+            match self.consider(found, most_size, &mut kept) {
+                Ok(next) => Ok(next),
+                Err(reason) => {
+                    report(found.relative, reason);
+                    Ok(Next::Pass)
+                }
+            }
+        });
+        if walked.is_err() {
+            report(Path::new(""), reason::TOO_MANY);
+        }
+        for (relative, copied) in &self.copies {
+            if let Err(reason) = self.delete_if_deleted(relative, copied) {
+                report(relative, reason);
+            }
+        }
+    }
+
+    fn consider(
+        &self,
+        found: &Found<'_>,
+        most_size: u64,
+        kept: &mut usize,
+    ) -> Result<Next, &'static str> {
+        match found.kind {
+            FileType::Directory if found.relative.components().count() > MOST_DEPTH => {
+                Err(reason::TOO_DEEP)
+            }
+            FileType::Directory => {
+                scratch::open_up(found.folder, found.name);
+                Ok(Next::Enter)
+            }
+            FileType::Symlink if self.is_known_link(found) => Ok(Next::Pass),
+            FileType::RegularFile if self.is_protected(found.relative) => Err(reason::PROTECTED),
+            FileType::RegularFile if !self.patterns.matches(found.relative) => {
+                Err(reason::NO_MATCH)
+            }
+            FileType::RegularFile => {
+                if *kept == MOST_MATCHES {
+                    return Err(reason::TOO_MANY);
+                }
+                *kept += 1;
+                self.copy_back(found, most_size).map(|()| Next::Pass)
+            }
+            _ => Err(reason::NO_FILE),
+        }
+    }
+
+    fn is_known_link(&self, found: &Found<'_>) -> bool {
+        let target = rustix::fs::readlinkat(found.folder, found.name, Vec::new());
+        target.is_ok_and(|target| {
+            self.links.get(found.relative).is_some_and(|known| known == target.as_bytes())
+        })
+    }
+
+    /// Puts one file in its place, in one step.
+    fn copy_back(&self, found: &Found<'_>, most_size: u64) -> Result<(), &'static str> {
+        let source =
+            open_file(found.folder, Path::new(found.name)).map_err(|errno| match errno {
+                Errno::LOOP | Errno::NXIO => reason::NO_FILE,
+                _ => reason::UNREADABLE,
+            })?;
+        let stat = rustix::fs::fstat(&source).map_err(|_| reason::UNREADABLE)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(reason::NO_FILE);
+        }
+        let known = self.copies.get(found.relative);
+        if known.is_some_and(|known| known.copy == state(&stat)) {
+            return Ok(());
+        }
+        let size = stat.st_size.cast_unsigned();
+        if size > most_size {
+            return Err(reason::TOO_LARGE);
+        }
+        let above = found.relative.parent().unwrap_or(Path::new(""));
+        let folder = descend(self.target.as_fd(), above).map_err(|errno| match errno {
+            Errno::LOOP | Errno::NOTDIR => reason::LINK_ON_THE_WAY,
+            _ => reason::UNWRITABLE,
+        })?;
+        let before = match rustix::fs::statat(&folder, found.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(before) => Some(before),
+            Err(Errno::NOENT) => None,
+            Err(_) => return Err(reason::UNWRITABLE),
+        };
+        let is_file = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        if before.as_ref().is_some_and(|before| !is_file(before)) {
+            return Err(reason::TARGET_NO_FILE);
+        }
+        if before.as_ref().map(state) != known.map(|known| known.target) {
+            return Err(reason::CHANGED);
+        }
+        let copy = Replacement { source, size, mode: stat.st_mode & 0o644, before };
+        copy.put(folder.as_fd(), found.name).map_err(|errno| match errno {
+            Errno::EXIST => reason::CHANGED,
+            _ => reason::UNWRITABLE,
+        })
+    }
+
+    /// A copy that is gone was deleted by the program, and so is the file, if it is still the same.
+    fn delete_if_deleted(&self, relative: &Path, copied: &Copied) -> Result<(), &'static str> {
+        let above = relative.parent().unwrap_or(Path::new(""));
+        let name = relative.file_name().unwrap_or_default();
+        let copy = walk::open_below(self.staged.as_fd(), above)
+            .and_then(|folder| rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW));
+        match copy {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+            // Still there, or replaced by something that has been reported.
+            Ok(_) | Err(_) => return Ok(()),
+        }
+        let Ok(folder) = walk::open_below(self.target.as_fd(), above) else { return Ok(()) };
+        match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => Ok(()),
+            Ok(stat) if state(&stat) == copied.target => {
+                rustix::fs::unlinkat(&folder, name, AtFlags::empty())
+                    .map_err(|_| reason::UNDELETABLE)
+            }
+            Ok(_) => Err(reason::CHANGED),
+            Err(_) => Err(reason::UNDELETABLE),
+        }
+    }
+}
+
+/// What is in a granted folder, relative to it.
+#[derive(Default)]
+struct Survey {
+    files: Vec<PathBuf>,
+    /// Those above come first.
+    folders: Vec<PathBuf>,
+    links: Vec<(PathBuf, CString)>,
+    others: Vec<PathBuf>,
+}
+
+/// A file on its way to the host.
+struct Replacement {
+    source: File,
+    size: u64,
+    mode: u32,
+    before: Option<Stat>,
+}
+
+impl Replacement {
+    fn put(mut self, folder: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno> {
+        let temporary = format!(".prowess-{:016x}.tmp", scratch::random());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let copy = rustix::fs::openat(folder, &temporary, flags, Mode::RUSR | Mode::WUSR)?;
+        let result = self.fill(File::from(copy)).and_then(|()| {
+            let flags = match self.before {
+                Some(_) => RenameFlags::empty(),
+                None => RenameFlags::NOREPLACE,
+            };
+            rustix::fs::renameat_with(folder, &temporary, folder, name, flags)
+        });
+        if result.is_err() {
+            let _ = rustix::fs::unlinkat(folder, &temporary, AtFlags::empty());
+        }
+        result
+    }
+
+    fn fill(&mut self, mut copy: File) -> Result<(), Errno> {
+        let number = |error: io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
+        io::copy(&mut self.source.by_ref().take(self.size), &mut copy).map_err(number)?;
+        if let Some(before) = &self.before {
+            // Root may write for somebody else, whose file it stays. Others can't give files away and need not.
+            let owner = (Uid::from_raw(before.st_uid), Gid::from_raw(before.st_gid));
+            let _ = rustix::fs::fchown(&copy, Some(owner.0), Some(owner.1));
+        }
+        rustix::fs::fchmod(&copy, Mode::from_raw_mode(self.mode))
+    }
+}
+
+/// Opens a file below a folder for reading: no link on the way, and nothing that waits for somebody at its other end.
+fn open_file(folder: BorrowedFd<'_>, relative: &Path) -> Result<File, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    walk::open_at(folder, relative, flags).map(File::from)
+}
+
+/// Opens a folder below another one without following links, and makes what is missing of it.
+fn descend(top: BorrowedFd<'_>, relative: &Path) -> Result<OwnedFd, Errno> {
+    let mut folder = walk::open_below(top, Path::new(""))?;
+    for part in relative {
+        folder = match walk::open_below(folder.as_fd(), Path::new(part)) {
+            Err(Errno::NOENT) => {
+                match rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o755)) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(errno) => return Err(errno),
+                }
+                walk::open_below(folder.as_fd(), Path::new(part))?
+            }
+            opened => opened?,
+        };
+    }
+    Ok(folder)
+}
+
+fn nanoseconds(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+//! Looking through writable folders before and after a run.
+//!
+//! Before: a file that has another name outside of the folder could be changed through it (attack A08). After: links that
+//! the run has planted and that lead out of the folder wait for somebody who follows them in good faith. Both are looked for
+//! only in folders of a size that takes milliseconds.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FileType, Stat};
+
+use super::grants::Covers;
+use super::walk::{self, Next, Stopped};
+use crate::error::Error;
+use crate::spec::HardLinks;
+
+/// The most entries of all writable folders together.
+const MOST_ENTRIES: usize = 20_000;
+/// The most paths that are reported of each kind.
+const MOST_REPORTED: usize = 100;
+/// The most links that lead from one to the next, as in the kernel.
+const MOST_HOPS: usize = 40;
+
+/// Links by their path, with where they lead.
+type Links = BTreeMap<PathBuf, PathBuf>;
+
+/// What writable folders held before a run.
+#[derive(Debug, Default)]
+pub(super) struct Sweep {
+    folders: Vec<Watched>,
+    /// Files with another name elsewhere.
+    pub(super) shared: Vec<PathBuf>,
+    /// Whether everything could be looked through.
+    is_complete: bool,
+}
+
+/// A writable folder.
+#[derive(Debug)]
+struct Watched {
+    path: PathBuf,
+    identity: (u64, u64),
+    /// What in it can't be written, relative to it.
+    protected: BTreeSet<PathBuf>,
+    links: Links,
+}
+
+/// Files with several names: how many of them were seen, how many there are, and the first.
+#[derive(Default)]
+struct Names(HashMap<(u64, u64), (u64, u64, PathBuf)>);
+
+impl Names {
+    fn add(&mut self, stat: &Stat, path: impl FnOnce() -> PathBuf) {
+        if stat.st_nlink > 1 {
+            let seen = self
+                .0
+                .entry((stat.st_dev, stat.st_ino))
+                .or_insert_with(|| (0, stat.st_nlink, path()));
+            seen.0 += 1;
+        }
+    }
+
+    /// Those that have a name which was not seen.
+    fn shared(self) -> Vec<PathBuf> {
+        let elsewhere = self.0.into_values().filter(|(seen, names, _)| seen < names);
+        let mut paths: Vec<PathBuf> = elsewhere.map(|(_, _, path)| path).collect();
+        paths.sort();
+        paths.truncate(MOST_REPORTED);
+        paths
+    }
+}
+
+impl Sweep {
+    /// Looks through the folders that may be written.
+    pub(super) fn before(grants: &Covers<'_>, hard_links: HardLinks) -> Result<Self, Error> {
+        let mut sweep = Self { is_complete: true, ..Self::default() };
+        let mut names = Names::default();
+        let mut entries = MOST_ENTRIES;
+        for grant in grants.writable() {
+            let stat = rustix::fs::statat(CWD, &grant.path, AtFlags::SYMLINK_NOFOLLOW);
+            let kind = stat.as_ref().map(|stat| FileType::from_raw_mode(stat.st_mode));
+            match (stat, kind) {
+                (Ok(stat), Ok(FileType::RegularFile)) => names.add(&stat, || grant.path.clone()),
+                (Ok(_), Ok(FileType::Directory)) => {
+                    let protected = grants.protected_below(&grant.path);
+                    let watched = Watched::look(&grant.path, protected, &mut entries, &mut names);
+                    match watched {
+                        Ok(watched) => sweep.folders.push(watched),
+                        Err(_) => sweep.is_complete = false,
+                    }
+                }
+                // Anything else is refused where it would be attached.
+                _ => {}
+            }
+        }
+        if !sweep.is_complete {
+            // A name that was not seen may just not have been looked at.
+            return Ok(sweep);
+        }
+        let shared = names.shared();
+        match (hard_links, shared.first()) {
+            (HardLinks::Refuse, Some(first)) => Err(Error::HardLink { path: first.clone() }),
+            (HardLinks::Refuse | HardLinks::Report, _) => Ok(Self { shared, ..sweep }),
+        }
+    }
+
+    /// Links of the run that lead out of their folder, and whether everything could be looked through.
+    pub(super) fn after(&self) -> (Vec<PathBuf>, bool) {
+        let mut planted = Vec::new();
+        let mut is_complete = self.is_complete;
+        let mut entries = MOST_ENTRIES;
+        for before in &self.folders {
+            if !self.is_complete {
+                break;
+            }
+            let protected = before.protected.clone();
+            let names = &mut Names::default();
+            match Watched::look(&before.path, protected, &mut entries, names) {
+                Ok(after) if after.identity == before.identity => {
+                    planted.extend(new_ways_out(&before.path, &before.links, &after.links));
+                }
+                Ok(_) | Err(_) => is_complete = false,
+            }
+        }
+        planted.sort();
+        planted.truncate(MOST_REPORTED);
+        (planted, is_complete)
+    }
+}
+
+impl Watched {
+    fn look(
+        path: &Path,
+        protected: BTreeSet<PathBuf>,
+        entries: &mut usize,
+        names: &mut Names,
+    ) -> Result<Self, Stopped> {
+        let folder: OwnedFd = walk::open_folder(path)?;
+        let stat = rustix::fs::fstat(&folder)?;
+        let mut links = Links::new();
+        walk::walk(folder.as_fd(), entries, &mut |found| {
+            if protected.contains(found.relative) {
+                return Ok(Next::Pass);
+            }
+            match found.kind {
+                FileType::Symlink => {
+                    // One that is gone again is no link any more.
+                    if let Ok(target) = rustix::fs::readlinkat(found.folder, found.name, Vec::new())
+                    {
+                        let target = std::ffi::OsStr::from_bytes(target.as_bytes());
+                        links.insert(found.relative.to_owned(), target.into());
+                    }
+                }
+                FileType::RegularFile => {
+                    if let Ok(stat) =
+                        rustix::fs::statat(found.folder, found.name, AtFlags::SYMLINK_NOFOLLOW)
+                    {
+                        names.add(&stat, || path.join(found.relative));
+                    }
+                }
+                _ => {}
+            }
+            Ok(Next::Enter)
+        })?;
+        let identity = (stat.st_dev, stat.st_ino);
+        Ok(Self { path: path.to_owned(), identity, protected, links })
+    }
+}
+
+/// The links that are new, or lead elsewhere than before, and lead out of their folder.
+fn new_ways_out(folder: &Path, before: &Links, after: &Links) -> Vec<PathBuf> {
+    after
+        .iter()
+        .filter(|(link, target)| before.get(*link) != Some(*target))
+        .filter(|(link, target)| leads_out(folder, after, link, target))
+        .map(|(link, _)| folder.join(link))
+        .collect()
+}
+
+/// Whether a link leads out of the folder, if need be over others that lie in it.
+fn leads_out(folder: &Path, links: &Links, link: &Path, target: &Path) -> bool {
+    let mut place = step(folder, link, target);
+    for _ in 0..MOST_HOPS {
+        let Some(inside) = place else { return true };
+        let mut prefixes: Vec<&Path> = inside.ancestors().collect();
+        prefixes.reverse();
+        let Some((next, target)) = prefixes.iter().find_map(|prefix| links.get_key_value(*prefix))
+        else {
+            return false;
+        };
+        let rest = inside.strip_prefix(next).unwrap_or(Path::new(""));
+        place = step(folder, next, target).map(|place| place.join(rest));
+    }
+    // A circle leads nowhere.
+    false
+}
+
+/// Where a link leads, relative to its folder; nothing when it is not in it, or can't be told without following others.
+fn step(folder: &Path, link: &Path, target: &Path) -> Option<PathBuf> {
+    let mut place = match target.strip_prefix(folder) {
+        Ok(_) if target.is_absolute() => PathBuf::new(),
+        _ if target.is_absolute() => return None,
+        _ => link.parent()?.to_owned(),
+    };
+    let rest = target.strip_prefix(folder).unwrap_or(target);
+    let mut is_down = target.is_absolute();
+    for part in rest.components() {
+        match part {
+            Component::CurDir => {}
+            Component::Normal(name) => {
+                is_down = true;
+                place.push(name);
+            }
+            // Up again after going down: where that is depends on what was gone through.
+            Component::ParentDir if is_down => return None,
+            Component::ParentDir => {
+                if !place.pop() {
+                    return None;
+                }
+            }
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(place)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+//! The profile of a run in Seatbelt's language.
+//!
+//! Everything is denied but what a rule names. The text holds no path, no pattern and no name from outside: those are
+//! parameters, so nothing in a grant can end a string and begin a rule. Rules that protect are written as exceptions in the
+//! rule that allows, because a later `deny` does not always win over an `allow` with several conditions.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::check;
+use crate::error::Error;
+use crate::pattern;
+use crate::spec::{Access, FileGrant, Network, Spec};
+
+/// The text and the values of its parameters.
+#[derive(Debug)]
+pub(crate) struct Profile {
+    pub(crate) text: String,
+    pub(crate) parameters: Vec<(String, PathBuf)>,
+}
+
+/// What every program needs of the system: the loader, libraries, locales, a few devices, a few facts about the machine.
+/// There is no way in it to other programs: no services but the one that knows the user's name, no events, no launching.
+const BASE: &str = r#"(version 1)
+(deny default)
+(allow process-fork)
+(allow signal (target same-sandbox))
+(allow process-info* (target same-sandbox))
+(allow file-read* (literal "/"))
+(allow file-read-metadata
+  (literal "/tmp") (literal "/var") (literal "/etc") (literal "/private") (literal "/dev"))
+(allow file-read* file-map-executable
+  (subpath "/usr/lib")
+  (subpath "/System/Library/Frameworks")
+  (subpath "/System/Library/PrivateFrameworks")
+  (subpath "/System/Library/dyld")
+  (subpath "/System/Volumes/Preboot/Cryptexes"))
+(allow file-read*
+  (subpath "/usr/share/locale")
+  (subpath "/usr/share/zoneinfo")
+  (subpath "/private/var/db/timezone")
+  (literal "/private/etc/localtime")
+  (literal "/System/Library/CoreServices/SystemVersion.plist")
+  (literal "/dev/random")
+  (literal "/dev/urandom"))
+(allow file-read* file-write-data
+  (literal "/dev/null")
+  (literal "/dev/zero"))
+(allow sysctl-read
+  (sysctl-name "hw.activecpu")
+  (sysctl-name "hw.byteorder")
+  (sysctl-name "hw.cachelinesize")
+  (sysctl-name "hw.cputype")
+  (sysctl-name "hw.logicalcpu")
+  (sysctl-name "hw.logicalcpu_max")
+  (sysctl-name "hw.machine")
+  (sysctl-name "hw.memsize")
+  (sysctl-name "hw.ncpu")
+  (sysctl-name "hw.pagesize")
+  (sysctl-name "hw.physicalcpu")
+  (sysctl-name "kern.argmax")
+  (sysctl-name "kern.maxfilesperproc")
+  (sysctl-name "kern.osproductversion")
+  (sysctl-name "kern.osrelease")
+  (sysctl-name "kern.ostype")
+  (sysctl-name "kern.osversion")
+  (sysctl-name "kern.usrstack64")
+  (sysctl-name "kern.version"))
+(allow mach-lookup
+  (global-name "com.apple.system.opendirectoryd.libinfo"))
+"#;
+
+/// The last word: what no rule above may have let through.
+const LAST: &str = "(deny file-write-setugid)
+";
+
+/// Makes the profile. `private` is the run's own folder, which takes the place of /tmp and of the home.
+pub(crate) fn profile(spec: &Spec, private: &Path) -> Result<Profile, Error> {
+    let mut profile = Profile { text: BASE.to_owned(), parameters: Vec::new() };
+    let folder = profile.subpath(private);
+    profile.rule("file-read* file-write*", &[folder]);
+    profile.programs(spec)?;
+    for grant in &spec.files {
+        if !check::is_plain(&grant.path) {
+            let reason = "it is not an absolute path that goes straight down".to_owned();
+            return Err(Error::Grant { path: grant.path.clone(), reason });
+        }
+        profile.grant(grant, &spec.files)?;
+    }
+    profile.ways(spec, private);
+    if let Network::Listeners(ports) = &spec.network {
+        for port in ports {
+            // A number can't be anything else. The proxy asks for the run's own secret, because others could connect.
+            let _ =
+                writeln!(profile.text, "(allow network-outbound (remote ip \"localhost:{port}\"))");
+        }
+    }
+    profile.text.push_str(LAST);
+    Ok(profile)
+}
+
+impl Profile {
+    /// A parameter for a value.
+    fn parameter(&mut self, value: impl Into<PathBuf>) -> String {
+        let name = format!("P{}", self.parameters.len());
+        let filter = format!("(param \"{name}\")");
+        self.parameters.push((name, value.into()));
+        filter
+    }
+
+    fn literal(&mut self, path: &Path) -> String {
+        format!("(literal {})", self.parameter(path))
+    }
+
+    fn subpath(&mut self, path: &Path) -> String {
+        format!("(subpath {})", self.parameter(path))
+    }
+
+    fn rule(&mut self, operations: &str, filters: &[String]) {
+        let _ = writeln!(self.text, "(allow {operations}\n  {})", filters.join("\n  "));
+    }
+
+    /// Images by their very path: what lies beside them can't be executed.
+    fn programs(&mut self, spec: &Spec) -> Result<(), Error> {
+        let mut images = Vec::new();
+        for program in std::iter::once(&spec.program).chain(&spec.programs) {
+            if !check::is_plain(program) {
+                let shown = program.display();
+                return Err(Error::Invalid(format!("`{shown}` is not an absolute path")));
+            }
+            check::refuse_writable(spec, program)?;
+            images.push(self.literal(program));
+        }
+        self.rule("process-exec", &images);
+        self.rule("file-read* file-map-executable", &images);
+        let support: Vec<String> = spec.support.iter().map(|path| self.subpath(path)).collect();
+        if !support.is_empty() {
+            self.rule("file-read* file-map-executable", &support);
+        }
+        Ok(())
+    }
+
+    fn grant(&mut self, grant: &FileGrant, all: &[FileGrant]) -> Result<(), Error> {
+        let covered = match &grant.pattern {
+            None => self.subpath(&grant.path),
+            Some(pattern) => {
+                let refuse = |reason| Error::Grant { path: grant.path.clone(), reason };
+                let below = pattern::to_regex(pattern).map_err(refuse)?;
+                let folder = grant.path.to_str().ok_or_else(|| {
+                    refuse("its path is no text, which a pattern needs".to_owned())
+                })?;
+                let folder = pattern::escape_regex(folder.trim_end_matches('/'));
+                let regex = self.parameter(format!("^{folder}/{below}$"));
+                format!("(require-all (regex {regex}) (vnode-type REGULAR-FILE))")
+            }
+        };
+        match grant.access {
+            Access::Read => self.rule("file-read*", &[covered]),
+            Access::Execute => {
+                self.rule("file-read* file-map-executable process-exec", &[covered]);
+            }
+            Access::Write => {
+                self.rule("file-read*", std::slice::from_ref(&covered));
+                let mut conditions = vec![covered];
+                for path in protected(grant, all) {
+                    let (exactly, below) = (self.literal(path), self.subpath(path));
+                    conditions.push(format!("(require-not {exactly})"));
+                    conditions.push(format!("(require-not {below})"));
+                    // A folder that can be moved away protects nothing (attack A10).
+                    let above = path.ancestors().skip(1);
+                    for folder in above.take_while(|folder| folder.starts_with(&grant.path)) {
+                        let folder = self.literal(folder);
+                        conditions.push(format!("(require-not {folder})"));
+                    }
+                }
+                for kind in ["BLOCK-DEVICE", "CHARACTER-DEVICE", "FIFO", "SOCKET"] {
+                    conditions.push(format!("(require-not (vnode-type {kind}))"));
+                }
+                let all = format!("(require-all\n    {})", conditions.join("\n    "));
+                self.rule("file-write*", &[all]);
+            }
+        }
+        Ok(())
+    }
+
+    /// The folders on the way to what is granted can be named, though not listed.
+    fn ways(&mut self, spec: &Spec, private: &Path) {
+        let granted = spec.files.iter().map(|grant| grant.path.as_path());
+        let images = std::iter::once(&spec.program).chain(&spec.programs).chain(&spec.support);
+        let mut ways: Vec<&Path> = granted
+            .chain(images.map(PathBuf::as_path))
+            .chain([private])
+            .flat_map(|path| path.ancestors().skip(1))
+            .chain(
+                // A folder of which only some files are granted.
+                spec.files
+                    .iter()
+                    .filter(|grant| grant.pattern.is_some())
+                    .map(|grant| grant.path.as_path()),
+            )
+            .filter(|path| path.parent().is_some())
+            .collect();
+        ways.sort_unstable();
+        ways.dedup();
+        let ways: Vec<String> = ways.into_iter().map(|path| self.literal(path)).collect();
+        if !ways.is_empty() {
+            self.rule("file-read-metadata", &ways);
+        }
+    }
+}
+
+/// What may not be written below a grant although the grant may.
+fn protected<'g>(grant: &'g FileGrant, all: &'g [FileGrant]) -> impl Iterator<Item = &'g Path> {
+    all.iter()
+        .filter(|other| other.access != Access::Write && other.pattern.is_none())
+        .map(|other| other.path.as_path())
+        .filter(|path| *path != grant.path && path.starts_with(&grant.path))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,493 @@
+//! Starting a program behind Seatbelt and seeing it through to its end.
+//!
+//! The walls are the kernel's; the end is not. There are no process namespaces here, so the tree is ended as one process
+//! group, and a process that has left the group and the program's streams can outlive the run. `docs/design/sandbox.md` says
+//! so too.
+
+use std::ffi::OsString;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
+
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process_group, setrlimit, waitid,
+};
+
+use super::profile::profile;
+use crate::error::Error;
+use crate::probe::{Layer, Probe, State};
+use crate::spec::{Access, Ended, How, Input, Limits, Network, Observer, Spec, Stream};
+
+/// The launcher, never looked up on a path (attack H12).
+const LAUNCHER: &str = "/usr/bin/sandbox-exec";
+/// How long the streams may stay open when the program and its group are gone.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Runs a program to its end.
+pub fn run(spec: Spec, observer: &mut dyn Observer) -> Result<Ended, Error> {
+    Sandbox::spawn(spec)?.wait(observer)
+}
+
+/// What this machine can enforce, found out by doing it.
+pub fn probe() -> Probe {
+    let tried = Command::new(LAUNCHER)
+        .args(["-p", "(version 1)(allow default)", "/usr/bin/true"])
+        .env_clear()
+        .output();
+    let works = tried.as_ref().is_ok_and(|output| output.status.success());
+    let seatbelt = Layer {
+        name: "Seatbelt",
+        state: if works { State::Enforced } else { State::Missing },
+        detail: match tried {
+            Ok(_) if works => "files, programs and the network".to_owned(),
+            Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            Err(error) => format!("`{LAUNCHER}`: {error}"),
+        },
+        remedy: (!works).then(|| "run outside of another sandbox, on macOS 11 or newer".to_owned()),
+    };
+    let processes = Layer {
+        name: "processes",
+        state: State::BestEffort,
+        detail: "ended as one group; memory of a run can't be limited".to_owned(),
+        remedy: None,
+    };
+    Probe { layers: vec![seatbelt, processes] }
+}
+
+/// A specification that waits for its arguments. Nothing can be built in advance here.
+#[derive(Debug)]
+pub struct Prepared(Spec);
+
+impl Prepared {
+    /// Takes a specification whose arguments, environment and input come later.
+    pub fn new(spec: Spec) -> Result<Self, Error> {
+        let mut prepared = Self(spec);
+        prepared.ready()?;
+        Ok(prepared)
+    }
+
+    /// Checks that the walls can be built.
+    pub fn ready(&mut self) -> Result<(), Error> {
+        refuse_unenforceable(&self.0)
+    }
+
+    /// Starts the program.
+    pub fn start(
+        mut self,
+        arguments: &[OsString],
+        environment: &[(OsString, OsString)],
+        input: Input,
+    ) -> Result<Sandbox, Error> {
+        arguments.clone_into(&mut self.0.arguments);
+        environment.clone_into(&mut self.0.environment);
+        self.0.input = input;
+        Sandbox::spawn(self.0)
+    }
+}
+
+/// What happens to a run.
+enum Event {
+    Output(Stream, Vec<u8>),
+    Closed,
+    /// The program is dead, but not reaped: its number is still its own.
+    Ended,
+    Cancel,
+}
+
+/// Ends a run from another thread.
+#[derive(Clone, Debug)]
+pub struct Canceller(SyncSender<Event>);
+
+impl Canceller {
+    /// SIGTERM now, SIGKILL after the grace period.
+    pub fn cancel(&self) {
+        // A run that is over can't be cancelled.
+        let _ = self.0.send(Event::Cancel);
+    }
+}
+
+/// A program behind walls. Dropping it ends the program.
+#[derive(Debug)]
+pub struct Sandbox {
+    child: Child,
+    reaped: bool,
+    events: Receiver<Event>,
+    sender: SyncSender<Event>,
+    listeners: Vec<TcpListener>,
+    limits: Limits,
+    started: Instant,
+    unswept: bool,
+    /// Removed at the end.
+    _private: Private,
+}
+
+impl Sandbox {
+    /// Starts a program.
+    pub fn spawn(spec: Spec) -> Result<Self, Error> {
+        spawn_with(Path::new(LAUNCHER), spec)
+    }
+
+    /// A handle that ends the run from another thread.
+    pub fn canceller(&self) -> Canceller {
+        Canceller(self.sender.clone())
+    }
+
+    /// Passes output on until the program has ended.
+    pub fn wait(mut self, observer: &mut dyn Observer) -> Result<Ended, Error> {
+        observer.listeners(std::mem::take(&mut self.listeners));
+        let mut progress = Progress {
+            phase: Phase::Running,
+            deadline: Some(self.started + self.limits.time),
+            stopped: None,
+            closed: 0,
+            output: 0,
+            status: None,
+        };
+        while progress.phase != Phase::Draining || progress.closed < 2 {
+            match self.next(progress.deadline) {
+                Some(event) => self.take(event, &mut progress, observer)?,
+                None if progress.phase == Phase::Draining => break,
+                None => self.too_late(&mut progress),
+            }
+        }
+        let duration = self.started.elapsed();
+        let status = progress.status.ok_or_else(|| supervise("the program was not reaped"))?;
+        Ok(Ended {
+            how: how(progress.stopped, status),
+            duration,
+            discarded: Vec::new(),
+            planted: Vec::new(),
+            shared: Vec::new(),
+            unswept: self.unswept,
+        })
+    }
+
+    /// The next event; nothing when the time is up first.
+    fn next(&self, deadline: Option<Instant>) -> Option<Event> {
+        let Some(deadline) = deadline else { return self.events.recv().ok() };
+        // Looked at first: a flood of output must not hold up the clock.
+        let left = deadline.checked_duration_since(Instant::now())?;
+        self.events.recv_timeout(left).ok()
+    }
+
+    fn take(
+        &mut self,
+        event: Event,
+        progress: &mut Progress,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
+        match event {
+            Event::Output(stream, bytes) => {
+                let room = self.limits.output.saturating_sub(progress.output);
+                let kept = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
+                observer.output(stream, &bytes[..kept]);
+                progress.output += bytes.len() as u64;
+                if progress.output > self.limits.output && progress.stopped.is_none() {
+                    progress.stopped = Some(Stop::Output);
+                    progress.phase = Phase::Killed;
+                    progress.deadline = None;
+                    self.signal(Signal::KILL);
+                }
+            }
+            Event::Closed => progress.closed += 1,
+            Event::Cancel if progress.phase == Phase::Running => {
+                self.terminate(progress, Stop::Cancel);
+            }
+            Event::Cancel => {}
+            Event::Ended => {
+                // Whatever it left in its group goes with it (attack E03).
+                self.signal(Signal::KILL);
+                progress.status = Some(self.child.wait().map_err(Error::Supervise)?);
+                self.reaped = true;
+                progress.phase = Phase::Draining;
+                progress.deadline = Some(Instant::now() + LAST_WORDS);
+            }
+        }
+        Ok(())
+    }
+
+    fn too_late(&self, progress: &mut Progress) {
+        match progress.phase {
+            Phase::Running => self.terminate(progress, Stop::Time),
+            Phase::Terminating | Phase::Killed | Phase::Draining => {
+                progress.phase = Phase::Killed;
+                progress.deadline = None;
+                self.signal(Signal::KILL);
+            }
+        }
+    }
+
+    /// GIB §5.3: first a request, then no choice.
+    fn terminate(&self, progress: &mut Progress, why: Stop) {
+        progress.stopped = Some(why);
+        progress.phase = Phase::Terminating;
+        progress.deadline = Some(Instant::now() + self.limits.grace);
+        self.signal(Signal::TERM);
+    }
+
+    fn signal(&self, signal: Signal) {
+        // Not reaped yet, so the number can't be anybody else's.
+        let _ = kill_process_group(Pid::from_child(&self.child), signal);
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        if !self.reaped {
+            self.signal(Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Running,
+    Terminating,
+    Killed,
+    Draining,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    Time,
+    Cancel,
+    Output,
+}
+
+struct Progress {
+    phase: Phase,
+    deadline: Option<Instant>,
+    stopped: Option<Stop>,
+    closed: u8,
+    output: u64,
+    status: Option<ExitStatus>,
+}
+
+fn how(stopped: Option<Stop>, status: ExitStatus) -> How {
+    match stopped {
+        Some(Stop::Output) => How::TooMuchOutput,
+        Some(Stop::Time) => How::TimedOut(status.code()),
+        Some(Stop::Cancel) => How::Cancelled(status.code()),
+        None => match status.code() {
+            Some(code) => How::Exited(code),
+            None => How::Signalled(status.signal().unwrap_or_default()),
+        },
+    }
+}
+
+fn supervise(reason: &str) -> Error {
+    Error::Supervise(io::Error::other(reason.to_owned()))
+}
+
+fn set_up(stage: &'static str) -> impl FnOnce(io::Error) -> Error {
+    move |source| Error::SetUp { stage, source }
+}
+
+/// What Seatbelt has no word for is refused, never left out.
+fn refuse_unenforceable(spec: &Spec) -> Result<(), Error> {
+    let cause = if spec.limits.memory.is_some() {
+        "the memory of a run can't be limited on macOS"
+    } else if !spec.synthetic.is_empty() {
+        "a file can't be shown in the place of another on macOS"
+    } else {
+        return Ok(());
+    };
+    let remedy = "run it on Linux, or without that limit if you trust it".to_owned();
+    Err(Error::Unenforceable { cause: cause.to_owned(), remedy })
+}
+
+/// Starts a program with a launcher that understands `-p PROFILE -D NAME=VALUE PROGRAM …`.
+fn spawn_with(launcher: &Path, mut spec: Spec) -> Result<Sandbox, Error> {
+    refuse_unenforceable(&spec)?;
+    let real = spec.program.canonicalize().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::NotFound(spec.program.clone()),
+        _ => Error::NotExecutable { path: spec.program.clone(), reason: error.to_string() },
+    })?;
+    let is_image = fs::metadata(&real)
+        .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0);
+    if !is_image {
+        let reason = "it is not an executable file".to_owned();
+        return Err(Error::NotExecutable { path: spec.program, reason });
+    }
+    // The kernel decides by real names.
+    for program in std::iter::once(real)
+        .chain(spec.programs.clone().into_iter().filter_map(|program| program.canonicalize().ok()))
+    {
+        if !spec.programs.contains(&program) {
+            spec.programs.push(program);
+        }
+    }
+    settle_grants(&mut spec)?;
+    let private = Private::new().map_err(set_up("private folder"))?;
+    let profile = profile(&spec, &private.0)?;
+    let mut listeners = Vec::new();
+    if let Network::Listeners(ports) = &spec.network {
+        for port in ports {
+            let listener = TcpListener::bind(("127.0.0.1", *port));
+            listeners.push(listener.map_err(set_up("listening socket"))?);
+        }
+    }
+    let mut command = Command::new(launcher);
+    command.arg("-p").arg(&profile.text);
+    for (name, value) in &profile.parameters {
+        let mut definition = OsString::from(format!("{name}="));
+        definition.push(value);
+        command.arg("-D").arg(definition);
+    }
+    command.arg(&spec.program).args(&spec.arguments);
+    command.env_clear().envs(spec.environment.iter().map(|(name, value)| (name, value)));
+    command.env("HOME", &private.0).env("TMPDIR", &private.0);
+    let is_granted = spec.files.iter().any(|grant| spec.working_directory.starts_with(&grant.path));
+    command.current_dir(if is_granted { &spec.working_directory } else { &private.0 });
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.process_group(0);
+    prepare(&mut command, &spec.limits, &spec.descriptors);
+    let mut child = command.spawn().map_err(set_up("launcher"))?;
+    let started = Instant::now();
+    let (sender, events) = sync_channel(16);
+    watch(&mut child, spec.input, &sender);
+    let unswept =
+        spec.files.iter().any(|grant| grant.access == Access::Write && grant.pattern.is_none());
+    Ok(Sandbox {
+        child,
+        reaped: false,
+        events,
+        sender,
+        listeners,
+        limits: spec.limits,
+        started,
+        unswept,
+        _private: private,
+    })
+}
+
+/// Grants for what is not there are dropped, or the folder is made; grants over links are refused (attacks A05, A26).
+fn settle_grants(spec: &mut Spec) -> Result<(), Error> {
+    let mut settled = Vec::new();
+    for grant in spec.files.drain(..) {
+        let refuse = |reason: String| Error::Grant { path: grant.path.clone(), reason };
+        if grant.create && fs::symlink_metadata(&grant.path).is_err() {
+            fs::DirBuilder::new()
+                .mode(0o700)
+                .create(&grant.path)
+                .map_err(|error| refuse(error.to_string()))?;
+        }
+        match grant.path.canonicalize() {
+            Ok(real) if real == grant.path => settled.push(grant),
+            Ok(_) => {
+                return Err(refuse(
+                    "a part of it is a symbolic link, which could lead anywhere".to_owned(),
+                ));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if fs::symlink_metadata(&grant.path).is_ok() {
+                    return Err(refuse("it is a symbolic link that leads nowhere".to_owned()));
+                }
+            }
+            Err(error) => return Err(refuse(error.to_string())),
+        }
+    }
+    spec.files = settled;
+    Ok(())
+}
+
+/// What the child does between fork and exec: limits, private channels, nothing else open.
+#[allow(unsafe_code, reason = "code between fork and exec")]
+fn prepare(command: &mut Command, limits: &Limits, descriptors: &[OwnedFd]) {
+    let descriptors: Vec<RawFd> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
+    let mut bounds =
+        vec![(Resource::Core, 0), (Resource::Nofile, 1024), (Resource::Fsize, limits.file_size)];
+    if let Some(cpu) = limits.cpu {
+        bounds.push((Resource::Cpu, cpu.as_secs().max(1)));
+    }
+    let mut copies = vec![-1; descriptors.len()];
+    // SAFETY: the closure makes system calls on values that were made before the fork, and nothing else.
+    unsafe {
+        command.pre_exec(move || {
+            for (resource, bound) in &bounds {
+                let limit = Rlimit { current: Some(*bound), maximum: Some(*bound) };
+                setrlimit(*resource, limit)?;
+            }
+            // Above all places, so that filling one place never overwrites what belongs into another.
+            for (descriptor, copy) in descriptors.iter().zip(&mut copies) {
+                *copy = libc::fcntl(*descriptor, libc::F_DUPFD_CLOEXEC, 200);
+            }
+            let mut place = 3;
+            for copy in &copies {
+                if libc::dup2(*copy, place) < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                place += 1;
+            }
+            for descriptor in place..1024 {
+                // Most of these numbers are not open, which is as good (attack D16).
+                libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC);
+            }
+            Ok(())
+        });
+    }
+}
+
+/// Threads for the streams and for the end. They end with the run, or with whoever holds a stream open.
+fn watch(child: &mut Child, input: Input, sender: &SyncSender<Event>) {
+    if let (Some(mut pipe), Input::Bytes(bytes)) = (child.stdin.take(), input) {
+        // Input that nobody reads is the program's business.
+        thread::spawn(move || pipe.write_all(&bytes));
+    }
+    let streams: [(Stream, Option<Box<dyn io::Read + Send>>); 2] = [
+        (Stream::Output, child.stdout.take().map(|pipe| Box::new(pipe) as _)),
+        (Stream::Error, child.stderr.take().map(|pipe| Box::new(pipe) as _)),
+    ];
+    for (stream, pipe) in streams {
+        let sender = sender.clone();
+        thread::spawn(move || {
+            let mut pipe = pipe;
+            let mut buffer = vec![0; 64 << 10];
+            while let Some(Ok(count @ 1..)) = pipe.as_mut().map(|pipe| pipe.read(&mut buffer)) {
+                if sender.send(Event::Output(stream, buffer[..count].to_owned())).is_err() {
+                    return;
+                }
+            }
+            let _ = sender.send(Event::Closed);
+        });
+    }
+    let (process, sender) = (Pid::from_child(child), sender.clone());
+    thread::spawn(move || {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while matches!(waitid(WaitId::Pid(process), options), Err(Errno::INTR)) {}
+        let _ = sender.send(Event::Ended);
+    });
+}
+
+/// The run's own folder, in the place of /tmp and of the home.
+#[derive(Debug)]
+struct Private(PathBuf);
+
+impl Private {
+    fn new() -> io::Result<Self> {
+        let unknown = RandomState::new().build_hasher().finish();
+        let path = std::env::temp_dir().canonicalize()?.join(format!("prowess-run-{unknown:016x}"));
+        fs::DirBuilder::new().mode(0o700).create(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Private {
+    fn drop(&mut self) {
+        // What a program has closed to us stays until the system cleans up.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests;

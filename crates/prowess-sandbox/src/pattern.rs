@@ -1,0 +1,150 @@
+//! Patterns of paths below a granted folder: `*` and `?` stand for characters of one name, `**` for any number of folders,
+//! `{a,b}` for either.
+
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// The most folders below a granted one that are looked into.
+pub(crate) const MOST_DEPTH: usize = 64;
+
+/// What a granted folder shows or keeps.
+#[derive(Clone, Debug)]
+pub(crate) struct Patterns {
+    set: GlobSet,
+    /// How many folders below the granted one a match can lie.
+    depth: usize,
+}
+
+impl Patterns {
+    /// The union of patterns, each below a folder of its own, or what is wrong with one of them.
+    pub(crate) fn new<'p>(
+        patterns: impl IntoIterator<Item = (&'p Path, &'p str)>,
+    ) -> Result<Self, String> {
+        let mut set = GlobSetBuilder::new();
+        let mut depth = 0;
+        for (folder, pattern) in patterns {
+            check(pattern)?;
+            let Some(prefix) = folder.to_str() else {
+                return Err("its path is no text, which a pattern needs".to_owned());
+            };
+            let whole = if prefix.is_empty() {
+                pattern.to_owned()
+            } else {
+                format!("{}/{pattern}", globset::escape(prefix))
+            };
+            let glob = GlobBuilder::new(&whole)
+                .literal_separator(true)
+                .backslash_escape(false)
+                .empty_alternates(true)
+                .build()
+                .map_err(|error| error.to_string())?;
+            set.add(glob);
+            depth = depth.max(if pattern.contains("**") {
+                MOST_DEPTH
+            } else {
+                folder.components().count() + pattern.matches('/').count()
+            });
+        }
+        Ok(Self { set: set.build().map_err(|error| error.to_string())?, depth })
+    }
+
+    /// Whether a path, relative to the granted folder, matches.
+    pub(crate) fn matches(&self, relative: &Path) -> bool {
+        self.set.is_match(relative)
+    }
+
+    /// Whether something in a folder, relative to the granted one, could match. A yes may be wrong, a no never is.
+    pub(crate) fn reach_into(&self, folder: &Path) -> bool {
+        folder.components().count() <= self.depth
+    }
+}
+
+/// The pattern as an extended regular expression without anchors, for systems that match by those.
+pub(crate) fn to_regex(pattern: &str) -> Result<String, String> {
+    check(pattern)?;
+    let mut regex = String::new();
+    let mut rest = pattern;
+    let mut depth = 0_usize;
+    while let Some(character) = rest.chars().next() {
+        let at_part = regex.is_empty() || regex.ends_with('/') || regex.ends_with("/)?");
+        let mut taken = character.len_utf8();
+        match character {
+            '*' if at_part && rest.starts_with("**/") => {
+                taken = 3;
+                regex.push_str("(.*/)?");
+            }
+            '*' if at_part && rest == "**" => {
+                taken = 2;
+                regex.push_str(".+");
+            }
+            '*' if rest.starts_with("**") => {
+                return Err(format!("in its pattern `{pattern}` the `**` is not a whole part"));
+            }
+            '*' => regex.push_str("[^/]*"),
+            '?' => regex.push_str("[^/]"),
+            '{' => {
+                depth += 1;
+                regex.push('(');
+            }
+            '}' if depth > 0 => {
+                depth -= 1;
+                regex.push(')');
+            }
+            ',' if depth > 0 => regex.push('|'),
+            other => push_literal(&mut regex, other),
+        }
+        rest = &rest[taken..];
+    }
+    if depth > 0 {
+        Err(format!("the braces of its pattern `{pattern}` are not closed"))
+    } else {
+        Ok(regex)
+    }
+}
+
+/// Text that stands for itself in a regular expression.
+pub(crate) fn escape_regex(text: &str) -> String {
+    let mut regex = String::new();
+    text.chars().for_each(|character| push_literal(&mut regex, character));
+    regex
+}
+
+fn push_literal(regex: &mut String, character: char) {
+    if matches!(
+        character,
+        '.' | '^' | '$' | '+' | '*' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' | '\\'
+    ) {
+        regex.push('\\');
+    }
+    regex.push(character);
+}
+
+/// Refuses what would mean something else to the reader of a grant than to the matcher.
+pub(crate) fn check(pattern: &str) -> Result<(), String> {
+    if pattern.is_empty() {
+        return Err("its pattern is empty".to_owned());
+    }
+    let odd = pattern
+        .chars()
+        .find(|character| matches!(character, '[' | ']' | '\\') || character.is_control());
+    if let Some(odd) = odd {
+        return Err(format!("its pattern holds {odd:?}, which is not understood"));
+    }
+    for part in pattern.split('/') {
+        match part {
+            "" | "." | ".." => {
+                return Err(format!("its pattern `{pattern}` does not go straight down"));
+            }
+            "**" => {}
+            part if part.contains("**") => {
+                return Err(format!("in its pattern `{pattern}` the `**` is not a whole part"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
