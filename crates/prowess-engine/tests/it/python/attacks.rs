@@ -45,7 +45,23 @@ def go(text: str = "") -> dict:
     scene.write("probe/tools.py", python);
     let mut scene = scene;
     scene.variables = vec![("GITHUB_TOKEN".to_owned(), "t".to_owned())];
-    insta::assert_json_snapshot!(scene.returned(), @"");
+    insta::assert_json_snapshot!(scene.returned(), @r#"
+    {
+      "key": "FileNotFoundError",
+      "project": "FileNotFoundError",
+      "other skill": "FileNotFoundError",
+      "shadow": "FileNotFoundError",
+      "own file": "OSError",
+      "snapshot": "PermissionError",
+      "worker": "PermissionError",
+      "decorator": "PermissionError",
+      "library": "PermissionError",
+      "shell": "FileNotFoundError",
+      "again": "FileNotFoundError",
+      "socket": "PermissionError",
+      "secret": "[]"
+    }
+    "#);
 }
 
 #[test]

@@ -100,12 +100,41 @@ fn a_failure_leaves_nothing_of_later_steps() {
     }));
     let told: Vec<String> =
         told.iter().map(|text| text.lines().take(2).collect::<Vec<_>>().join("\n")).collect();
-    insta::assert_snapshot!(told.join("\n\n"), @"");
+    insta::assert_snapshot!(told.join("\n\n"), @"
+    `[root]/probe` can't be loaded (step 1 of 7, find the skill's folder): there is no SKILL.md
+
+    `probe` can't be loaded (step 2 of 7, read SKILL.md): `version` is a list, expected a SemVer version such as `1.0.0` (write a SemVer version such as `1.0.0`)
+
+    `probe` can't be loaded (step 3 of 7, check the permissions): `probe/go` needs your approval: you have not approved it yet
+
+    `probe` can't be loaded (step 4 of 7, install the Python packages): `pip install` failed:
+      ERROR: Could not find a version that satisfies the requirement no-such-package (from versions: none)
+
+    `probe` can't be loaded (step 5 of 7, import tools.py): ModuleNotFoundError: No module named 'no_such_module'
+
+    `probe` can't be loaded (step 5 of 7, import tools.py): expected `)`, found `(` (correct the syntax at this place)
+
+    `probe` can't be loaded (step 5 of 7, import tools.py): the tool ended its process with exit code 4
+
+    `probe` can't be loaded (step 6 of 7, verify the tools): `tools.py` has no function `stay` (add `@tool` and `def stay(…)` to `tools.py`)
+
+    `probe` can't be loaded (step 6 of 7, verify the tools): after the import `go`, `stay` are not decorated with `@tool` of `gaia.agents.base.tools`
+
+    `probe` can't be loaded (step 7 of 7, register the tools): a skill `probe` is already loaded from `[root]/elsewhere`
+    ");
 }
 
 #[test]
 fn the_steps_have_numbers_and_names() {
     let all: Vec<String> =
         LoadStep::ALL.iter().map(|step| format!("{} {}", step.number(), step.name())).collect();
-    insta::assert_snapshot!(all.join("\n"), @"");
+    insta::assert_snapshot!(all.join("\n"), @"
+    1 find the skill's folder
+    2 read SKILL.md
+    3 check the permissions
+    4 install the Python packages
+    5 import tools.py
+    6 verify the tools
+    7 register the tools
+    ");
 }
