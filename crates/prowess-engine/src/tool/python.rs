@@ -182,14 +182,14 @@ impl Session<'_> {
             Err(NotReady::Load(error)) => return Err(error.into()),
             Err(NotReady::Lost(lost)) => return self.lost(lost, started),
         };
-        let started = Instant::now();
-        let bounds = Bounds { until: started + self.time, output: output_limit };
+        let called = Instant::now();
+        let bounds = Bounds { until: called + self.time, output: output_limit };
         let mut request = Map::new();
         request.insert("call".to_owned(), tool.into());
         request.insert("arguments".to_owned(), self.plan.arguments.clone());
         let number = self.workers.number();
         let asked = ready.worker.ask(&number, request, bounds, self.cancel, &mut printed(tell));
-        let duration = started.elapsed();
+        let (spent, duration) = (called.elapsed(), started.elapsed());
         let answer = match asked {
             Ok(answer) => answer,
             Err(lost) => {
@@ -197,7 +197,7 @@ impl Session<'_> {
                 return self.lost(lost, started);
             }
         };
-        ready.place.spend(duration);
+        ready.place.spend(spent);
         ready.dismiss(tell);
         Ok(match answer {
             Answer::Returned(result) => {
@@ -206,8 +206,10 @@ impl Session<'_> {
                 let ending = Ending { outcome: Outcome::Success, exit_code: 0, error: None };
                 Finished { ending, duration, result: Some(result) }
             }
-            Answer::Raised { kind, message } if message.is_empty() => failed(kind, started),
-            Answer::Raised { kind, message } => failed(format!("{kind}: {message}"), started),
+            Answer::Raised { kind, message } => {
+                let words = if message.is_empty() { kind } else { format!("{kind}: {message}") };
+                failed(format!("`{tool}` raised {words}"), started)
+            }
             Answer::Unserializable(what) => {
                 failed(format!("`{tool}` returned what can't be JSON: {what}"), started)
             }

@@ -26,6 +26,8 @@ use crate::run::Cancel;
 const MOST_ANSWER: usize = 64 << 20;
 /// What is thrown away of output that came between two calls, before the worker itself is thrown away.
 const MOST_STRAY: usize = 1 << 20;
+/// What is read at a time. It lies on the stack, so that a call costs no large allocation.
+const PIECE: usize = 16 << 10;
 /// How long a process that gives no more answers may take to end by itself.
 const LAST_BREATH: Duration = Duration::from_secs(1);
 
@@ -209,7 +211,7 @@ impl Worker {
         let mut written = 0;
         let mut answer = Vec::new();
         let mut printed = 0;
-        let mut buffer = vec![0; 64 << 10];
+        let mut buffer = [0; PIECE];
         loop {
             let requests = self.requests.as_ref().filter(|_| written < request.len());
             let requests = requests.map(|pipe| (pipe.as_fd(), Interest::Write));
@@ -300,7 +302,7 @@ impl Worker {
 
     /// Passes on what is in the streams now; false if there is more than that.
     fn drain(&mut self, output: &mut dyn FnMut(Stream, &[u8]), most: usize) -> bool {
-        let mut buffer = vec![0; 64 << 10];
+        let mut buffer = [0; PIECE];
         for (at, stream) in [Stream::Stdout, Stream::Stderr].into_iter().enumerate() {
             let mut passed = 0;
             loop {
@@ -318,7 +320,7 @@ impl Worker {
 
     /// Passes on output until the worker and everything in it are gone, or the time has come.
     fn drain_until(&mut self, until: Instant, output: &mut dyn FnMut(Stream, &[u8])) {
-        let mut buffer = vec![0; 64 << 10];
+        let mut buffer = [0; PIECE];
         while self.streams.iter().any(Option::is_some) && Instant::now() < until {
             let Ok(ready) = self.ready(None, false, until) else { return };
             for (at, stream) in [Stream::Stdout, Stream::Stderr].into_iter().enumerate() {

@@ -188,18 +188,10 @@ fn nothing_is_imported_outside_or_unasked() {
     let scene = Scene::body("return 1");
     let marker = scene.root.join("marker");
     let python = fs::read_to_string(scene.root.join("probe/tools.py")).expect("it is there");
-    let python = format!("{python}\nopen('{}', 'w')\n", marker.display());
-    scene.write("probe/tools.py", python);
-    // Behind walls there is no such place.
-    let envelope = scene.go();
-    let error = envelope.error.expect("the import fails");
-    // The folder of temporary files is there, and it is another one.
-    let denied = ["FileNotFoundError", "PermissionError", "OSError"];
-    assert!(
-        denied.iter().any(|kind| error.contains(&format!("import tools.py): {kind}"))),
-        "{error}"
-    );
-    assert!(envelope.output.contains("Traceback"), "{}", envelope.output);
+    let attempt = format!("try: open('{}', 'w')\nexcept OSError: pass\n", marker.display());
+    scene.write("probe/tools.py", format!("{python}\n{attempt}"));
+    // Behind walls the folder is not there, or it is another one.
+    assert_eq!(scene.returned(), json!(1));
     assert!(!marker.exists());
     // Without leave it is not imported at all.
     let mut scene = scene;

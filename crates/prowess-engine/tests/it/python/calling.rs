@@ -56,18 +56,18 @@ fn results_are_what_was_returned() {
 #[test]
 fn what_goes_wrong_is_told() {
     let cases = [
-        ("raise ValueError('too small')", "ValueError: too small"),
-        ("raise KeyError('x')", "KeyError: 'x'"),
+        ("raise ValueError('too small')", "`go` raised ValueError: too small"),
+        ("raise KeyError('x')", "`go` raised KeyError: 'x'"),
         (
             "import json\njson.loads('{')",
-            "json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+            "`go` raised json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
         ),
-        ("raise SystemExit(3)", "SystemExit: 3"),
-        ("exit(3)", "SystemExit: 3"),
-        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("raise SystemExit(3)", "`go` raised SystemExit: 3"),
+        ("exit(3)", "`go` raised SystemExit: 3"),
+        ("raise KeyboardInterrupt", "`go` raised KeyboardInterrupt"),
         (
             "class E(Exception):\n    def __str__(self): raise RuntimeError\nraise E",
-            "tools.go.<locals>.E",
+            "`go` raised tools.go.<locals>.E",
         ),
         (
             "return object",

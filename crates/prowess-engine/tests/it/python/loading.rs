@@ -5,7 +5,7 @@ use std::fs;
 use prowess_engine::{Consent, LoadStep, PythonWorkers, ToolRegistry};
 use serde_json::json;
 
-use super::scene::{IMPORT, Scene};
+use super::scene::{IMPORT, Scene, children};
 
 fn two_tools() -> Scene {
     let python = format!(
@@ -45,13 +45,6 @@ fn stops_at(step: LoadStep, spoil: impl FnOnce(&mut Scene, &mut ToolRegistry)) -
     error.to_string().replace(&scene.root.display().to_string(), "[root]")
 }
 
-fn children() -> usize {
-    let tasks = fs::read_dir("/proc/self/task").expect("/proc is there");
-    let children =
-        tasks.flatten().filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    children.map(|line| line.split_whitespace().count()).sum()
-}
-
 fn replace(scene: &Scene, file: &str, old: &str, new: &str) {
     let path = format!("probe/{file}");
     let text = fs::read_to_string(scene.root.join(&path)).expect("it is there");
@@ -73,7 +66,7 @@ fn a_failure_leaves_nothing_of_later_steps() {
     told.push(stops_at(LoadStep::Dependencies, |scene, _| {
         let needs = "requirements: {dependencies: [no-such-package]}\ntools:";
         replace(scene, "SKILL.md", "tools:", needs);
-        scene.variables = vec![("PIP_NO_INDEX".to_owned(), "1".to_owned())];
+        scene.variables.push(("PIP_NO_INDEX".to_owned(), "1".to_owned()));
     }));
     told.push(stops_at(LoadStep::Import, |scene, _| {
         replace(scene, "tools.py", IMPORT, &format!("{IMPORT}import no_such_module\n"));

@@ -38,7 +38,7 @@ fn needing(package: &str, body: &str) -> Scene {
     let made = Command::new("/usr/bin/python3").args(["-I", "-c", MAKE]).arg(&folder).status();
     assert!(made.expect("Python is there").success());
     let folder = folder.display().to_string();
-    scene.variables = vec![
+    scene.variables.extend([
         ("PATH".to_owned(), scene.path.clone()),
         ("PIP_NO_INDEX".to_owned(), "1".to_owned()),
         ("PIP_FIND_LINKS".to_owned(), folder),
@@ -46,7 +46,7 @@ fn needing(package: &str, body: &str) -> Scene {
         ("PIP_TARGET".to_owned(), "/nowhere".to_owned()),
         ("PIP_NO_BINARY".to_owned(), ":all:".to_owned()),
         ("PYTHONPATH".to_owned(), "/nowhere".to_owned()),
-    ];
+    ]);
     scene
 }
 

@@ -79,9 +79,9 @@ impl Scene {
         let root = folder.path().canonicalize().expect("it is there");
         let scene = Self {
             _folder: folder,
-            root,
             workers: PythonWorkers::one_shot(),
-            variables: Vec::new(),
+            variables: vec![("HOME".to_owned(), root.join("home").display().to_string())],
+            root,
             path: "/usr/local/bin:/usr/bin:/bin".to_owned(),
             consent: Consent::InAdvance,
             patience: None,
@@ -235,4 +235,10 @@ impl Scene {
 
 fn trust(skill: &Skill) -> Trust {
     Trust::of(skill, Tier::Experimental, None, Origin::Local)
+}
+
+/// Processes that this test has started and that are still there.
+pub(crate) fn children() -> usize {
+    let children = fs::read_to_string("/proc/thread-self/children").expect("/proc is there");
+    children.split_whitespace().count()
 }
