@@ -184,9 +184,9 @@ impl Session<'_> {
         };
         let called = Instant::now();
         let bounds = Bounds { until: called + self.time, output: output_limit };
-        let mut request = Map::new();
-        request.insert("call".to_owned(), tool.into());
-        request.insert("arguments".to_owned(), self.plan.arguments.clone());
+        let arguments = self.plan.arguments.clone();
+        let request =
+            Map::from_iter([("call".to_owned(), tool.into()), ("arguments".to_owned(), arguments)]);
         let number = self.workers.number();
         let asked = ready.worker.ask(&number, request, bounds, self.cancel, &mut printed(tell));
         let (spent, duration) = (called.elapsed(), started.elapsed());
@@ -299,8 +299,8 @@ impl Session<'_> {
         let bounds = Bounds { until, output: spec.limits.output };
         spec.limits.time = WHOLE_LIFE;
         let mut worker = Worker::start(spec, door).map_err(RunError::from)?;
-        let request = json!({ "load": { "folder": seen, "packages": packages } });
-        let Value::Object(request) = request else { unreachable!("it is written as an object") };
+        let load = json!({ "folder": seen, "packages": packages });
+        let request = Map::from_iter([("load".to_owned(), load)]);
         let number = self.workers.number();
         let asked = worker.ask(&number, request, bounds, self.cancel, &mut printed(tell));
         let answer = asked.map_err(|lost| {
