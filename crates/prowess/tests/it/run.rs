@@ -153,7 +153,14 @@ fn commands_work_in_the_repository_or_at_home() {
     let scene = probe("", tools).file("repo/deep/down/x", "").inside("repo/deep/down");
     let path = "run ../../../skills/probe --yes";
     assert_eq!(scene.stdout(path), root(&scene, "repo"));
+    // Writing anywhere at home is more than `--yes` answers.
     let scene = scene.inside("skills");
+    assert!(
+        scene.run("run probe --yes").starts_with("exit 125"),
+        "{}",
+        scene.run("run probe --yes")
+    );
+    let scene = probe("read_only: true\n", tools).inside("skills");
     assert_eq!(scene.stdout("run probe --yes"), root(&scene, "home"));
 }
 
