@@ -50,6 +50,75 @@ enum Entry {
 /// Names are hashed in the order of their bytes, each with its kind, so that renaming, moving, `chmod +x` and turning a
 /// file into a link all change the digest. Folders count through their files only.
 pub fn of_skill(place: &Path) -> Result<Digest, DigestError> {
+    hash(place, None)
+}
+
+/// The files of a skill, as they were when they were hashed.
+#[derive(Debug, Default)]
+pub(crate) struct Snapshot {
+    /// By their path inside the skill. Links are what they lead to.
+    pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
+}
+
+/// The digest of a skill with the very bytes that were hashed: whoever runs those can't be given others (attack G07).
+/// `None` instead of files when they take more than `most` bytes in memory.
+pub(crate) fn snapshot(
+    folder: &Path,
+    most: u64,
+) -> Result<(Digest, Option<Snapshot>), DigestError> {
+    let mut copier = Copier { most, taken: 0, snapshot: Snapshot::default(), links: Vec::new() };
+    let digest = hash(folder, Some(&mut copier))?;
+    Ok((digest, copier.finish()))
+}
+
+/// Keeps what is hashed, as long as there is room.
+struct Copier {
+    most: u64,
+    taken: u64,
+    snapshot: Snapshot,
+    links: Vec<(PathBuf, PathBuf)>,
+}
+
+impl Copier {
+    /// Memory is given out in pieces of this size.
+    const PAGE: u64 = 4096;
+
+    fn room(&self) -> u64 {
+        self.most.saturating_sub(self.taken)
+    }
+
+    /// A file of some length; `bytes` are all of it where there was room.
+    fn file(&mut self, path: &Path, bytes: Vec<u8>, length: u64) {
+        let size = length.saturating_add(2 * Self::PAGE - 1) / Self::PAGE * Self::PAGE;
+        self.taken = self.taken.saturating_add(size);
+        if self.taken <= self.most {
+            self.snapshot.files.push((path.to_owned(), bytes));
+        }
+    }
+
+    /// Links last: what they lead to is copied by then.
+    fn finish(mut self) -> Option<Snapshot> {
+        for (at, target) in std::mem::take(&mut self.links) {
+            let below: Vec<(PathBuf, Vec<u8>)> = self
+                .snapshot
+                .files
+                .iter()
+                .filter_map(|(path, bytes)| {
+                    let rest = path.strip_prefix(&target).ok()?;
+                    let path = if rest.as_os_str().is_empty() { at.clone() } else { at.join(rest) };
+                    Some((path, bytes.clone()))
+                })
+                .collect();
+            for (path, bytes) in below {
+                let length = bytes.len() as u64;
+                self.file(&path, bytes, length);
+            }
+        }
+        (self.taken <= self.most).then_some(self.snapshot)
+    }
+}
+
+fn hash(place: &Path, mut copier: Option<&mut Copier>) -> Result<Digest, DigestError> {
     let read = |path: &Path, source| DigestError::Read { path: path.to_owned(), source };
     let root = place.canonicalize().map_err(|source| read(place, source))?;
     let entries = if root.is_dir() {
@@ -71,12 +140,21 @@ pub fn of_skill(place: &Path) -> Result<Digest, DigestError> {
                 hasher.update(b"l");
                 framed(&mut hasher, name);
                 framed(&mut hasher, &platform::bytes(target.as_os_str()));
+                if let (Some(copier), Ok(real)) = (copier.as_deref_mut(), path.canonicalize()) {
+                    copier.links.push((inside(&root, path), inside(&root, &real)));
+                }
             }
             Entry::File { executable } => {
                 hasher.update(if *executable { b"x" } else { b"f" });
                 framed(&mut hasher, name);
+                let most_kept = copier.as_ref().map_or(0, |copier| copier.room());
+                let mut kept = Vec::new();
                 let (content, length) =
-                    hash_file(path, MOST_BYTES - total + 1).map_err(|source| read(path, source))?;
+                    hash_file(path, MOST_BYTES - total + 1, most_kept, &mut kept)
+                        .map_err(|source| read(path, source))?;
+                if let Some(copier) = copier.as_deref_mut() {
+                    copier.file(&inside(&root, path), kept, length);
+                }
                 total += length;
                 if total > MOST_BYTES {
                     return Err(DigestError::TooLarge(root));
@@ -90,7 +168,7 @@ pub fn of_skill(place: &Path) -> Result<Digest, DigestError> {
 
 /// The SHA-256 of a file, in hexadecimal.
 pub(crate) fn of_file(path: &Path) -> io::Result<String> {
-    hash_file(path, u64::MAX).map(|(hash, _)| hexadecimal(&hash))
+    hash_file(path, u64::MAX, 0, &mut Vec::new()).map(|(hash, _)| hexadecimal(&hash))
 }
 
 /// Everything below a folder that is no folder, by its relative path.
@@ -140,7 +218,12 @@ fn framed(hasher: &mut Sha256, bytes: &[u8]) {
     hasher.update(bytes);
 }
 
-fn hash_file(path: &Path, most: u64) -> io::Result<([u8; 32], u64)> {
+fn inside(root: &Path, path: &Path) -> PathBuf {
+    path.strip_prefix(root).unwrap_or(path).to_owned()
+}
+
+/// The hash of a file's first bytes and how many there are. They are kept as long as there is room.
+fn hash_file(path: &Path, most: u64, room: u64, kept: &mut Vec<u8>) -> io::Result<([u8; 32], u64)> {
     let mut file = File::open(path)?.take(most);
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 << 10];
@@ -151,6 +234,9 @@ fn hash_file(path: &Path, most: u64) -> io::Result<([u8; 32], u64)> {
             Ok(count) => {
                 hasher.update(&buffer[..count]);
                 length += count as u64;
+                if length <= room {
+                    kept.extend_from_slice(&buffer[..count]);
+                }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

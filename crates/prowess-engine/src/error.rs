@@ -9,6 +9,7 @@ use crate::envelope::{Envelope, NOT_EXECUTABLE, NOT_FOUND, Outcome, REFUSED};
 use crate::inputs::InputError;
 use crate::lower::FileError;
 use crate::programs::ProgramError;
+use crate::tool::python::LoadError;
 
 /// The code of wrong arguments.
 const USAGE: i32 = 2;
@@ -41,6 +42,9 @@ pub enum RunError {
     /// The skill is written in a way that can't be run.
     #[error("{0}")]
     Unsupported(String),
+    /// A skill with Python tools can't be loaded.
+    #[error(transparent)]
+    Load(Box<LoadError>),
     /// The policy says no.
     #[error("`{}/{}` does not run: {}", .0.skill(), .0.tool(), joined(.0.reasons()))]
     Denied(Box<Denied>),
@@ -74,6 +78,12 @@ pub enum RunError {
     Network(String),
 }
 
+impl From<LoadError> for RunError {
+    fn from(error: LoadError) -> Self {
+        RunError::Load(Box::new(error))
+    }
+}
+
 impl RunError {
     /// What it comes to (GIB §9.3).
     pub fn outcome(&self) -> Outcome {
@@ -98,6 +108,7 @@ impl RunError {
             RunError::Requirements { .. }
             | RunError::Digest(_)
             | RunError::Unsupported(_)
+            | RunError::Load(_)
             | RunError::Denied(_)
             | RunError::NobodyToAsk { .. }
             | RunError::Declined(_)
@@ -154,6 +165,7 @@ impl RunError {
             RunError::Store(_) => {
                 vec!["move the file away: you will be asked again".to_owned()]
             }
+            RunError::Load(error) => error.hints.clone(),
             RunError::Changed(_) => vec!["run it again".to_owned()],
             _ => Vec::new(),
         }

@@ -87,3 +87,17 @@ pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     }
     options.open(path)
 }
+
+/// Which file or folder a name leads to, whatever is in it.
+#[cfg(unix)]
+pub(crate) fn place(path: &Path) -> io::Result<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let data = fs::symlink_metadata(path)?;
+    Ok(format!("{}:{}", data.dev(), data.ino()))
+}
+
+/// Which file or folder a name leads to: not told there.
+#[cfg(not(unix))]
+pub(crate) fn place(_path: &Path) -> io::Result<String> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}

@@ -63,10 +63,24 @@ pub struct Prepared<'c> {
 
 /// Checks a call and finds what it needs. Nothing is started, and nothing is written but hashes of programs.
 pub fn prepare<'c>(call: Call<'c>, world: &World) -> Result<Prepared<'c>, RunError> {
-    let Call { subject, tool, values, .. } = &call;
+    let Call { tool, values, .. } = &call;
     let wrong = |errors| RunError::Inputs { tool: tool.name.value.clone(), errors };
     let files = inputs::check(tool, values, &world.working_directory).map_err(wrong)?;
-    let recipe = tool::recipe(&call)?;
+    prepare_with(call, &files, world)
+}
+
+/// The same for a tool that is not called yet.
+pub(crate) fn without_values<'c>(call: Call<'c>, world: &World) -> Result<Prepared<'c>, RunError> {
+    prepare_with(call, &[], world)
+}
+
+fn prepare_with<'c>(
+    call: Call<'c>,
+    files: &[PathBuf],
+    world: &World,
+) -> Result<Prepared<'c>, RunError> {
+    let Call { subject, tool, .. } = &call;
+    let recipe = tool::recipe(&call, world)?;
     if let Some(schema) = outputs::schema(subject.skill, tool) {
         outputs::check_schema(schema).map_err(|reason| {
             RunError::Unsupported(format!(
@@ -79,12 +93,12 @@ pub fn prepare<'c>(call: Call<'c>, world: &World) -> Result<Prepared<'c>, RunErr
     if !missing.is_empty() {
         return Err(RunError::Requirements { skill: subject.name.to_owned(), missing });
     }
-    let grants = grants::of(subject.skill).with(named_files(&files, world)?);
+    let grants = grants::of(subject.skill).with(named_files(files, world)?);
     let images = images_of(&recipe, tool, &grants, finder)?;
     let digest = digest_of(subject)?;
     let mut hashes = ImageHashes::load(&world.state);
     let pins = pins(&images, subject.directory, &mut hashes)?;
-    let skill_pins = pins_of_skill(&call, &grants, finder, &mut hashes);
+    let skill_pins = pins_of_skill(&call, &grants, finder, &mut hashes, world);
     hashes.save();
     let request = request(subject, tool, digest, pins, world)?.with_skill_pins(skill_pins);
     Ok(Prepared {
@@ -109,7 +123,7 @@ pub fn examine(
 ) -> Result<Decision, RunError> {
     let grants = grants::of(subject.skill);
     let finder = finder(subject, world);
-    let images = tool::starter(tool)
+    let images = tool::starter(subject.skill, tool, world)
         .and_then(|starter| finder.images(&starter, &granted_programs(tool, &grants)).ok())
         .unwrap_or_default();
     let mut hashes = ImageHashes::load(&world.state);
@@ -216,11 +230,12 @@ fn pins_of_skill(
     grants: &GrantSet,
     finder: Finder<'_>,
     hashes: &mut ImageHashes,
+    world: &World,
 ) -> Vec<ProgramPin> {
     let others = call.subject.skill.tools.iter().filter(|tool| tool.name != call.tool.name);
     let mut all = Vec::new();
     for tool in others {
-        let Some(starter) = tool::starter(tool) else { continue };
+        let Some(starter) = tool::starter(call.subject.skill, tool, world) else { continue };
         let Ok(images) = finder.images(&starter, &granted_programs(tool, grants)) else { continue };
         all.extend(pins(&images, call.subject.directory, hashes).unwrap_or_default());
     }
@@ -235,7 +250,11 @@ fn images_of(
     grants: &GrantSet,
     finder: Finder<'_>,
 ) -> Result<Images, ProgramError> {
-    finder.images(&recipe.program, &granted_programs(tool, grants))
+    let mut images = finder.images(&recipe.program, &granted_programs(tool, grants))?;
+    if let Some(plan) = &recipe.python {
+        images.support.extend_from_slice(plan.support());
+    }
+    Ok(images)
 }
 
 /// The programs that are granted to a tool by name.

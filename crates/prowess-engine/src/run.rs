@@ -11,6 +11,7 @@ use prowess_format::permission::Domain;
 use prowess_policy::scope::Program;
 use prowess_policy::{Allowed, Origin, Scope};
 use prowess_sandbox::{Canceller, Ended, HardLinks, Observer, Sandbox, Spec};
+use serde_json::Value;
 
 use crate::envelope::{Ending, Envelope, Fold, Outcome};
 use crate::error::RunError;
@@ -20,6 +21,7 @@ use crate::network::{self, Door};
 use crate::outputs;
 use crate::pins::ImageHashes;
 use crate::prepare::{self, Prepared};
+use crate::tool::python::{PythonWorkers, Session};
 use crate::world::World;
 
 /// What a handler may return.
@@ -45,13 +47,23 @@ impl Cancel {
         }
     }
 
-    fn watch(&self, sandbox: &Sandbox) {
+    /// Whether somebody wants the end.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).asked
+    }
+
+    /// From now on this sandbox is the one to end.
+    pub(crate) fn watch(&self, canceller: Canceller) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let canceller = sandbox.canceller();
         if state.asked {
             canceller.cancel();
         }
         state.running = Some(canceller);
+    }
+
+    /// The sandbox lives on and does something else now.
+    pub(crate) fn release(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).running = None;
     }
 }
 
@@ -63,10 +75,23 @@ pub fn run(
     cancel: &Cancel,
     sink: &mut dyn FnMut(&Event),
 ) -> Envelope {
+    run_with(&PythonWorkers::one_shot(), prepared, allowed, world, cancel, sink)
+}
+
+/// The same, with Python workers that are warm and stay for the next call.
+pub fn run_with(
+    workers: &PythonWorkers,
+    prepared: &Prepared<'_>,
+    allowed: &Allowed,
+    world: &World,
+    cancel: &Cancel,
+    sink: &mut dyn FnMut(&Event),
+) -> Envelope {
     let mut watcher = Watcher { fold: Fold::default(), sink, door: Door::Closed };
-    let envelope = match start(prepared, allowed, world, cancel, &mut watcher) {
-        Ok((ending, duration)) => {
-            let envelope = std::mem::take(&mut watcher.fold).finish(ending, duration);
+    let envelope = match start(workers, prepared, allowed, world, cancel, &mut watcher) {
+        Ok(Finished { ending, duration, result }) => {
+            let mut envelope = std::mem::take(&mut watcher.fold).finish(ending, duration);
+            envelope.parsed = result.or(envelope.parsed);
             let call = &prepared.call;
             match outputs::schema(call.subject.skill, call.tool) {
                 Some(schema) => outputs::validate(envelope, schema),
@@ -107,13 +132,30 @@ impl Observer for Watcher<'_> {
     }
 }
 
-fn start(
+/// A run that has ended.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) ending: Ending,
+    pub(crate) duration: Duration,
+    /// What a function returned. A program has only its output.
+    pub(crate) result: Option<Value>,
+}
+
+/// What a call may touch and how long it may take.
+#[derive(Debug)]
+pub(crate) struct Specification {
+    pub(crate) spec: Spec,
+    pub(crate) time: Duration,
+    pub(crate) door: Door,
+    warnings: Vec<String>,
+}
+
+/// Makes sure that what was decided about is still there, and turns the decision into what a sandbox enforces.
+pub(crate) fn specification(
     prepared: &Prepared<'_>,
     allowed: &Allowed,
     world: &World,
-    cancel: &Cancel,
-    watcher: &mut Watcher<'_>,
-) -> Result<(Ending, Duration), RunError> {
+) -> Result<Specification, RunError> {
     same_as_decided(prepared, allowed, world)?;
     let call = &prepared.call;
     let recipe = &prepared.recipe;
@@ -128,7 +170,7 @@ fn start(
     };
     let lowered = lower::lower(allowed.spec(), launch, world)?;
     let (mut spec, mut warnings) = (lowered.spec, lowered.warnings);
-    watcher.door = network::prepare(allowed.spec(), &mut spec, &prepared.outside, &mut warnings)?;
+    let door = network::prepare(allowed.spec(), &mut spec, &prepared.outside, &mut warnings)?;
     // Package managers and local clones are full of hard links. Somebody else's skill is refused there; the user's own is
     // trusted with them, and told.
     spec.hard_links = match call.subject.trust.origin() {
@@ -139,18 +181,39 @@ fn start(
         spec.limits.time = prepared.time;
         spec.limits.grace = grace;
     }
+    Ok(Specification { time: spec.limits.time, spec, door, warnings })
+}
+
+fn start(
+    workers: &PythonWorkers,
+    prepared: &Prepared<'_>,
+    allowed: &Allowed,
+    world: &World,
+    cancel: &Cancel,
+    watcher: &mut Watcher<'_>,
+) -> Result<Finished, RunError> {
+    let Specification { mut spec, time, door, warnings } = specification(prepared, allowed, world)?;
     for message in warnings {
         watcher.tell(&Event::Warning { message });
     }
-    let time = spec.limits.time;
-    let result = if recipe.private_result { Some(private_result(&mut spec)?) } else { None };
-    watcher.tell(&Event::Started {
+    let call = &prepared.call;
+    let recipe = &prepared.recipe;
+    let started = Event::Started {
         skill: call.subject.name.to_owned(),
         tool: call.tool.name.value.clone(),
         command: recipe.shown.clone(),
-    });
+    };
+    if let Some(plan) = &recipe.python {
+        watcher.tell(&started);
+        let subject = &call.subject;
+        let session = Session { subject, plan, allowed, world, workers, cancel, time };
+        return session.run(spec, door, &mut |event| watcher.tell(&event));
+    }
+    watcher.door = door;
+    let result = if recipe.private_result { Some(private_result(&mut spec)?) } else { None };
+    watcher.tell(&started);
     let sandbox = Sandbox::spawn(spec)?;
-    cancel.watch(&sandbox);
+    cancel.watch(sandbox.canceller());
     let ended = sandbox.wait(watcher);
     for message in std::mem::replace(&mut watcher.door, Door::Closed).close() {
         watcher.tell(&Event::Warning { message });
@@ -171,12 +234,12 @@ fn start(
         let message = "the script sees no program but its interpreter: declare those that it starts, as in `permissions: [\"shell:execute:git,sort\"]`";
         watcher.tell(&Event::Warning { message: message.to_owned() });
     }
-    Ok((ending, ended.duration))
+    Ok(Finished { ending, duration: ended.duration, result: None })
 }
 
 /// What a person should know about the files that a run has left. That a folder was too large to be looked through is no
 /// news about the run, and would be told on every run in it.
-fn left_behind(ended: &Ended) -> Vec<String> {
+pub(crate) fn left_behind(ended: &Ended) -> Vec<String> {
     let discarded = ended
         .discarded
         .iter()

@@ -31,6 +31,7 @@ pub(super) fn recipe(call: &Call<'_>) -> Result<Recipe, RunError> {
         input: None,
         successes: successes(tool),
         private_result: false,
+        python: None,
     })
 }
 

@@ -2,13 +2,16 @@
 
 mod command;
 mod openclaw;
+pub(crate) mod python;
 
-use prowess_format::skill::{Tool, ToolKind};
+use prowess_format::skill::{Skill, Tool, ToolKind};
 use prowess_policy::scope::Program;
 use prowess_sandbox::Input;
+use serde_json::Value;
 
 use crate::error::RunError;
 use crate::prepare::Call;
+use crate::world::World;
 
 /// How to start a tool.
 #[derive(Debug)]
@@ -29,6 +32,8 @@ pub(crate) struct Recipe {
     pub(crate) successes: Vec<i32>,
     /// Whether its result comes on a descriptor of its own, so that what it prints can't be taken for one.
     pub(crate) private_result: bool,
+    /// Set for functions of a `tools.py`, which a worker calls.
+    pub(crate) python: Option<python::Plan>,
 }
 
 impl Recipe {
@@ -39,22 +44,33 @@ impl Recipe {
 }
 
 /// How to start the tool of a call.
-pub(crate) fn recipe(call: &Call<'_>) -> Result<Recipe, RunError> {
+pub(crate) fn recipe(call: &Call<'_>, world: &World) -> Result<Recipe, RunError> {
     match call.tool.kind {
         ToolKind::Command => command::recipe(call),
         ToolKind::Handler => openclaw::recipe(call),
-        ToolKind::Python => Err(RunError::Unsupported(format!(
-            "`{}` is a function of `tools.py`: this version runs commands and OpenClaw handlers only",
-            call.tool.name.value
-        ))),
+        ToolKind::Python => python::recipe(call, world),
     }
 }
 
 /// The program that a tool starts, whatever its values are.
-pub(crate) fn starter(tool: &Tool) -> Option<Program> {
+pub(crate) fn starter(skill: &Skill, tool: &Tool, world: &World) -> Option<Program> {
     match tool.kind {
         ToolKind::Command => command::starter(tool),
         ToolKind::Handler => openclaw::starter(tool),
-        ToolKind::Python => None,
+        ToolKind::Python => python::starter(skill, world),
     }
+}
+
+/// The arguments of a call: what was given, else the declared default.
+fn with_defaults(call: &Call<'_>) -> Value {
+    let mut arguments = call.values.clone();
+    arguments.retain(|_, value| !value.is_null());
+    for parameter in &call.tool.parameters {
+        if let Some(default) = &parameter.default
+            && !arguments.contains_key(parameter.name.as_str())
+        {
+            arguments.insert(parameter.name.value.clone(), default.clone());
+        }
+    }
+    Value::Object(arguments)
 }

@@ -7,7 +7,7 @@ use prowess_format::skill::Tool;
 use prowess_policy::scope::Program;
 use serde_json::Value;
 
-use super::Recipe;
+use super::{Recipe, with_defaults};
 use crate::error::RunError;
 use crate::prepare::Call;
 
@@ -76,6 +76,7 @@ pub(super) fn recipe(call: &Call<'_>) -> Result<Recipe, RunError> {
         input: Some(with_defaults(call).to_string()),
         successes: Vec::new(),
         private_result: true,
+        python: None,
     })
 }
 
@@ -98,18 +99,4 @@ fn parts<'h>(handler: &'h str, tool: &'h str) -> (&'h str, &'h str) {
 fn language_of(path: &str) -> Option<&'static Language> {
     let path = path.to_lowercase();
     LANGUAGES.iter().find(|language| language.endings.iter().any(|ending| path.ends_with(ending)))
-}
-
-/// The arguments of the call: what was given, else the declared default.
-fn with_defaults(call: &Call<'_>) -> Value {
-    let mut arguments = call.values.clone();
-    arguments.retain(|_, value| !value.is_null());
-    for parameter in &call.tool.parameters {
-        if let Some(default) = &parameter.default
-            && !arguments.contains_key(parameter.name.as_str())
-        {
-            arguments.insert(parameter.name.value.clone(), default.clone());
-        }
-    }
-    Value::Object(arguments)
 }

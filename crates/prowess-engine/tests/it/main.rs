@@ -3,5 +3,6 @@
 mod approving;
 mod attacks;
 mod network;
+mod python;
 mod running;
 mod world;

@@ -418,6 +418,7 @@ fn become_program(context: &Context<'_>) -> Built<Never> {
 
 struct Arranged {
     status: RawFd,
+    ruleset: RawFd,
     start: Option<RawFd>,
 }
 
@@ -426,6 +427,7 @@ fn arrange_descriptors(context: &Context<'_>) -> Outcome<Arranged> {
     // Above all places, so that filling one place never overwrites what belongs into another.
     const ABOVE: i32 = 200;
     let status = sys::dup_above(context.status, ABOVE)?;
+    let ruleset = sys::dup_above(super::plan::number(&context.plan.ruleset), ABOVE)?;
     let start = match context.start {
         Some(start) => Some(sys::dup_above(start, ABOVE)?),
         None => None,
@@ -437,23 +439,18 @@ fn arrange_descriptors(context: &Context<'_>) -> Outcome<Arranged> {
         *place = sys::dup_above(*fd, ABOVE)?;
         count += 1;
     }
-    let ruleset = super::plan::number(&context.plan.ruleset);
-    // The ruleset is used once more below; it must not lie in the way.
-    if ruleset < count {
-        return Err(libc::EBADF);
-    }
     for (place, fd) in (0..count).zip(sources) {
         sys::dup2(fd, place)?;
     }
     sys::close_on_exec_from(count.cast_unsigned())?;
-    Ok(Arranged { status, start })
+    Ok(Arranged { status, ruleset, start })
 }
 
 fn confine(context: &Context<'_>, arranged: &Arranged) -> Built<Never> {
     let plan = context.plan;
     sys::drop_capabilities().at(Stage::Capabilities)?;
     sys::prctl_no_new_privileges().at(Stage::NoNewPrivileges)?;
-    sys::restrict_files(super::plan::number(&plan.ruleset)).at(Stage::Landlock)?;
+    sys::restrict_files(arranged.ruleset).at(Stage::Landlock)?;
     sys::filter_calls(plan.filter).at(Stage::Seccomp)?;
     self_test().at(Stage::SelfTest)?;
     sys::change_folder(&plan.working_directory).at(Stage::WorkingDirectory)?;

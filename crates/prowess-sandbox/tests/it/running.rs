@@ -57,6 +57,27 @@ fn a_prepared_sandbox_starts_later() {
 }
 
 #[test]
+fn private_channels_come_in_order_wherever_they_were() {
+    use std::io::Write as _;
+    let world = World::new();
+    // Low numbers are free again when the sandbox is built, as after other threads have closed something.
+    let low: Vec<_> = (0..8).map(|_| std::fs::File::open("/dev/null").expect("it opens")).collect();
+    let pipes: Vec<_> = (b'a'..=b'h')
+        .map(|letter| {
+            let (reader, mut writer) = std::io::pipe().expect("a pipe");
+            writer.write_all(&[letter]).expect("there is room");
+            reader.into()
+        })
+        .collect();
+    drop(low);
+    let mut spec = world.python("print(b''.join(os.read(number, 1) for number in range(3, 11)))");
+    spec.descriptors = pipes;
+    let (ended, output, error) = ran(spec);
+    assert_eq!(ended.expect("it starts").how, How::Exited(0), "{error}");
+    assert_eq!(output, "b'abcdefgh'\n");
+}
+
+#[test]
 fn time_ends_politely_first() {
     // Attack E01.
     let world = World::new();

@@ -9,8 +9,8 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use prowess_engine::Outcome as Ending;
 use prowess_engine::{
-    ApprovalStore, Call, Cancel, Consent, Decoder, Envelope, Event, Stream, SystemClock, approve,
-    prepare, wire,
+    ApprovalStore, Call, Cancel, Consent, Decoder, Envelope, Event, Stream, SystemClock, Thought,
+    approve, prepare, wire,
 };
 use prowess_format::skill::Tool;
 use prowess_policy::Mode;
@@ -270,6 +270,10 @@ impl<'p> Show<'p> {
             }
             Event::Output { stream, bytes } if self.format == Format::Text => {
                 self.output(*stream, bytes);
+            }
+            Event::Thought(Thought { message: Some(message), .. }) => {
+                self.finish();
+                self.printer.note(message);
             }
             Event::Thought(_)
             | Event::Token { .. }

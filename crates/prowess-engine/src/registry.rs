@@ -1,0 +1,192 @@
+//! The tools of loaded skills by name (GAIA §5.2, R45).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use prowess_format::skill::{Parameter, Skill, Tool};
+
+/// A tool of a loaded skill.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RegisteredTool {
+    /// The short name that models see.
+    pub name: String,
+    /// The skill.
+    pub skill: String,
+    /// The version of the skill, where it has one.
+    pub skill_version: Option<String>,
+    /// The skill's folder.
+    pub directory: PathBuf,
+    /// What it does.
+    pub description: String,
+    /// Its parameters.
+    pub parameters: Vec<Parameter>,
+    /// Whether it is one step that needs no plan around it.
+    pub atomic: bool,
+}
+
+impl RegisteredTool {
+    /// `<skill>/<tool>`, the key.
+    pub fn qualified_name(&self) -> String {
+        format!("{}/{}", self.skill, self.name)
+    }
+
+    /// `<skill>__<tool>`, for MCP, where names hold no slash.
+    pub fn mcp_name(&self) -> String {
+        format!("{}__{}", self.skill, self.name)
+    }
+}
+
+/// Two skills of one name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a skill `{skill}` is already loaded from `{}`", .directory.display())]
+pub struct NameTaken {
+    /// The name.
+    pub skill: String,
+    /// Where the other one is.
+    pub directory: PathBuf,
+}
+
+/// The tools of loaded skills.
+#[derive(Clone, Debug, Default)]
+pub struct ToolRegistry {
+    tools: BTreeMap<String, RegisteredTool>,
+}
+
+impl ToolRegistry {
+    /// Adds the tools of a skill, or replaces those of an earlier version in the same folder. All or none are added.
+    pub fn register<'t>(
+        &mut self,
+        skill: &Skill,
+        name: &str,
+        directory: &Path,
+        tools: impl IntoIterator<Item = &'t Tool>,
+    ) -> Result<Vec<String>, NameTaken> {
+        let other = self.tools.values().find(|it| it.skill == name && it.directory != directory);
+        if let Some(other) = other {
+            return Err(NameTaken { skill: name.to_owned(), directory: other.directory.clone() });
+        }
+        self.remove(name);
+        let mut keys = Vec::new();
+        for tool in tools {
+            let tool = RegisteredTool {
+                name: tool.name.value.clone(),
+                skill: name.to_owned(),
+                skill_version: skill.version.as_ref().map(|version| version.value.clone()),
+                directory: directory.to_owned(),
+                description: tool.description.clone(),
+                parameters: tool.parameters.clone(),
+                atomic: tool.atomic.unwrap_or(false),
+            };
+            keys.push(tool.qualified_name());
+            self.tools.insert(tool.qualified_name(), tool);
+        }
+        Ok(keys)
+    }
+
+    /// Takes the tools of a skill out; how many there were.
+    pub fn remove(&mut self, skill: &str) -> usize {
+        let before = self.tools.len();
+        self.tools.retain(|_, tool| tool.skill != skill);
+        before - self.tools.len()
+    }
+
+    /// All tools by their qualified names.
+    pub fn tools(&self) -> impl Iterator<Item = (&str, &RegisteredTool)> {
+        self.tools.iter().map(|(key, tool)| (key.as_str(), tool))
+    }
+
+    /// What models see: the short name of each tool, or its qualified name where two would be called the same.
+    pub fn short_names(&self) -> BTreeMap<&str, &RegisteredTool> {
+        self.tools
+            .iter()
+            .map(|(key, tool)| {
+                let alone = self.called(&tool.name).nth(1).is_none();
+                (if alone { tool.name.as_str() } else { key.as_str() }, tool)
+            })
+            .collect()
+    }
+
+    /// The tool of a qualified name, or of a short name that only one has.
+    pub fn resolve(&self, name: &str) -> Option<&RegisteredTool> {
+        self.tools.get(name).or_else(|| {
+            let mut called = self.called(name);
+            called.next().filter(|_| called.next().is_none())
+        })
+    }
+
+    fn called<'r>(&'r self, name: &str) -> impl Iterator<Item = &'r RegisteredTool> {
+        self.tools.values().filter(move |tool| tool.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prowess_format::{ReadOptions, check};
+
+    use super::*;
+
+    fn register(registry: &mut ToolRegistry, skill: &str, tools: &[&str]) -> Result<(), NameTaken> {
+        register_at(registry, skill, &format!("/skills/{skill}"), tools)
+    }
+
+    fn register_at(
+        registry: &mut ToolRegistry,
+        skill: &str,
+        directory: &str,
+        tools: &[&str],
+    ) -> Result<(), NameTaken> {
+        let list: Vec<String> =
+            tools.iter().map(|tool| format!("  - name: {tool}\n    description: d\n")).collect();
+        let list = list.concat();
+        let text = format!(
+            "---\nname: {skill}\nversion: 1.2.3\ndescription: d\nauthor: a\nlicense: MIT\npermissions: [filesystem:none]\nsecurity_tier: experimental\ntools:\n{list}---\nBody\n"
+        );
+        let skill_read = check(&text, ReadOptions::DETECT).skill;
+        registry.register(&skill_read, skill, Path::new(directory), &skill_read.tools).map(|_| ())
+    }
+
+    fn shown(registry: &ToolRegistry) -> Vec<(&str, String)> {
+        let names = registry.short_names();
+        names.into_iter().map(|(name, tool)| (name, tool.qualified_name())).collect()
+    }
+
+    #[test]
+    fn two_skills_may_have_a_tool_of_one_name() {
+        // GAIA-5.2-1
+        let mut registry = ToolRegistry::default();
+        register(&mut registry, "web-search", &["search_web", "fetch"]).expect("it is the first");
+        let alone = [("fetch", "web-search/fetch"), ("search_web", "web-search/search_web")];
+        assert_eq!(shown(&registry), alone.map(|(short, key)| (short, key.to_owned())));
+        register(&mut registry, "other-search", &["search_web"]).expect("another name");
+        let keys: Vec<&str> = registry.tools().map(|(key, _)| key).collect();
+        assert_eq!(keys, ["other-search/search_web", "web-search/fetch", "web-search/search_web"]);
+        // R45: the short name, unless two collide.
+        let names: Vec<&str> = registry.short_names().into_keys().collect();
+        assert_eq!(names, ["fetch", "other-search/search_web", "web-search/search_web"]);
+        assert_eq!(registry.resolve("search_web"), None);
+        assert_eq!(registry.resolve("fetch").expect("only one").skill, "web-search");
+        let other = registry.resolve("other-search/search_web").expect("it is there");
+        assert_eq!(
+            (other.name.as_str(), other.mcp_name().as_str()),
+            ("search_web", "other-search__search_web")
+        );
+        assert_eq!(other.skill_version.as_deref(), Some("1.2.3"));
+        assert_eq!(registry.remove("web-search"), 2);
+        assert_eq!(registry.resolve("search_web").expect("alone again").skill, "other-search");
+    }
+
+    #[test]
+    fn a_skill_replaces_itself_and_nobody_else() {
+        let mut registry = ToolRegistry::default();
+        register(&mut registry, "a", &["x", "y"]).expect("it is the first");
+        register(&mut registry, "a", &["x", "z"]).expect("the same folder");
+        let names: Vec<&str> = registry.short_names().into_keys().collect();
+        assert_eq!(names, ["x", "z"]);
+        let taken = register_at(&mut registry, "a", "/elsewhere/a", &["w"]);
+        assert_eq!(
+            taken.expect_err("another folder").to_string(),
+            "a skill `a` is already loaded from `/skills/a`"
+        );
+        assert_eq!(registry.tools().count(), 2);
+    }
+}

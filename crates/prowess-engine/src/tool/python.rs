@@ -1,0 +1,414 @@
+//! Python tools: functions of a skill's `tools.py` (GAIA §5).
+//!
+//! A worker process imports `tools.py` inside the sandbox and calls its functions. Nothing of a skill is imported outside:
+//! there the file is only parsed, to hold it against what SKILL.md declares. `docs/design/python-tools.md` has the reasons.
+
+mod interpreter;
+mod load;
+mod outside;
+mod packages;
+mod polling;
+mod pool;
+mod steps;
+mod venv;
+mod verify;
+mod versions;
+mod worker;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use prowess_format::skill::{Skill, ToolKind};
+use prowess_policy::Allowed;
+use prowess_policy::scope::Program;
+use prowess_sandbox::{How, Spec, SyntheticFile};
+use serde_json::{Map, Value, json};
+
+use super::{Recipe, with_defaults};
+use crate::digest;
+use crate::envelope::{Ending, Outcome};
+use crate::error::RunError;
+use crate::event::{Event, Stream, Thought};
+use crate::network::Door;
+use crate::prepare::{self, Call, Subject};
+use crate::run::{self, Cancel, Finished};
+use crate::world::World;
+use interpreter::Interpreter;
+use pool::{Key, Place, Rules};
+use worker::{Answer, Bounds, Lost, Worker};
+
+pub use load::{Loading, load_skill};
+pub use pool::PythonWorkers;
+pub use steps::{LoadError, LoadStep};
+
+/// Where our own modules are inside.
+const MODULES: &str = "/.prowess/python";
+/// Where the files of the skill are inside, exactly as they were hashed (attack G07). They are under their own path too,
+/// for scripts and for whoever follows `PROWESS_SKILL_DIR`.
+const SKILL: &str = "/.prowess/skill";
+/// Larger skills are not copied into memory: the root of a sandbox holds 16 MiB.
+const MOST_SNAPSHOT: u64 = 8 << 20;
+/// The sandbox of a worker ends with the worker; each call has a limit of its own.
+const WHOLE_LIFE: Duration = Duration::from_hours(24 * 365);
+
+/// Our own modules: the worker, and `gaia.agents.base.tools`, which GAIA §5.3 tells authors to import.
+const MODULE_FILES: &[(&str, &str)] = &[
+    ("worker.py", include_str!("python/inside/worker.py")),
+    ("gaia/__init__.py", include_str!("python/inside/gaia/__init__.py")),
+    ("gaia/agents/__init__.py", include_str!("python/inside/gaia/agents/__init__.py")),
+    ("gaia/agents/base/__init__.py", include_str!("python/inside/gaia/agents/base/__init__.py")),
+    ("gaia/agents/base/tools.py", include_str!("python/inside/gaia/agents/base/tools.py")),
+];
+
+/// What a call of a Python tool needs beside what every tool needs.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    interpreter: Interpreter,
+    /// In one spelling and order.
+    packages: Vec<String>,
+    arguments: Value,
+}
+
+impl Plan {
+    /// Folders that the interpreter needs.
+    pub(crate) fn support(&self) -> &[PathBuf] {
+        &self.interpreter.support
+    }
+}
+
+/// How to start a Python tool. The file is held against the declaration here, before anything runs (GAIA §5.4).
+pub(super) fn recipe(call: &Call<'_>, world: &World) -> Result<Recipe, RunError> {
+    let Call { subject, tool, .. } = call;
+    let Some(directory) = subject.directory else {
+        return Err(RunError::Unsupported(format!(
+            "`{}` is a function of `tools.py`, but the skill has no folder of its own",
+            tool.name.value
+        )));
+    };
+    let stopped = |step, reason: String| LoadError::new(subject.name, step, &reason);
+    let read = verify::read(subject.file, directory, Some(subject.skill.dialect))
+        .map_err(|error| stopped(LoadStep::Parse, error.to_string()))?;
+    if let Some(step) = read.problems.iter().map(|(step, _)| *step).max()
+        && step >= LoadStep::Import
+    {
+        return Err(stopped(step, verify::joined(&read.problems, step)).into());
+    }
+    let wanted = &subject.skill.requirements;
+    let packages = packages::normal(wanted.python_packages.iter().map(|line| line.value.as_str()))
+        .map_err(|error| stopped(LoadStep::Dependencies, error.to_string()))?;
+    let range = wanted.python.as_ref().map(|range| range.value.as_str());
+    let interpreter = interpreter::find(world, range).map_err(|error| LoadError {
+        hints: vec![
+            "install one that fits, such as `uv python install`, and put it on PATH".to_owned(),
+        ],
+        ..stopped(LoadStep::Dependencies, error.to_string())
+    })?;
+    let arguments = with_defaults(call);
+    let options = ["-I", "-S", "-B", "-u", "-X", "utf8"].map(str::to_owned);
+    Ok(Recipe {
+        program: Program::At(interpreter.image.to_string_lossy().into_owned()),
+        // Isolated from the user's variables and packages; no files of compiled code, the skill is read-only.
+        arguments: options.into_iter().chain([format!("{MODULES}/worker.py")]).collect(),
+        shown: vec![
+            "python3".to_owned(),
+            format!("tools.py:{}", tool.name.value),
+            Value::Object(call.values.clone()).to_string(),
+        ],
+        option_like: Vec::new(),
+        variables: Vec::new(),
+        input: None,
+        successes: Vec::new(),
+        private_result: true,
+        python: Some(Plan { interpreter, packages, arguments }),
+    })
+}
+
+/// The interpreter of a skill's tools.
+pub(super) fn starter(skill: &Skill, world: &World) -> Option<Program> {
+    let range = skill.requirements.python.as_ref().map(|range| range.value.as_str());
+    let interpreter = interpreter::find(world, range).ok()?;
+    Some(Program::At(interpreter.image.to_str()?.to_owned()))
+}
+
+/// A call, or the loading before any call.
+pub(crate) struct Session<'s> {
+    pub(crate) subject: &'s Subject<'s>,
+    pub(crate) plan: &'s Plan,
+    pub(crate) allowed: &'s Allowed,
+    pub(crate) world: &'s World,
+    pub(crate) workers: &'s PythonWorkers,
+    pub(crate) cancel: &'s Cancel,
+    /// Of the loading, and again of the call.
+    pub(crate) time: Duration,
+}
+
+/// Why there is no worker.
+enum NotReady {
+    Run(RunError),
+    Load(LoadError),
+    Lost(Lost),
+}
+
+impl From<RunError> for NotReady {
+    fn from(error: RunError) -> Self {
+        NotReady::Run(error)
+    }
+}
+
+impl From<LoadError> for NotReady {
+    fn from(error: LoadError) -> Self {
+        NotReady::Load(error)
+    }
+}
+
+impl Session<'_> {
+    /// Runs a tool. `spec` is what it may touch.
+    pub(crate) fn run(
+        &self,
+        spec: Spec,
+        door: Door,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<Finished, RunError> {
+        let tool = self.allowed.tool();
+        let started = Instant::now();
+        let output_limit = spec.limits.output;
+        let mut ready = match self.ready(spec, door, tell) {
+            Ok(ready) => ready,
+            Err(NotReady::Run(error)) => return Err(error),
+            // Code of the skill has run and failed: that is a result, with everything it has printed.
+            Err(NotReady::Load(error)) if error.step >= LoadStep::Import => {
+                return Ok(failed(error.to_string(), started));
+            }
+            Err(NotReady::Load(error)) => return Err(error.into()),
+            Err(NotReady::Lost(lost)) => return self.lost(lost, started),
+        };
+        let called = Instant::now();
+        let bounds = Bounds { until: called + self.time, output: output_limit };
+        let mut request = Map::new();
+        request.insert("call".to_owned(), tool.into());
+        request.insert("arguments".to_owned(), self.plan.arguments.clone());
+        let number = self.workers.number();
+        let asked = ready.worker.ask(&number, request, bounds, self.cancel, &mut printed(tell));
+        let (spent, duration) = (called.elapsed(), started.elapsed());
+        let answer = match asked {
+            Ok(answer) => answer,
+            Err(lost) => {
+                warn_of(ready.worker.refused(), tell);
+                return self.lost(lost, started);
+            }
+        };
+        ready.place.spend(spent);
+        ready.dismiss(tell);
+        Ok(match answer {
+            Answer::Returned(result) => {
+                let bytes = format!("{result}\n").into_bytes();
+                tell(Event::Output { stream: Stream::Stdout, bytes });
+                let ending = Ending { outcome: Outcome::Success, exit_code: 0, error: None };
+                Finished { ending, duration, result: Some(result) }
+            }
+            Answer::Raised { kind, message } => {
+                let words = if message.is_empty() { kind } else { format!("{kind}: {message}") };
+                failed(format!("`{tool}` raised {words}"), started)
+            }
+            Answer::Unserializable(what) => {
+                failed(format!("`{tool}` returned what can't be JSON: {what}"), started)
+            }
+            Answer::Tools(_) => failed("the worker answered something else".to_owned(), started),
+        })
+    }
+
+    /// Makes a worker ready and leaves it for calls to come: steps 4, 5 and 6 of GAIA §5.1.
+    fn load(&self, spec: Spec, door: Door, tell: &mut dyn FnMut(Event)) -> Result<(), NotReady> {
+        self.ready(spec, door, tell)?.dismiss(tell);
+        Ok(())
+    }
+
+    fn ready(
+        &self,
+        mut spec: Spec,
+        door: Door,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<Ready, NotReady> {
+        let packages = self.packages(tell)?;
+        spec.support.extend(packages.clone());
+        let rules = Rules::of(&spec);
+        let folder = self.subject.directory.unwrap_or(Path::new("/")).to_owned();
+        let key = Key {
+            digest: self.allowed.digest().as_str().to_owned(),
+            fingerprint: pool::fingerprint(&spec),
+            folder,
+        };
+        let until = Instant::now() + self.time;
+        let place = self.workers.place(&key, self.allowed.tool(), until, self.cancel);
+        let mut place = place.map_err(|_| NotReady::Lost(Lost::TimedOut))?;
+        if let Some(mut worker) = place.worker.take()
+            && worker.is_clean()
+        {
+            return Ok(Ready { place, worker, rules });
+        }
+        let worker = self.import(spec, door, packages.as_deref(), until, tell)?;
+        Ok(Ready { place, worker, rules })
+    }
+
+    /// Step 4: the folder of the skill's packages, where it has any.
+    fn packages(&self, tell: &mut dyn FnMut(Event)) -> Result<Option<PathBuf>, LoadError> {
+        let Plan { interpreter, packages, .. } = self.plan;
+        if packages.is_empty() {
+            return Ok(None);
+        }
+        let wanted = venv::Wanted { interpreter, packages };
+        let mut tell = |message| {
+            tell(Event::Thought(Thought {
+                kind: "skill",
+                status: "start",
+                message: Some(message),
+                details: Vec::new(),
+            }));
+        };
+        let folder = venv::packages(&wanted, self.world, self.cancel, &mut tell);
+        folder.map(Some).map_err(|error| LoadError {
+            hints: error.hints(),
+            ..LoadError::new(self.subject.name, LoadStep::Dependencies, &error)
+        })
+    }
+
+    /// Steps 5 and 6: a new worker that has imported `tools.py`, with every declared tool in it.
+    fn import(
+        &self,
+        mut spec: Spec,
+        door: Door,
+        packages: Option<&Path>,
+        until: Instant,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<Worker, NotReady> {
+        let folder = self.subject.directory.unwrap_or(Path::new("/"));
+        let (digest, snapshot) = digest::snapshot(folder, MOST_SNAPSHOT).map_err(RunError::from)?;
+        if digest != *self.allowed.digest() {
+            return Err(RunError::Changed("the skill").into());
+        }
+        let files = MODULE_FILES.iter().map(|(name, text)| SyntheticFile {
+            path: Path::new(MODULES).join(name),
+            bytes: text.as_bytes().to_owned(),
+        });
+        spec.synthetic.extend(files);
+        let is_copied = snapshot.is_some();
+        for (path, bytes) in snapshot.unwrap_or_default().files {
+            spec.synthetic.push(SyntheticFile { path: Path::new(SKILL).join(path), bytes });
+        }
+        let seen = if is_copied { Path::new(SKILL) } else { folder };
+        let bounds = Bounds { until, output: spec.limits.output };
+        spec.limits.time = WHOLE_LIFE;
+        let mut worker = Worker::start(spec, door).map_err(RunError::from)?;
+        let request = json!({ "load": { "folder": seen, "packages": packages } });
+        let Value::Object(request) = request else { unreachable!("it is written as an object") };
+        let number = self.workers.number();
+        let asked = worker.ask(&number, request, bounds, self.cancel, &mut printed(tell));
+        let answer = asked.map_err(|lost| {
+            warn_of(worker.refused(), tell);
+            NotReady::Lost(lost)
+        })?;
+        let stopped = |step, reason: String| LoadError::new(self.subject.name, step, &reason);
+        let tools = match answer {
+            Answer::Tools(tools) => tools,
+            Answer::Raised { kind, message } => {
+                return Err(stopped(LoadStep::Import, format!("{kind}: {message}")).into());
+            }
+            Answer::Returned(_) | Answer::Unserializable(_) => {
+                return Err(NotReady::Lost(Lost::Dishonest));
+            }
+        };
+        // A skill too large to copy was read where it lies. Others can't have changed.
+        if !is_copied && prepare::digest_of(self.subject)? != *self.allowed.digest() {
+            return Err(RunError::Changed("the skill").into());
+        }
+        let declared = self.subject.skill.tools.iter().filter(|it| it.kind == ToolKind::Python);
+        let missing: Vec<String> = declared
+            .filter(|tool| !tools.contains(&tool.name.value))
+            .map(|tool| format!("`{}`", tool.name.value))
+            .collect();
+        if missing.is_empty() {
+            return Ok(worker);
+        }
+        let reason = format!(
+            "after the import {} {} not decorated with `@tool` of `gaia.agents.base.tools`",
+            missing.join(", "),
+            if missing.len() == 1 { "is" } else { "are" }
+        );
+        Err(stopped(LoadStep::Verify, reason).into())
+    }
+
+    /// What it means that the worker is gone.
+    fn lost(&self, lost: Lost, started: Instant) -> Result<Finished, RunError> {
+        let ending = |how| Ending::of(how, self.time, &[]);
+        let ending = match lost {
+            Lost::Sandbox(error) => return Err(error.into()),
+            Lost::TimedOut if self.cancel.is_asked() => ending(How::Cancelled(None)),
+            Lost::TimedOut => ending(How::TimedOut(None)),
+            Lost::TooMuchOutput => ending(How::TooMuchOutput),
+            Lost::Ended(How::Exited(code), words) => {
+                let error = match words.as_str() {
+                    "" => format!("the tool ended its process with exit code {code}"),
+                    words => format!("Python ended with exit code {code}: {words}"),
+                };
+                // Without a result there is no success.
+                return Ok(failed_with(if code == 0 { 1 } else { code }, error, started));
+            }
+            Lost::Ended(How::Cancelled(_), _) if !self.cancel.is_asked() => {
+                return Ok(failed("the tool closed the way for its result".to_owned(), started));
+            }
+            Lost::Ended(how, _) => ending(how),
+            Lost::TooLong => {
+                return Ok(failed(
+                    "the tool returned more than anybody can want".to_owned(),
+                    started,
+                ));
+            }
+            Lost::Dishonest => {
+                let error = "the tool wrote to the pipe for its result, which is not its own";
+                return Ok(failed(error.to_owned(), started));
+            }
+        };
+        Ok(Finished { ending, duration: started.elapsed(), result: None })
+    }
+}
+
+/// A worker for a call, and its place.
+struct Ready {
+    place: Place,
+    worker: Worker,
+    rules: Rules,
+}
+
+impl Ready {
+    /// Keeps the worker for the next call, or ends it.
+    fn dismiss(mut self, tell: &mut dyn FnMut(Event)) {
+        if self.place.keeps(&self.rules) {
+            self.place.keep(self.worker);
+            return;
+        }
+        // The result is there; how the process ends changes nothing about it.
+        let ended = self.worker.end(&mut printed(tell));
+        warn_of(self.worker.refused(), tell);
+        warn_of(ended.iter().flat_map(run::left_behind), tell);
+    }
+}
+
+fn warn_of(messages: impl IntoIterator<Item = String>, tell: &mut dyn FnMut(Event)) {
+    for message in messages {
+        tell(Event::Warning { message });
+    }
+}
+
+/// Whatever a tool prints is talk, on whichever stream; its result is what it returns.
+fn printed(tell: &mut dyn FnMut(Event)) -> impl FnMut(Stream, &[u8]) {
+    |_, bytes| tell(Event::Output { stream: Stream::Stderr, bytes: bytes.to_owned() })
+}
+
+fn failed(error: String, started: Instant) -> Finished {
+    failed_with(1, error, started)
+}
+
+fn failed_with(exit_code: i32, error: String, started: Instant) -> Finished {
+    let ending = Ending { outcome: Outcome::Failed, exit_code, error: Some(error) };
+    Finished { ending, duration: started.elapsed(), result: None }
+}

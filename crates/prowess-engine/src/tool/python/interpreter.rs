@@ -1,0 +1,199 @@
+//! The Python that tools run in: found, asked about itself once, and remembered.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::outside;
+use super::versions::{self, Version};
+use crate::closure;
+use crate::run::Cancel;
+use crate::world::{State, World};
+use crate::{platform, state_file};
+
+/// An interpreter of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Interpreter {
+    /// Its real image, whatever started it.
+    pub(crate) image: PathBuf,
+    /// Its version.
+    pub(crate) version: Version,
+    /// Folders that it needs beside its image.
+    pub(crate) support: Vec<PathBuf>,
+}
+
+/// Why there is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum InterpreterError {
+    /// There is no Python at all.
+    #[error("there is no `python3` on PATH")]
+    NotFound,
+    /// None fits.
+    #[error("it needs Python {wanted}, and there is only {}", .found.join(", "))]
+    NoneFits {
+        /// The range that the skill asks for.
+        wanted: String,
+        /// Versions and where they are.
+        found: Vec<String>,
+    },
+}
+
+/// What an interpreter is called, the most usual first.
+const NAMES: &[&str] = &[
+    "python3",
+    "python",
+    "python3.14",
+    "python3.13",
+    "python3.12",
+    "python3.11",
+    "python3.10",
+    "python3.9",
+    "python3.8",
+];
+/// An older one could not read the worker.
+const OLDEST: Version = [3, 8, 0];
+/// Longer than the slowest start of an interpreter.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// The version of the file of what is known.
+const VERSION: u64 = 1;
+
+/// What an interpreter says about itself. In a virtual environment the one behind it is meant.
+const QUESTION: &str = r#"
+import json, sys, sysconfig
+print(json.dumps({
+    "image": getattr(sys, "_base_executable", None) or sys.executable,
+    "version": list(sys.version_info[:3]),
+    "prefix": sys.base_prefix,
+    "folders": [
+        sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), sysconfig.get_config_var("DESTSHARED"),
+    ],
+}))
+"#;
+
+/// The first interpreter on PATH whose version is in a range. Stand-ins of version managers come last: what they start
+/// depends on settings that nobody sees.
+pub(crate) fn find(world: &World, range: Option<&str>) -> Result<Interpreter, InterpreterError> {
+    let mut known = Known::load(&world.state);
+    let mut seen: Vec<Interpreter> = Vec::new();
+    let candidates =
+        NAMES.iter().flat_map(|name| world.search_path.iter().map(move |folder| (name, folder)));
+    let (shims, plain): (Vec<_>, Vec<_>) = candidates
+        .map(|(name, folder)| (folder.join(name), closure::is_of_shims(folder)))
+        .filter(|(path, _)| path.is_file())
+        .partition(|(_, is_shim)| *is_shim);
+    let mut fitting = None;
+    for (path, _) in plain.into_iter().chain(shims) {
+        let Some(interpreter) = known.ask(&path, world) else { continue };
+        if seen.contains(&interpreter) {
+            continue;
+        }
+        let fits = interpreter.version >= OLDEST
+            && range.is_none_or(|range| versions::holds(range, interpreter.version));
+        seen.push(interpreter);
+        if fits {
+            fitting = seen.pop();
+            break;
+        }
+    }
+    known.save();
+    if let Some(interpreter) = fitting {
+        return Ok(interpreter);
+    }
+    if seen.is_empty() {
+        return Err(InterpreterError::NotFound);
+    }
+    let found = seen
+        .iter()
+        .map(|it| format!("{} (`{}`)", versions::text(it.version), it.image.display()))
+        .collect();
+    let wanted = range.map_or_else(|| format!(">={}", versions::text(OLDEST)), str::to_owned);
+    Err(InterpreterError::NoneFits { wanted, found })
+}
+
+/// Answers of interpreters, by the identity of the file that was asked.
+struct Known {
+    path: PathBuf,
+    answers: Map<String, Value>,
+    changed: bool,
+}
+
+impl Known {
+    fn load(state: &State) -> Self {
+        let path = state.cache.join("interpreters.json");
+        let text = state_file::read(&path).ok().flatten().unwrap_or_default();
+        let mut file: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
+        let answers = match file["interpreters"].take() {
+            Value::Object(answers) if file["version"] == VERSION => answers,
+            _ => Map::new(),
+        };
+        Self { path, answers, changed: false }
+    }
+
+    fn ask(&mut self, candidate: &Path, world: &World) -> Option<Interpreter> {
+        let real = candidate.canonicalize().ok()?;
+        // What a script starts may change while the script stays the same.
+        let key = platform::identity(&real)
+            .filter(|_| !is_script(&real))
+            .map(|identity| format!("{identity}:{}", candidate.display()));
+        if let Some(answer) = key.as_ref().and_then(|key| self.answers.get(key))
+            && let Some(interpreter) = read(answer)
+        {
+            return Some(interpreter);
+        }
+        let arguments = ["-I", "-S", "-c", QUESTION].map(Into::into);
+        // Not in the current folder: a project must not choose the interpreter of its judge.
+        let ended = outside::run(
+            candidate,
+            &arguments,
+            Path::new("/"),
+            world,
+            PATIENCE,
+            &Cancel::default(),
+        );
+        let ended = ended.ok().filter(|ended| ended.is_success)?;
+        let answer: Value = serde_json::from_slice(&ended.stdout).ok()?;
+        let interpreter = read(&answer)?;
+        if let Some(key) = key {
+            self.answers.insert(key, answer);
+            self.changed = true;
+        }
+        Some(interpreter)
+    }
+
+    /// Writes down what is new. It can all be asked again, so a failure is nobody's business.
+    fn save(&self) {
+        if self.changed {
+            let file = json!({ "version": VERSION, "interpreters": self.answers });
+            let text = format!("{file:#}\n");
+            let _ = state_file::locked(&self.path, || state_file::replace(&self.path, &text));
+        }
+    }
+}
+
+fn is_script(path: &Path) -> bool {
+    let mut start = [0; 2];
+    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"#!"
+}
+
+fn read(answer: &Value) -> Option<Interpreter> {
+    let image = Path::new(answer["image"].as_str()?).canonicalize().ok()?;
+    let numbers: Vec<u64> =
+        answer["version"].as_array()?.iter().filter_map(Value::as_u64).collect();
+    let prefix = Path::new(answer["prefix"].as_str()?);
+    let mut support: Vec<PathBuf> = answer["folders"]
+        .as_array()?
+        .iter()
+        .filter_map(Value::as_str)
+        .filter_map(|folder| Path::new(folder).canonicalize().ok())
+        .collect();
+    if !prefix.starts_with("/usr") {
+        // Interpreters of version managers bring libraries of their own, libpython among them.
+        support.extend(prefix.join("lib").canonicalize());
+    }
+    support.sort();
+    support.dedup_by(|later, earlier| later.starts_with(&*earlier));
+    Some(Interpreter { image, version: numbers.try_into().ok()?, support })
+}

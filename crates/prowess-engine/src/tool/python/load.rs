@@ -1,0 +1,171 @@
+//! Loading a whole skill before any of its tools is called, as an agent does (GAIA §5.1).
+
+use std::path::{Path, PathBuf};
+
+use prowess_format::skill::{Skill, ToolKind};
+use prowess_policy::{Allowed, Mode, Trust};
+use serde_json::Map;
+
+use super::steps::{LoadError, LoadStep};
+use super::{NotReady, PythonWorkers, Session, verify};
+use crate::approvals::ApprovalStore;
+use crate::approver::Approver;
+use crate::clock::Clock;
+use crate::deciding::{Consent, approve};
+use crate::error::RunError;
+use crate::event::Event;
+use crate::prepare::{self, Call, Prepared, Subject};
+use crate::registry::ToolRegistry;
+use crate::run::{self, Cancel};
+use crate::world::World;
+
+/// How the main file of a skill's folder is spelt (OC-7).
+const SPELLINGS: &[&str] = &["SKILL.md", "skill.md", "Skill.md", "skills.md", "SKILLS.md"];
+
+/// What loading needs from around it.
+pub struct Loading<'l> {
+    /// The machine.
+    pub world: &'l World,
+    /// The mode that is on.
+    pub mode: Mode,
+    /// How far a skill is trusted.
+    pub trust: &'l dyn Fn(&Skill) -> Trust,
+    /// What the user said before anything was asked.
+    pub consent: Consent,
+    /// Who is asked.
+    pub approver: &'l mut dyn Approver,
+    /// What time it is.
+    pub clock: &'l dyn Clock,
+    /// Where answers are remembered.
+    pub approvals: &'l ApprovalStore,
+    /// Where the worker stays.
+    pub workers: &'l PythonWorkers,
+    /// Ends it early.
+    pub cancel: &'l Cancel,
+    /// Who watches.
+    pub sink: &'l mut dyn FnMut(&Event),
+}
+
+/// Loads a skill: the seven steps of GAIA §5.1 in their order. Gives the names of its tools.
+///
+/// Where a step fails, nothing of the later ones has happened: nothing is installed for a skill that is not allowed,
+/// nothing is imported whose packages are missing, and no tool has a name that does not work.
+pub fn load_skill(
+    directory: &Path,
+    loading: &mut Loading<'_>,
+    registry: &mut ToolRegistry,
+) -> Result<Vec<String>, LoadError> {
+    let (directory, file) = resolve(directory)?;
+    let fallback = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let (skill, name) = parse(&file, &directory, &fallback)?;
+    let subject = Subject {
+        skill: &skill,
+        name: &name,
+        directory: Some(&directory),
+        file: &file,
+        trust: (loading.trust)(&skill),
+    };
+    let values = Map::new();
+    let python = skill.tools.iter().filter(|tool| tool.kind == ToolKind::Python);
+    let mut allowed = Vec::new();
+    for tool in python {
+        let call = Call { subject: subject.clone(), tool, values: &values, mode: loading.mode };
+        allowed.push(permit(call, loading).map_err(|error| stopped(&name, &error))?);
+    }
+    for (prepared, allowed) in &allowed {
+        if let Err(error) = make_ready(prepared, allowed, loading) {
+            // An earlier tool may have left a worker behind.
+            loading.workers.evict(&directory);
+            return Err(error);
+        }
+    }
+    registry.register(&skill, &name, &directory, &skill.tools).map_err(|taken| {
+        loading.workers.evict(&directory);
+        LoadError::new(&name, LoadStep::Register, &taken)
+    })
+}
+
+/// Step 1.
+fn resolve(directory: &Path) -> Result<(PathBuf, PathBuf), LoadError> {
+    let shown = directory.display().to_string();
+    let stopped = |reason: String| LoadError::new(&shown, LoadStep::Resolve, &reason);
+    let directory = directory.canonicalize().map_err(|error| stopped(error.to_string()))?;
+    let file = SPELLINGS.iter().map(|name| directory.join(name)).find(|file| file.is_file());
+    let file = file.ok_or_else(|| stopped("there is no SKILL.md".to_owned()))?;
+    Ok((directory, file))
+}
+
+/// Step 2, with what of step 6 can be seen without importing.
+fn parse(file: &Path, directory: &Path, fallback: &str) -> Result<(Skill, String), LoadError> {
+    let read = verify::read(file, directory, None)
+        .map_err(|error| LoadError::new(fallback, LoadStep::Parse, &error))?;
+    let name = read.skill.name_or(fallback).to_owned();
+    match read.problems.iter().map(|(step, _)| *step).min() {
+        None => Ok((read.skill, name)),
+        Some(step) => Err(LoadError::new(&name, step, &verify::joined(&read.problems, step))),
+    }
+}
+
+/// Step 3.
+fn permit<'c>(
+    call: Call<'c>,
+    loading: &mut Loading<'_>,
+) -> Result<(Prepared<'c>, Allowed), RunError> {
+    let prepared = prepare::without_values(call, loading.world)?;
+    let allowed =
+        approve(&prepared, loading.consent, loading.approver, loading.clock, loading.approvals)?;
+    Ok((prepared, allowed))
+}
+
+/// Steps 4, 5 and 6.
+fn make_ready(
+    prepared: &Prepared<'_>,
+    allowed: &Allowed,
+    loading: &mut Loading<'_>,
+) -> Result<(), LoadError> {
+    let subject = &prepared.call.subject;
+    let Some(plan) = &prepared.recipe.python else { return Ok(()) };
+    let lowered = run::specification(prepared, allowed, loading.world)
+        .map_err(|error| stopped(subject.name, &error))?;
+    let session = Session {
+        subject,
+        plan,
+        allowed,
+        world: loading.world,
+        workers: loading.workers,
+        cancel: loading.cancel,
+        time: lowered.time,
+    };
+    let sink = &mut *loading.sink;
+    session.load(lowered.spec, lowered.door, &mut |event| sink(&event)).map_err(|error| match error
+    {
+        NotReady::Load(error) => error,
+        NotReady::Run(error) => stopped(subject.name, &error),
+        NotReady::Lost(lost) => {
+            let finished = session.lost(lost, std::time::Instant::now());
+            let reason = match finished {
+                Ok(finished) => finished.ending.error.unwrap_or_default(),
+                Err(error) => error.to_string(),
+            };
+            LoadError::new(subject.name, LoadStep::Import, &reason)
+        }
+    })
+}
+
+/// The step at which a run would not have started.
+fn stopped(skill: &str, error: &RunError) -> LoadError {
+    let step = match error {
+        RunError::Load(error) => return (**error).clone(),
+        RunError::Digest(_) => LoadStep::Resolve,
+        RunError::Requirements { .. } | RunError::Program(_) => LoadStep::Dependencies,
+        RunError::Changed(_) | RunError::Sandbox(_) | RunError::Network(_) => LoadStep::Import,
+        RunError::Inputs { .. }
+        | RunError::Unsupported(_)
+        | RunError::Denied(_)
+        | RunError::NobodyToAsk { .. }
+        | RunError::Declined(_)
+        | RunError::Store(_)
+        | RunError::Files(_) => LoadStep::Permissions,
+    };
+    LoadError { hints: error.hints(), ..LoadError::new(skill, step, error) }
+}

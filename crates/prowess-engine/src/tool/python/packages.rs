@@ -1,0 +1,172 @@
+//! The packages that a skill asks for, as lines that an installer may be given (GAIA §2.1).
+//!
+//! A file of requirements is a language of its own: a line may be an option, an address, a path or another file, and
+//! variables are filled in. A skill may name packages and versions, nothing else.
+
+use prowess_format::text::shorten;
+
+/// A line that is no package with a range of versions.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is not a package that can be installed: {reason}", shorten(.line, 80))]
+pub(super) struct PackageError {
+    /// What was written.
+    line: String,
+    /// What is wrong with it.
+    reason: &'static str,
+}
+
+/// The longest line; nothing real comes near it.
+const MOST_CHARACTERS: usize = 500;
+const OPERATORS: &[&str] = &["===", "==", "~=", "!=", "<=", ">=", "<", ">"];
+
+/// The packages in one spelling and order, each once.
+pub(super) fn normal<'l>(
+    lines: impl IntoIterator<Item = &'l str>,
+) -> Result<Vec<String>, PackageError> {
+    let mut all: Vec<String> = lines.into_iter().map(one).collect::<Result<_, _>>()?;
+    all.sort();
+    all.dedup();
+    Ok(all)
+}
+
+fn one(line: &str) -> Result<String, PackageError> {
+    let wrong = |reason| PackageError { line: line.to_owned(), reason };
+    let text = line.trim();
+    if text.len() > MOST_CHARACTERS {
+        return Err(wrong("it is too long"));
+    }
+    if text.starts_with('-') {
+        return Err(wrong("it is an option"));
+    }
+    if text.contains("://") {
+        return Err(wrong("it is an address, and only names are looked up"));
+    }
+    let (text, marker) = match text.split_once(';') {
+        Some((text, marker)) => (text.trim(), Some(marker.trim())),
+        None => (text, None),
+    };
+    if !marker.is_none_or(is_marker) {
+        return Err(wrong("what follows `;` is no condition"));
+    }
+    let is_word = |character: char| character.is_ascii_alphanumeric() || "._-".contains(character);
+    let name_ends = text.find(|character| !is_word(character)).unwrap_or(text.len());
+    let (name, rest) = text.split_at(name_ends);
+    let ends_well = |text: &str| {
+        text.starts_with(|character: char| character.is_ascii_alphanumeric())
+            && text.ends_with(|character: char| character.is_ascii_alphanumeric())
+    };
+    if !ends_well(name) {
+        return Err(wrong("it does not start with the name of a package"));
+    }
+    let rest = rest.trim();
+    let (extras, rest) = match rest.strip_prefix('[') {
+        None => (Vec::new(), rest),
+        Some(inner) => {
+            let (inner, rest) = inner.split_once(']').ok_or(wrong("`[` has no `]`"))?;
+            let extras: Vec<&str> = inner.split(',').map(str::trim).collect();
+            if !extras.iter().all(|extra| ends_well(extra) && extra.chars().all(is_word)) {
+                return Err(wrong("what is in `[]` is no list of names"));
+            }
+            (extras, rest.trim())
+        }
+    };
+    // R17: `name@range` says the same as `name` and a range.
+    let (range, bare_operator) = match rest.strip_prefix('@') {
+        Some(range) => (range.trim(), Some("==")),
+        None => (rest, None),
+    };
+    let range = range.strip_prefix('(').and_then(|it| it.strip_suffix(')')).unwrap_or(range);
+    let range = normal_range(range, bare_operator)
+        .ok_or(wrong("what follows the name is no range of versions"))?;
+    let extras = if extras.is_empty() { String::new() } else { format!("[{}]", extras.join(",")) };
+    let marker = marker.map_or_else(String::new, |marker| format!("; {marker}"));
+    Ok(format!("{}{extras}{range}{marker}", name.to_ascii_lowercase()))
+}
+
+/// A range without blanks. `bare` is what a version alone means, where it may stand alone.
+fn normal_range(range: &str, bare: Option<&str>) -> Option<String> {
+    let range = range.trim();
+    if range.is_empty() {
+        return Some(String::new());
+    }
+    let is_version =
+        |character: char| character.is_ascii_alphanumeric() || ".*+!_-".contains(character);
+    let parts = range.split(',').map(|part| {
+        let part = part.trim();
+        let operator = OPERATORS.iter().find(|operator| part.starts_with(**operator)).copied();
+        let version = part[operator.unwrap_or("").len()..].trim();
+        let whole = !version.is_empty() && version.chars().all(is_version);
+        let operator = operator.or(bare).filter(|_| whole)?;
+        Some(format!("{operator}{version}"))
+    });
+    parts.collect::<Option<Vec<_>>>().map(|parts| parts.join(","))
+}
+
+/// Words, texts in quotes and comparisons; no line break, no variable, no second requirement.
+fn is_marker(marker: &str) -> bool {
+    let allowed =
+        |character: char| character.is_ascii_alphanumeric() || " ._-'\"<>=!~()".contains(character);
+    !marker.is_empty() && marker.chars().all(allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_read_in_one_spelling() {
+        let cases = [
+            ("requests", "requests"),
+            ("requests>=2.31", "requests>=2.31"),
+            ("Requests >= 2.31 , < 3", "requests>=2.31,<3"),
+            ("ruamel.yaml==0.18.*", "ruamel.yaml==0.18.*"),
+            ("uvicorn[standard, watch]~=0.30", "uvicorn[standard,watch]~=0.30"),
+            ("numpy (>=1.26)", "numpy>=1.26"),
+            ("tomli; python_version < '3.11'", "tomli; python_version < '3.11'"),
+            ("name@>=1.0", "name>=1.0"),
+            ("name@1.0.0", "name==1.0.0"),
+            ("torch==2.1.0+cpu", "torch==2.1.0+cpu"),
+        ];
+        for (written, normal) in cases {
+            assert_eq!(one(written).as_deref(), Ok(normal), "{written}");
+        }
+        assert_eq!(normal(["b", "a>=1", "b"]), Ok(vec!["a>=1".to_owned(), "b".to_owned()]));
+    }
+
+    #[test]
+    fn lines_that_would_do_more_are_refused() {
+        let cases = [
+            "--index-url=evil",
+            "-e .",
+            "-r other.txt",
+            "name @ https://example.com/x.whl",
+            "https://example.com/x.whl",
+            "git+https://example.com/x",
+            "./local.whl",
+            "../up",
+            "/abs/x.whl",
+            "~/x.whl",
+            "name # comment",
+            "name\n--index-url=evil",
+            "name==1\r-e .",
+            "${HOME}",
+            "name==${SECRET}",
+            "name; ${SECRET}",
+            "name==1 --hash=sha256:00",
+            "name==1 --config-settings=x=y",
+            "name\\",
+            "name^1.0",
+            "name 1.0",
+            "name[a",
+            "name[;]",
+            "",
+            " ",
+            "\u{feff}name",
+        ];
+        for written in cases {
+            assert!(one(written).is_err(), "{written:?} was taken as {:?}", one(written));
+        }
+        let long = "x".repeat(501);
+        assert!(one(&long).is_err());
+    }
+}

@@ -1,0 +1,271 @@
+//! Workers that stay for the next call, as many as may be and no longer than their skill stays the same.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use prowess_sandbox::{Access, FileGrant, Network, Spec};
+use sha2::{Digest as _, Sha256};
+
+use super::worker::Worker;
+use crate::run::Cancel;
+use crate::{digest, platform};
+
+/// How often somebody who waits for a place looks whether the user has had enough.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Python workers of one process. Clones share them; the last one to go ends them.
+///
+/// A worker belongs to the files of a skill and to what it may touch: where either changes, the next call gets a new one
+/// and the old one is ended. Calls of one skill share memory, as functions of one module do; calls of different skills
+/// share nothing.
+#[derive(Clone, Debug)]
+pub struct PythonWorkers {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    most: usize,
+    keeps: bool,
+    state: Mutex<State>,
+    freed: Condvar,
+    secret: [u8; 32],
+    requests: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The one that was used last is last.
+    idle: Vec<Idle>,
+    busy: usize,
+}
+
+#[derive(Debug)]
+struct Idle {
+    key: Key,
+    worker: Worker,
+    /// Tools that it was used for.
+    tools: BTreeSet<String>,
+    spent: Duration,
+}
+
+/// What a worker belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    /// The skill's folder.
+    pub(super) folder: PathBuf,
+    /// The digest of its files.
+    pub(super) digest: String,
+    /// What it may touch.
+    pub(super) fingerprint: String,
+}
+
+/// A place in the pool, for one call.
+#[derive(Debug)]
+pub(super) struct Place {
+    shared: Arc<Shared>,
+    key: Key,
+    /// A worker that is warm.
+    pub(super) worker: Option<Worker>,
+    tools: BTreeSet<String>,
+    spent: Duration,
+}
+
+/// Nobody gave up a place in time.
+#[derive(Debug)]
+pub(super) struct NoPlace;
+
+impl PythonWorkers {
+    /// At most so many workers at a time, busy and idle together; at least one.
+    pub fn new(most: usize) -> Self {
+        Self::with(most.max(1), true)
+    }
+
+    /// Nothing is kept: every call has a worker of its own.
+    pub fn one_shot() -> Self {
+        Self::with(usize::MAX, false)
+    }
+
+    fn with(most: usize, keeps: bool) -> Self {
+        let mut secret = [0; 32];
+        let random = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut secret));
+        // Without it numbers can be guessed, and a skill could answer its own later calls in advance: no walls depend on
+        // it. Such a machine has no sandbox either.
+        if random.is_err() {
+            let now = std::time::SystemTime::now();
+            secret = Sha256::digest(format!("{now:?} {}", std::process::id())).into();
+        }
+        Self {
+            shared: Arc::new(Shared {
+                most,
+                keeps,
+                state: Mutex::default(),
+                freed: Condvar::new(),
+                secret,
+                requests: AtomicU64::new(0),
+            }),
+        }
+    }
+
+    /// How many are waiting for a call.
+    pub fn idle(&self) -> usize {
+        self.shared.state().idle.len()
+    }
+
+    /// Ends the idle workers of a skill.
+    pub fn evict(&self, folder: &Path) {
+        let gone = self.shared.state().take(|idle| idle.key.folder == folder);
+        drop(gone);
+    }
+
+    /// A number for a request, which nobody can guess before.
+    pub(super) fn number(&self) -> String {
+        let count = self.shared.requests.fetch_add(1, Ordering::Relaxed);
+        let mut hasher = Sha256::new();
+        hasher.update(self.shared.secret);
+        hasher.update(count.to_le_bytes());
+        digest::hexadecimal(&hasher.finalize()[..16])
+    }
+
+    /// A place for a call of a tool, with a warm worker where there is one.
+    pub(super) fn place(
+        &self,
+        key: &Key,
+        tool: &str,
+        until: Instant,
+        cancel: &Cancel,
+    ) -> Result<Place, NoPlace> {
+        let shared = &self.shared;
+        let mut state = shared.state();
+        // What the skill was before, and what this tool might touch before.
+        let mut gone = state.take(|idle| {
+            idle.key.folder == key.folder
+                && (idle.key.digest != key.digest
+                    || (idle.key.fingerprint != key.fingerprint && idle.tools.contains(tool)))
+        });
+        let place = |idle: Option<Idle>| {
+            let (worker, mut tools, spent) = match idle {
+                Some(idle) => (Some(idle.worker), idle.tools, idle.spent),
+                None => (None, BTreeSet::new(), Duration::ZERO),
+            };
+            tools.insert(tool.to_owned());
+            Place { shared: Arc::clone(shared), key: key.clone(), worker, tools, spent }
+        };
+        let taken = loop {
+            if let Some(at) = state.idle.iter().rposition(|idle| idle.key == *key) {
+                let idle = state.idle.remove(at);
+                break Ok(place(Some(idle)));
+            }
+            if state.busy + state.idle.len() < shared.most {
+                break Ok(place(None));
+            }
+            if !state.idle.is_empty() {
+                gone.push(state.idle.remove(0));
+                break Ok(place(None));
+            }
+            if cancel.is_asked() || Instant::now() >= until {
+                break Err(NoPlace);
+            }
+            let waited = shared.freed.wait_timeout(state, TICK);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        };
+        if taken.is_ok() {
+            state.busy += 1;
+        }
+        drop(state);
+        // Ending takes a moment, and others need the lock.
+        drop(gone);
+        taken
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn take(&mut self, mut unwanted: impl FnMut(&Idle) -> bool) -> Vec<Idle> {
+        self.idle.extract_if(.., |idle| unwanted(idle)).collect()
+    }
+}
+
+impl Place {
+    /// Whether a worker that is done here may stay.
+    ///
+    /// Patterns are snapshots of the start, what a run leaves in folders that it may write to is looked at when it ends,
+    /// and a way out has a certificate and a byte count of one run: such a worker is good for one call. The limit of CPU
+    /// time counts over the whole life of a process: one that has used much of it could fail a call that has not.
+    pub(super) fn keeps(&self, spec: &Rules) -> bool {
+        self.shared.keeps && spec.reusable && spec.cpu.is_none_or(|most| self.spent < most / 4)
+    }
+
+    /// Counts the time of a call.
+    pub(super) fn spend(&mut self, time: Duration) {
+        self.spent += time;
+    }
+
+    /// Gives the worker back for the next call.
+    pub(super) fn keep(mut self, worker: Worker) {
+        let idle = Idle {
+            key: self.key.clone(),
+            worker,
+            tools: std::mem::take(&mut self.tools),
+            spent: self.spent,
+        };
+        self.shared.state().idle.push(idle);
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.shared.state().busy -= 1;
+        self.shared.freed.notify_one();
+    }
+}
+
+/// What of a specification decides how long a worker may stay.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    reusable: bool,
+    cpu: Option<Duration>,
+}
+
+impl Rules {
+    pub(super) fn of(spec: &Spec) -> Self {
+        let is_lasting =
+            |grant: &FileGrant| grant.pattern.is_none() && grant.access != Access::Write;
+        let reusable = spec.network == Network::None && spec.files.iter().all(is_lasting);
+        Self { reusable, cpu: spec.limits.cpu }
+    }
+}
+
+/// Everything that a specification opens, in one word. A file that was replaced under its name counts as another one,
+/// because a worker still sees the old one.
+pub(super) fn fingerprint(spec: &Spec) -> String {
+    let mut hasher = Sha256::new();
+    let mut add = |text: String| {
+        hasher.update((text.len() as u64).to_le_bytes());
+        hasher.update(text);
+    };
+    add(format!("{} {:?} {:?}", spec.program.display(), spec.arguments, spec.environment));
+    add(format!("{} {:?} {:?}", spec.working_directory.display(), spec.network, spec.limits));
+    for grant in &spec.files {
+        add(format!("{grant:?} {:?}", place_of(&grant.path)));
+    }
+    for path in spec.programs.iter().chain(&spec.support).chain([&spec.program]) {
+        add(format!("{} {:?}", path.display(), place_of(path)));
+    }
+    digest::hexadecimal(&hasher.finalize())
+}
+
+/// Which file or folder a name leads to, whatever is in it.
+fn place_of(path: &Path) -> Option<String> {
+    platform::place(path).ok()
+}

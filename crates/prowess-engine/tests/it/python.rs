@@ -1,0 +1,9 @@
+//! Python tools (GAIA §5).
+
+mod attacks;
+mod calling;
+mod interpreters;
+mod loading;
+mod packages;
+mod scene;
+mod staying;

@@ -1,0 +1,244 @@
+//! A skill with a `tools.py`, and the one way in which tests call its tools.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use prowess_engine::{
+    ApprovalStore, Call, Cancel, Clock, Consent, Envelope, Event, LoadError, Loading, NoApprover,
+    PythonWorkers, RunError, Subject, ToolRegistry, World, approve, load_skill, prepare, run_with,
+};
+use prowess_format::skill::Skill;
+use prowess_policy::{Mode, Origin, Tier, Trust};
+use serde_json::{Map, Value};
+use tempfile::TempDir;
+
+/// A home, a repository and a skill.
+pub(crate) struct Scene {
+    pub(crate) _folder: TempDir,
+    pub(crate) root: PathBuf,
+    pub(crate) workers: PythonWorkers,
+    pub(crate) variables: Vec<(String, String)>,
+    pub(crate) path: String,
+    pub(crate) consent: Consent,
+    pub(crate) patience: Option<(Duration, Duration)>,
+    pub(crate) cancel: Cancel,
+}
+
+struct Noon;
+
+impl Clock for Noon {
+    fn now(&self) -> u64 {
+        1_700_000_000
+    }
+}
+
+/// The first lines of every `tools.py`.
+pub(crate) const IMPORT: &str = "from gaia.agents.base.tools import tool\n";
+
+impl Scene {
+    /// A skill with one tool `go` that takes an optional text, whose body is given.
+    pub(crate) fn body(body: &str) -> Self {
+        Self::with("", body)
+    }
+
+    /// The same with more front matter.
+    pub(crate) fn with(front_matter: &str, body: &str) -> Self {
+        let mut text =
+            format!("{IMPORT}\n@tool\ndef go(text: str = \"\"):\n    \"\"\"Goes.\"\"\"\n");
+        for line in body.lines() {
+            let _ = writeln!(text, "    {line}");
+        }
+        Self::module(front_matter, &["go"], &text)
+    }
+
+    /// A skill with some tools, each with an optional text.
+    pub(crate) fn module(front_matter: &str, tools: &[&str], python: &str) -> Self {
+        let permissions = if front_matter.contains("permissions:") {
+            ""
+        } else {
+            "permissions: [filesystem:none, network:none]\n"
+        };
+        let mut text = format!(
+            "---\nname: probe\nversion: 1.0.0\ndescription: Looks around\nauthor: a\nlicense: MIT\nsecurity_tier: experimental\n{permissions}{front_matter}tools:\n"
+        );
+        for tool in tools {
+            let _ = write!(
+                text,
+                "  - name: {tool}\n    description: Goes\n    parameters:\n      text: {{type: string, required: false}}\n"
+            );
+        }
+        text.push_str("---\n\n# Probe\n");
+        Self::files(&[("SKILL.md", &text), ("tools.py", python)])
+    }
+
+    /// A skill of these files.
+    pub(crate) fn files(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let root = folder.path().canonicalize().expect("it is there");
+        let scene = Self {
+            _folder: folder,
+            workers: PythonWorkers::one_shot(),
+            variables: vec![("HOME".to_owned(), root.join("home").display().to_string())],
+            root,
+            path: "/usr/local/bin:/usr/bin:/bin".to_owned(),
+            consent: Consent::InAdvance,
+            patience: None,
+            cancel: Cancel::default(),
+        };
+        for folder in ["home", "repo/.git"] {
+            fs::create_dir_all(scene.root.join(folder)).expect("a folder can be made");
+        }
+        scene.write("repo/.git/HEAD", "ref: refs/heads/main\n");
+        for (name, text) in files {
+            scene.write(&format!("probe/{name}"), text);
+        }
+        scene
+    }
+
+    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
+        fs::write(path, text).expect("it can be written");
+    }
+
+    pub(crate) fn skill_folder(&self) -> PathBuf {
+        self.root.join("probe")
+    }
+
+    pub(crate) fn world(&self) -> World {
+        let home = self.root.join("home");
+        World::at(&home, &self.root.join("repo"), self.path.as_ref(), self.variables.clone())
+            .expect("the folders are there")
+    }
+
+    pub(crate) fn skill(&self) -> Skill {
+        let text = fs::read_to_string(self.root.join("probe/SKILL.md")).expect("it is there");
+        prowess_format::check(&text, prowess_format::ReadOptions::DETECT).skill
+    }
+
+    /// Calls a tool with values, as far as it comes.
+    pub(crate) fn call(
+        &self,
+        tool: &str,
+        values: &Value,
+    ) -> Result<(Envelope, Vec<Event>), RunError> {
+        self.call_after(tool, values, || {})
+    }
+
+    /// Calls a tool while somebody watches.
+    pub(crate) fn watched(
+        &self,
+        tool: &str,
+        values: &Value,
+        watch: &mut dyn FnMut(&Event),
+    ) -> Result<Envelope, RunError> {
+        self.call_watched(tool, values, || {}, watch).map(|(envelope, _)| envelope)
+    }
+
+    /// The same; something happens between the decision and the run.
+    pub(crate) fn call_after(
+        &self,
+        tool: &str,
+        values: &Value,
+        meanwhile: impl FnOnce(),
+    ) -> Result<(Envelope, Vec<Event>), RunError> {
+        self.call_watched(tool, values, meanwhile, &mut |_| {})
+    }
+
+    fn call_watched(
+        &self,
+        tool: &str,
+        values: &Value,
+        meanwhile: impl FnOnce(),
+        watch: &mut dyn FnMut(&Event),
+    ) -> Result<(Envelope, Vec<Event>), RunError> {
+        let world = self.world();
+        let skill = self.skill();
+        let directory = self.skill_folder();
+        let values: Map<String, Value> = values.as_object().cloned().unwrap_or_default();
+        let subject = Subject {
+            skill: &skill,
+            name: skill.name_or("probe"),
+            directory: Some(Path::new(&directory)),
+            file: &directory.join("SKILL.md"),
+            trust: trust(&skill),
+        };
+        let tool = skill.tool(tool).expect("the skill has the tool");
+        let call = Call { subject, tool, values: &values, mode: Mode::Global };
+        let mut prepared = prepare(call, &world)?;
+        if let Some((time, grace)) = self.patience {
+            prepared.shorten(time, grace);
+        }
+        let store = ApprovalStore::of(&world.state);
+        let allowed = approve(&prepared, self.consent, &mut NoApprover, &Noon, &store)?;
+        meanwhile();
+        let mut events = Vec::new();
+        let mut sink = |event: &Event| {
+            watch(event);
+            events.push(event.clone());
+        };
+        let envelope =
+            run_with(&self.workers, &prepared, &allowed, &world, &self.cancel, &mut sink);
+        Ok((envelope, events))
+    }
+
+    /// Calls the tool `go`.
+    pub(crate) fn go(&self) -> Envelope {
+        self.call("go", &Value::Null).expect("it starts").0
+    }
+
+    /// What the tool `go` returns.
+    pub(crate) fn returned(&self) -> Value {
+        let envelope = self.go();
+        assert!(envelope.is_success(), "{envelope:#?}");
+        envelope.parsed.expect("a success has a result")
+    }
+
+    /// What went wrong with the tool `go`.
+    pub(crate) fn error(&self) -> String {
+        let envelope = self.go();
+        envelope.error.unwrap_or_else(|| panic!("it went well: {:?}", envelope.parsed))
+    }
+
+    /// Loads the skill into a registry.
+    pub(crate) fn load(&self, registry: &mut ToolRegistry) -> Result<Vec<String>, LoadError> {
+        let world = self.world();
+        let store = ApprovalStore::of(&world.state);
+        let mut loading = Loading {
+            world: &world,
+            mode: Mode::Global,
+            trust: &trust,
+            consent: self.consent,
+            approver: &mut NoApprover,
+            clock: &Noon,
+            approvals: &store,
+            workers: &self.workers,
+            cancel: &self.cancel,
+            sink: &mut |_| {},
+        };
+        load_skill(&self.skill_folder(), &mut loading, registry)
+    }
+
+    /// Everything below the folder of environments, sorted; locks do not count.
+    pub(crate) fn environments(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.root.join("home/.local/share/prowess/venvs"));
+        let names = entries.into_iter().flatten().flatten();
+        let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> =
+            names.filter(|name| name.split('.').nth(1) != Some("lock")).collect();
+        names.sort();
+        names
+    }
+}
+
+fn trust(skill: &Skill) -> Trust {
+    Trust::of(skill, Tier::Experimental, None, Origin::Local)
+}
+
+/// Processes that this test has started and that are still there.
+pub(crate) fn children() -> usize {
+    let children = fs::read_to_string("/proc/thread-self/children").expect("/proc is there");
+    children.split_whitespace().count()
+}
