@@ -11,7 +11,8 @@ use crate::{terminal, usage};
 pub(crate) const HELP: &str = "\
 Build Prowess and try it on the bundled example skills
 
-Builds the release binary, checks every skill in `examples/` and shows what Prowess understood of each.
+Builds the release binary, checks every skill in `examples/`, shows what Prowess understood of each, and runs the
+tools of some: a command, a script, a Python function, an OpenClaw handler, and one that reaches for what it may not have.
 Nothing is installed and nothing outside the build folder is written.
 
 Usage: cargo xtask start
@@ -37,12 +38,75 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         process::run(process::command(&prowess).arg("show").arg(example))?;
     }
 
+    run_tools(&prowess)?;
+
     terminal::heading("Ready");
     let binary = prowess.strip_prefix(&root).unwrap_or(&prowess).display().to_string();
     terminal::say(&format!("The binary is `{binary}`. Next:"));
     terminal::say(&format!("  {binary} new my-skill      write a skill of your own"));
     terminal::say(&format!("  {binary} check my-skill    see what is wrong with it"));
+    terminal::say(&format!("  {binary} doctor            see what this machine can enforce"));
     terminal::say(&format!("  {binary} --help            everything else"));
+    Ok(())
+}
+
+/// A tool to run, and what it shows.
+struct Trial {
+    title: &'static str,
+    arguments: &'static [&'static str],
+    succeeds: bool,
+}
+
+const TRIALS: &[Trial] = &[
+    Trial {
+        title: "A command: the last commits of this repository",
+        arguments: &["examples/git-insights/recent_changes", "--input", "count=3"],
+        succeeds: true,
+    },
+    Trial {
+        title: "A script, with the programs that it names and no others",
+        arguments: &["examples/git-insights/hot_files", "--input", "count=3"],
+        succeeds: true,
+    },
+    Trial {
+        title: "A Python function",
+        arguments: &["examples/greeting/greet", "--input", "name=world"],
+        succeeds: true,
+    },
+    Trial {
+        title: "An OpenClaw handler",
+        arguments: &[
+            "examples/unit-converter/convert",
+            "--inputs",
+            "{\"amount\": 26.2, \"source\": \"mi\", \"target\": \"km\"}",
+        ],
+        succeeds: true,
+    },
+    Trial {
+        title: "An attempt to read a file that was not granted: for the tool it does not exist",
+        arguments: &["examples/word-count/count", "--input", "file=/etc/shadow"],
+        succeeds: false,
+    },
+];
+
+fn run_tools(prowess: &Path) -> Result<()> {
+    let doctor = process::command(prowess).args(["doctor", "--quiet"]).status()?;
+    if !doctor.success() {
+        terminal::say(
+            "This machine can't hold tools to what they may do, so none is run; `prowess doctor` says why.",
+        );
+        return Ok(());
+    }
+    for trial in TRIALS {
+        terminal::heading(trial.title);
+        let mut command = process::command(prowess);
+        command.arg("run").args(trial.arguments).arg("--yes");
+        terminal::say(&format!("$ {}", process::describe(&command)));
+        let succeeded = command.status().context("could not start prowess")?.success();
+        if succeeded != trial.succeeds {
+            bail!("this was to {}", if trial.succeeds { "succeed" } else { "fail" });
+        }
+    }
     Ok(())
 }
 

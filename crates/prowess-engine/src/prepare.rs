@@ -100,7 +100,7 @@ fn prepare_with<'c>(
     let pins = pins(&images, subject.directory, &mut hashes)?;
     let skill_pins = pins_of_skill(&call, &grants, finder, &mut hashes, world);
     hashes.save();
-    let request = request(subject, tool, digest, pins)?.with_skill_pins(skill_pins);
+    let request = request(subject, tool, digest, pins, world)?.with_skill_pins(skill_pins);
     Ok(Prepared {
         call,
         recipe,
@@ -129,7 +129,7 @@ pub fn examine(
     let mut hashes = ImageHashes::load(&world.state);
     let pins = pins(&images, subject.directory, &mut hashes)?;
     hashes.save();
-    let request = request(subject, tool, digest_of(subject)?, pins)?;
+    let request = request(subject, tool, digest_of(subject)?, pins, world)?;
     Ok(decide(&request, subject.trust, &grants, approvals, mode))
 }
 
@@ -138,9 +138,12 @@ fn request(
     tool: &Tool,
     digest: Digest,
     pins: Vec<ProgramPin>,
+    world: &World,
 ) -> Result<Request, RunError> {
-    Request::of(subject.skill, subject.name, &tool.name, digest, pins)
-        .map_err(|error| RunError::Unsupported(error.to_string()))
+    let request = Request::of(subject.skill, subject.name, &tool.name, digest, pins)
+        .map_err(|error| RunError::Unsupported(error.to_string()))?;
+    // Outside of a repository `./` is everything that the user has, which is judged as such.
+    Ok(if world.working_directory == world.home { request.in_home() } else { request })
 }
 
 impl Prepared<'_> {

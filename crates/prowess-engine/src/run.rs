@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use prowess_format::permission::Domain;
 use prowess_policy::scope::Program;
-use prowess_policy::{Allowed, Scope};
-use prowess_sandbox::{Canceller, Ended, Observer, Sandbox, Spec};
+use prowess_policy::{Allowed, Origin, Scope};
+use prowess_sandbox::{Canceller, Ended, HardLinks, Observer, Sandbox, Spec};
 use serde_json::Value;
 
 use crate::envelope::{Ending, Envelope, Fold, Outcome};
@@ -171,6 +171,12 @@ pub(crate) fn specification(
     let lowered = lower::lower(allowed.spec(), launch, world)?;
     let (mut spec, mut warnings) = (lowered.spec, lowered.warnings);
     let door = network::prepare(allowed.spec(), &mut spec, &prepared.outside, &mut warnings)?;
+    // Package managers and local clones are full of hard links. Somebody else's skill is refused there; the user's own is
+    // trusted with them, and told.
+    spec.hard_links = match call.subject.trust.origin() {
+        Origin::Downloaded => HardLinks::Refuse,
+        Origin::Bundled | Origin::Local => HardLinks::Report,
+    };
     if let Some(grace) = prepared.grace {
         spec.limits.time = prepared.time;
         spec.limits.grace = grace;
@@ -241,9 +247,14 @@ pub(crate) fn left_behind(ended: &Ended) -> Vec<String> {
     let planted = ended.planted.iter().map(|link| {
         format!("`{}` is a new link that leads out of the granted folders", link.display())
     });
-    let shared = ended.shared.iter().map(|file| {
+    // There are none or thousands of them.
+    let shared = ended.shared.first().map(|file| {
+        let more = match ended.shared.len() {
+            1 => String::new(),
+            count => format!(", as have at least {} more files", count - 1),
+        };
         format!(
-            "`{}` has another name outside the granted folders, and could be changed there too",
+            "`{}` has another name outside the granted folders{more}, and could be changed there too",
             file.display()
         )
     });

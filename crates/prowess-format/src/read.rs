@@ -175,7 +175,11 @@ fn check_shapes(document: &Document<'_>, skill: &Skill, findings: &mut Findings)
         let is_guess = |found: &Diagnostic| {
             found.rule == &rules::WRONG_TYPE && broken.iter().any(|span| found.span.covers(*span))
         };
-        for mut diagnostic in found.into_iter().filter(|found| !is_guess(found)) {
+        // A file that borrows a field of another dialect does not owe it the others.
+        let is_borrowed = cap != Severity::Error;
+        let is_owed = |found: &Diagnostic| is_borrowed && found.rule == &rules::MISSING_FIELD;
+        let told = found.into_iter().filter(|found| !is_guess(found) && !is_owed(found));
+        for mut diagnostic in told {
             diagnostic.severity = diagnostic.severity.min(cap);
             diagnostic.strict = diagnostic.strict.min(cap);
             findings.push(diagnostic);

@@ -1,6 +1,7 @@
 //! Runs real tools behind real walls and looks at what is left of them.
 
 mod approving;
+mod attacks;
 mod network;
 mod python;
 mod running;

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     /// How the result is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Print a profile for AppArmor that lets this program make namespaces
+    /// Print a profile for `AppArmor` that lets this program make namespaces
     #[arg(long)]
     apparmor_profile: bool,
 }

@@ -391,3 +391,17 @@ fn a_client_that_drops_the_skill_fails_the_check() {
     checked 1 file: 0 errors, 1 warning
     ");
 }
+
+#[test]
+fn a_borrowed_field_brings_no_duties() {
+    // `permissions` is GAIA's, whose other fields this file does not owe.
+    let text = "---\nname: notes\nversion: 1.0.0\ndescription: Lists notes. Use when asked for notes.\nauthor: me\npermissions: [\"shell:execute:ls\"]\nmodes: [Global]\nread_only: true\n---\n\n### list\n\nLists notes.\n\n#### Parameters\n\nNone.\n\n#### Command\n\n```bash\nls\n```\n";
+    let scene = scene().file("notes/SKILL.md", text);
+    assert_snapshot!(scene.run("check --strict notes"), @"
+    exit 0
+    --- stdout
+    notes/SKILL.md: ok (structured) notes@1.0.0
+    --- stderr
+    checked 1 file: 0 errors, 0 warnings
+    ");
+}

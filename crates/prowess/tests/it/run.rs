@@ -153,7 +153,14 @@ fn commands_work_in_the_repository_or_at_home() {
     let scene = probe("", tools).file("repo/deep/down/x", "").inside("repo/deep/down");
     let path = "run ../../../skills/probe --yes";
     assert_eq!(scene.stdout(path), root(&scene, "repo"));
+    // Writing anywhere at home is more than `--yes` answers.
     let scene = scene.inside("skills");
+    assert!(
+        scene.run("run probe --yes").starts_with("exit 125"),
+        "{}",
+        scene.run("run probe --yes")
+    );
+    let scene = probe("read_only: true\n", tools).inside("skills");
     assert_eq!(scene.stdout("run probe --yes"), root(&scene, "home"));
 }
 
@@ -459,12 +466,12 @@ fn a_link_out_of_the_skill_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_with_a_second_name_outside_is_not_opened_for_writing() {
+fn a_file_with_a_second_name_outside_is_told() {
     let scene = probe("", &[("make", &[], "touch made")]).file("cache/a", "");
     let (outside, inside) = (scene.path().join("cache/a"), scene.path().join("repo/a"));
     std::fs::hard_link(outside, inside).expect("a second name can be given");
     assert_snapshot!(scene.run("run ../skills/probe --yes"));
-    assert!(!scene.path().join("repo/made").exists());
+    assert!(scene.path().join("repo/made").exists());
 }
 
 #[test]

@@ -1,0 +1,136 @@
+//! Rows of the list of attacks that need a whole skill: programs that start others, the skill itself, files of the runtime.
+
+use std::process::Command;
+
+use prowess_engine::{Consent, Event, Outcome, Reply};
+use prowess_policy::{Origin, Remember};
+
+use crate::world::{Scene, Scripted};
+
+fn git(scene: &Scene, arguments: &[&str]) {
+    let output = Command::new("git")
+        .args(["-c", "user.name=x", "-c", "user.email=x@example.com"])
+        .args(arguments)
+        .current_dir(scene.root.join("repo"))
+        .output()
+        .expect("git is installed");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A repository with a commit, and one tool.
+fn repository(front_matter: &str, command: &str) -> Scene {
+    let scene = Scene::new(front_matter, &[("attack", command)]).file("repo/a", "text\n");
+    std::fs::remove_dir_all(scene.root.join("repo/.git")).expect("it is ours");
+    git(&scene, &["init", "--quiet"]);
+    git(&scene, &["add", "a"]);
+    git(&scene, &["commit", "--quiet", "--message=first"]);
+    scene
+}
+
+#[test]
+fn git_starts_nothing_but_itself() {
+    // Attack B07.
+    let commands = [
+        "git -c \"alias.x=!id\" x",
+        "git -c core.pager=id -p log",
+        "git -c core.fsmonitor=/usr/bin/id status",
+        "git -c core.sshCommand=id fetch ssh://example.com/x",
+        "git grep -O/usr/bin/id text",
+        "git clone \"ext::sh -c id\" /tmp/x",
+        "git -c diff.external=id diff --ext-diff HEAD",
+        "git -c core.editor=id commit --allow-empty",
+        "git -c man.viewer=x -c man.x.cmd=id help -m log",
+    ];
+    for command in commands {
+        let envelope = repository("", command).envelope("attack");
+        assert!(!envelope.output.contains("uid="), "{command}: {}", envelope.output);
+        // It was git that failed, or did without: it had started.
+        assert_ne!(envelope.outcome, Outcome::NotFound, "{command}: {:?}", envelope.error);
+        assert_ne!(envelope.outcome, Outcome::Refused, "{command}: {:?}", envelope.error);
+    }
+    let envelope = repository("read_only: true\n", "git log --oneline").envelope("attack");
+    assert!(envelope.output.ends_with(" first\n"), "{}", envelope.output);
+}
+
+#[test]
+fn hooks_of_a_repository_do_not_run() {
+    // Attacks B06, B07.
+    let scene = repository(
+        "",
+        "git -c user.name=x -c user.email=x@example.com commit --allow-empty --message=second",
+    )
+    .script("repo/.git/hooks/pre-commit", "#!/bin/sh\necho hooked > hooked\n")
+    .script("repo/.git/hooks/post-commit", "#!/bin/sh\necho hooked > hooked\n");
+    let envelope = scene.envelope("attack");
+    assert_eq!(envelope.exit_code, 0, "{}", envelope.output);
+    assert!(!scene.root.join("repo/hooked").exists());
+}
+
+#[test]
+fn tools_that_start_others_start_nothing() {
+    // Attack B13.
+    let commands = [
+        "env id",
+        "xargs -a a id",
+        "find . -maxdepth 0 -exec id {} +",
+        "awk \"BEGIN { system(\\\"id\\\") }\"",
+        "tar --create --file=/dev/null --checkpoint=1 --checkpoint-action=exec=id a",
+        "timeout 5 id",
+        "nice id",
+    ];
+    for command in commands {
+        let envelope = repository("", command).envelope("attack");
+        assert!(!envelope.output.contains("uid="), "{command}: {}", envelope.output);
+        assert_ne!(envelope.outcome, Outcome::NotFound, "{command}: {:?}", envelope.error);
+    }
+}
+
+#[test]
+fn a_skill_can_not_change_itself() {
+    // Attack A11: the skill lies in a folder that its tools may write.
+    let scene = Scene::new("", &[("attack", "cp sub/new ../skill/SKILL.md")])
+        .file("repo/sub/new", "changed");
+    let before = std::fs::read_to_string(scene.root.join("skill/SKILL.md")).expect("it is there");
+    assert_ne!(scene.envelope("attack").exit_code, 0);
+    let after = std::fs::read_to_string(scene.root.join("skill/SKILL.md")).expect("it is there");
+    assert_eq!(before, after);
+}
+
+#[test]
+fn the_runtime_keeps_its_files_to_itself() {
+    // Attack G06: approvals and settings, also for a tool that may read the whole home.
+    let front = "permissions: [\"filesystem:read:~/**\", \"shell:execute:find\"]\n";
+    let scene =
+        Scene::new(front, &[("attack", "find / -name approvals.json")]).file("home/seen", "");
+    let scene = Scene { consent: Consent::None, ..scene };
+    let mut yes = Scripted::new(Reply::Yes(Remember::Tool));
+    scene.run("attack", None, &mut yes).expect("it runs");
+    let (envelope, _) = scene.run("attack", None, &mut yes).expect("it runs");
+    assert!(!envelope.output.contains("approvals.json"), "{}", envelope.output);
+}
+
+#[test]
+fn a_program_is_not_taken_from_the_working_directory() {
+    // Attacks B09, H12.
+    let scene = repository("", "git --version").script("repo/git", "#!/bin/sh\necho planted\n");
+    let envelope = scene.envelope("attack");
+    assert!(envelope.output.starts_with("git version"), "{}", envelope.output);
+}
+
+#[test]
+fn somebody_elses_skill_gets_no_files_with_names_outside() {
+    // Attack A08.
+    let scene = Scene::new("", &[("attack", "touch made")]).file("outside", "");
+    std::fs::hard_link(scene.root.join("outside"), scene.root.join("repo/inside"))
+        .expect("a second name");
+    let scene = Scene { consent: Consent::None, ..scene };
+    let mut yes = Scripted::new(Reply::Yes(Remember::Once));
+    let own = scene.run("attack", None, &mut yes).expect("it runs");
+    assert_eq!(own.0.exit_code, 0, "{}", own.0.output);
+    assert!(own.1.iter().any(
+        |event| matches!(event, Event::Warning { message } if message.contains("another name"))
+    ));
+    let scene = Scene { origin: Origin::Downloaded, ..scene };
+    let (envelope, _) = scene.run("attack", None, &mut yes).expect("it is answered");
+    assert_eq!(envelope.outcome, Outcome::Refused, "{:?}", envelope.error);
+}
