@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::process::{self, command};
+use super::start_up;
+use crate::process::{self, Profile, command};
 use crate::terminal::{self, Align};
 use crate::test::install::{self, Permission};
 use crate::usage;
@@ -19,6 +20,8 @@ const PREPARED_GOAL: f64 = 2.0;
 /// How many times faster than the command line of srt.
 const SRT_GOAL: f64 = 50.0;
 const SRT_PACKAGE: &str = "@anthropic-ai/sandbox-runtime@0.0.83";
+/// What the whole way from the command line may add to a command.
+const WHOLE_WAY_GOAL: Duration = Duration::from_millis(10);
 /// Each run of it takes a large part of a second.
 const SRT_RUNS: usize = 11;
 
@@ -90,6 +93,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         ));
     }
     print!("{}", terminal::table(&[Align::Left, Align::Right, Align::Right, Align::Left], &rows));
+    let more = whole_way()?;
+    println!(
+        "\n`prowess run` on a command takes {:.1} ms more than the command: {}",
+        more.as_secs_f64() * 1e3,
+        goal(more <= WHOLE_WAY_GOAL, &format!("≤ {} ms", WHOLE_WAY_GOAL.as_millis()))
+    );
     Ok(())
 }
 
@@ -104,6 +113,22 @@ fn row(name: &str, micros: f64, bare: f64, goal: String) -> Vec<String> {
 
 fn goal(met: bool, what: &str) -> String {
     format!("{what}: {}", if met { "met" } else { "missed" })
+}
+
+/// How much longer a command takes through `prowess run`, with everything that comes before it: reading the skill,
+/// checking values, hashing files and programs, deciding.
+fn whole_way() -> Result<Duration> {
+    terminal::heading("Running a command through `prowess run`");
+    let prowess = process::build_prowess(Profile::Release)?;
+    let root = process::workspace_root();
+    let mut bare = std::process::Command::new("wc");
+    bare.args(["--", "README.md"]).current_dir(&root);
+    let mut through = std::process::Command::new(prowess);
+    through
+        .args(["run", "examples/word-count/count", "--input", "file=README.md", "--yes", "--quiet"])
+        .current_dir(&root);
+    let [bare, through] = start_up::medians([bare, through])?;
+    Ok(through.saturating_sub(bare))
 }
 
 /// The median of a few runs of its command line, in microseconds.

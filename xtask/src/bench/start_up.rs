@@ -39,8 +39,8 @@ fn build_hello_world() -> Result<PathBuf> {
     Ok(binary)
 }
 
-/// Taking turns spreads whatever else the machine does over both programs.
-fn medians<const PROGRAMS: usize>(
+/// The median times of programs. Taking turns spreads whatever else the machine does over both programs.
+pub(super) fn medians<const PROGRAMS: usize>(
     mut commands: [Command; PROGRAMS],
 ) -> Result<[Duration; PROGRAMS]> {
     let mut times = [const { Vec::<Duration>::new() }; PROGRAMS];

@@ -97,10 +97,11 @@ proptest! {
         pattern in "([ab*?.]{1,3}|\\*\\*)(/([ab*?.]{1,3}|\\*\\*)){0,3}",
         path in "[ab.]{1,3}(/[ab.]{1,3}){0,4}",
     ) {
+        // No file is called by one of these.
+        prop_assume!(!path.split('/').any(|part| part == "." || part == ".."));
         let Ok(set) = patterns(&pattern) else { return Ok(()) };
         prop_assert_eq!(by_regex(&pattern, &path), Some(set.matches(Path::new(&path))));
     }
-
 
     /// The pruning never hides a match.
     #[test]
