@@ -16,14 +16,15 @@ use crate::spec::Limits;
 pub(super) enum Home {
     /// One hierarchy for everything.
     Unified(PathBuf),
-    /// A hierarchy for memory and one for processes.
-    Split { memory: PathBuf, pids: PathBuf },
+    /// The hierarchy for memory of version 1. Processes are limited per run without it, and each move into a group of that
+    /// version takes milliseconds.
+    Memory(PathBuf),
 }
 
 /// A group for one run; dropping it removes it.
 #[derive(Debug)]
 pub(super) struct Group {
-    folders: Vec<PathBuf>,
+    folder: PathBuf,
     unified: bool,
 }
 
@@ -41,10 +42,9 @@ impl Home {
         .as_ref()
     }
 
-    fn folders(&self) -> Vec<&Path> {
+    fn folder(&self) -> &Path {
         match self {
-            Home::Unified(folder) => vec![folder],
-            Home::Split { memory, pids } => vec![memory, pids],
+            Home::Unified(folder) | Home::Memory(folder) => folder,
         }
     }
 
@@ -53,33 +53,26 @@ impl Home {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let name =
             format!("{PREFIX}{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        let mut group = Group { folders: Vec::new(), unified: matches!(self, Home::Unified(_)) };
-        for folder in self.folders() {
-            let folder = folder.join(&name);
-            fs::create_dir(&folder)?;
-            group.folders.push(folder);
-        }
-        let write = |index: usize, file: &str, value: u64| {
-            fs::write(group.folders[index].join(file), value.to_string())
-        };
-        // The first process and the one that sets up count too.
-        let processes = limits.processes + 2;
+        let folder = self.folder().join(name);
+        fs::create_dir(&folder)?;
+        let group = Group { folder, unified: matches!(self, Home::Unified(_)) };
+        let write = |file: &str, value: u64| fs::write(group.folder.join(file), value.to_string());
         match self {
             Home::Unified(_) => {
                 if let Some(memory) = limits.memory {
-                    write(0, "memory.max", memory)?;
+                    write("memory.max", memory)?;
                     // Kernels without swap accounting have no such file, and then no swap to bound.
-                    let _ = write(0, "memory.swap.max", 0);
-                    let _ = write(0, "memory.oom.group", 1);
+                    let _ = write("memory.swap.max", 0);
+                    let _ = write("memory.oom.group", 1);
                 }
-                write(0, "pids.max", processes)?;
+                // The first process and the one that sets up count too.
+                write("pids.max", limits.processes + 2)?;
             }
-            Home::Split { .. } => {
+            Home::Memory(_) => {
                 if let Some(memory) = limits.memory {
-                    write(0, "memory.limit_in_bytes", memory)?;
-                    let _ = write(0, "memory.memsw.limit_in_bytes", memory);
+                    write("memory.limit_in_bytes", memory)?;
+                    let _ = write("memory.memsw.limit_in_bytes", memory);
                 }
-                write(1, "pids.max", processes)?;
             }
         }
         Ok(group)
@@ -87,15 +80,13 @@ impl Home {
 
     /// Removes the groups of processes that are gone: one that was killed could not.
     fn sweep(&self) {
-        for folder in self.folders() {
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                let name = entry.file_name();
-                let owner = name.to_str().and_then(|name| {
-                    name.strip_prefix(PREFIX)?.split('-').next()?.parse::<u32>().ok()
-                });
-                if owner.is_some_and(|owner| !Path::new(&format!("/proc/{owner}")).exists()) {
-                    let _ = fs::remove_dir(entry.path());
-                }
+        for entry in fs::read_dir(self.folder()).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let owner = name
+                .to_str()
+                .and_then(|name| name.strip_prefix(PREFIX)?.split('-').next()?.parse::<u32>().ok());
+            if owner.is_some_and(|owner| !Path::new(&format!("/proc/{owner}")).exists()) {
+                let _ = fs::remove_dir(entry.path());
             }
         }
     }
@@ -129,9 +120,8 @@ fn candidates() -> Vec<Home> {
         }
         homes.push(Home::Unified(root));
     }
-    if let (Some(memory), Some(pids)) = (mounted("cgroup", "memory"), mounted("cgroup", "pids")) {
-        let below = |root: &Path, controller| root.join(path_of(controller).unwrap_or_default());
-        homes.push(Home::Split { memory: below(&memory, "memory"), pids: below(&pids, "pids") });
+    if let Some(memory) = mounted("cgroup", "memory") {
+        homes.push(Home::Memory(memory.join(path_of("memory").unwrap_or_default())));
     }
     homes
 }
@@ -154,15 +144,12 @@ fn works(home: &Home) -> bool {
 impl Group {
     /// The folder, open, for a clone straight into it; only the unified hierarchy can do that.
     pub(super) fn entrance(&self) -> Option<io::Result<OwnedFd>> {
-        self.unified.then(|| fs::File::open(&self.folders[0]).map(OwnedFd::from))
+        self.unified.then(|| fs::File::open(&self.folder).map(OwnedFd::from))
     }
 
     /// Moves a process into the group.
     pub(super) fn admit(&self, process: i32) -> io::Result<()> {
-        for folder in &self.folders {
-            fs::write(folder.join("cgroup.procs"), process.to_string())?;
-        }
-        Ok(())
+        fs::write(self.folder.join("cgroup.procs"), process.to_string())
     }
 
     /// Whether the kernel ends all processes of the group when it must end one.
@@ -173,7 +160,7 @@ impl Group {
     /// Whether the kernel has ended a process for want of memory.
     pub(super) fn ran_out_of_memory(&self) -> bool {
         let file = if self.unified { "memory.events" } else { "memory.oom_control" };
-        let text = fs::read_to_string(self.folders[0].join(file)).unwrap_or_default();
+        let text = fs::read_to_string(self.folder.join(file)).unwrap_or_default();
         text.lines()
             .any(|line| line.strip_prefix("oom_kill ").is_some_and(|count| count.trim() != "0"))
     }
@@ -183,10 +170,11 @@ impl Drop for Group {
     fn drop(&mut self) {
         // The last process is gone, but its group may notice a moment later.
         let deadline = Instant::now() + Duration::from_secs(1);
-        for folder in &self.folders {
-            while fs::remove_dir(folder).is_err() && folder.exists() && Instant::now() < deadline {
-                std::thread::yield_now();
-            }
+        while fs::remove_dir(&self.folder).is_err()
+            && self.folder.exists()
+            && Instant::now() < deadline
+        {
+            std::thread::yield_now();
         }
     }
 }

@@ -133,7 +133,7 @@ fn seccomp() -> Layer {
 fn groups() -> Layer {
     let detail = match cgroup::Home::get() {
         Some(cgroup::Home::Unified(_)) => "version 2: memory and processes",
-        Some(cgroup::Home::Split { .. }) => "version 1: memory and processes",
+        Some(cgroup::Home::Memory(_)) => "version 1: memory; processes are limited per run",
         None => {
             return Layer {
                 name: "control groups",
