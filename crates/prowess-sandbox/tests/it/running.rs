@@ -189,3 +189,96 @@ fn children() -> Vec<String> {
         .flat_map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
         .collect()
 }
+
+#[test]
+fn computing_is_limited() {
+    // Attack E10.
+    let world = World::new();
+    let mut spec = world.python("while True: pass");
+    spec.limits.cpu = Some(Duration::from_secs(1));
+    spec.limits.time = Duration::from_mins(10);
+    let how = ran(spec).0.expect("it starts").how;
+    assert!(matches!(how, How::Signalled(9 | 24)), "{how:?}");
+}
+
+#[test]
+fn orphans_are_reaped() {
+    // Attack E13: many more processes than there may be at a time, none of which its parent waits for.
+    let world = World::new();
+    let mut spec = world.python(
+        "for _ in range(300):
+    pid = os.fork()
+    if pid == 0:
+        if os.fork() == 0:
+            os._exit(0)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    while len([name for name in os.listdir('/proc') if name.isdigit()]) > 10:
+        pass
+print('all gone')",
+    );
+    spec.limits.processes = 32;
+    spec.limits.time = Duration::from_mins(10);
+    let (ended, output, error) = ran(spec);
+    assert_eq!(
+        (ended.expect("it starts").how, output.as_str()),
+        (How::Exited(0), "all gone\n"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_program_that_stops_itself_ends_too() {
+    // Attack E16.
+    let world = World::new();
+    let mut spec = world.python("os.kill(os.getpid(), signal.SIGSTOP)");
+    spec.limits.time = Duration::from_millis(500);
+    spec.limits.grace = Duration::from_millis(200);
+    assert_eq!(ran(spec).0.expect("it starts").how, How::TimedOut(None));
+}
+
+#[test]
+fn no_core_is_dumped() {
+    // Attack E18.
+    let world = World::new();
+    let payload = "import resource\nprint(resource.getrlimit(resource.RLIMIT_CORE))\nos.chdir(WS)\nsys.stdout.flush()\nos.abort()";
+    let mut spec = world.python(payload);
+    spec.files = vec![world.grant("ws", prowess_sandbox::Access::Write)];
+    let (ended, output, _) = ran(spec);
+    assert_eq!((ended.expect("it starts").how, output.as_str()), (How::Signalled(6), "(0, 0)\n"));
+    assert_eq!(std::fs::read_dir(world.path("ws")).expect("a folder").count(), 1);
+}
+
+/// Says when the first output comes.
+struct Ready(std::sync::mpsc::Sender<()>);
+
+impl prowess_sandbox::Observer for Ready {
+    fn output(&mut self, _: prowess_sandbox::Stream, _: &[u8]) {
+        let _ = self.0.send(());
+    }
+}
+
+#[test]
+fn two_runs_do_not_meet() {
+    // Attacks D13, G08.
+    let world = World::new();
+    let first = world.python(
+        "for path in ('/tmp/x', '/dev/shm/x', '/home/skill/x'):
+    write(path)
+libc.shmget(4711, 4096, 0o1666)
+print('ready', flush=True)
+signal.pause()",
+    );
+    let sandbox = Sandbox::spawn(first).expect("it starts");
+    let canceller = sandbox.canceller();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || sandbox.wait(&mut Ready(sender)));
+    receiver.recv().expect("the first one runs");
+    let (_, output, error) = ran(world.python(
+        "print([path for path in ('/tmp/x', '/dev/shm/x', '/home/skill/x') if os.path.exists(path)])
+print(libc.shmget(4711, 4096, 0) < 0, len([name for name in os.listdir('/proc') if name.isdigit()]))",
+    ));
+    assert_eq!(output, "[]\nTrue 1\n", "{error}");
+    canceller.cancel();
+    thread.join().expect("no panic").expect("it ends");
+}
