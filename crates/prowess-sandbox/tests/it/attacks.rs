@@ -445,6 +445,7 @@ print({name: status[name].strip() for name in ("CapInh", "CapPrm", "CapEff", "Ca
 print(os.getuid(), os.getgid(), os.getgroups())
 attempt("priority", lambda: os.setpriority(os.PRIO_PROCESS, 0, -20))
 attempt("real-time", lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)))
+attempt("disk priority", lambda: call(251, 1, 0, 1 << 13))
 attempt("kill init", lambda: os.kill(1, 9))
 attempt("setuid", lambda: os.setuid(0))
 attempt("terminal", lambda: os.open("/dev/tty", os.O_RDWR))
@@ -461,6 +462,7 @@ TIOCSTI in disguise: EPERM
 1000 1000 []
 priority: EACCES
 real-time: EPERM
+disk priority: EPERM
 kill init: EPERM
 setuid: EINVAL
 terminal: ENOENT

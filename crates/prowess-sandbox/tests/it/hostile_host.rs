@@ -67,6 +67,16 @@ fn without_landlock_nothing_runs() {
 }
 
 #[test]
+fn root_without_its_powers_runs_nothing() {
+    // Attack D19: root of a container, who still owns the machine's files.
+    let copy = copy_of_tests();
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set=-sys_admin", "--inh-caps=-sys_admin"]);
+    command.arg(copy.path().join("tests")).args(VICTIM);
+    is_refused(command, "root without the right to mount");
+}
+
+#[test]
 fn without_clone3_nothing_runs() {
     // Attack H03: the filter of a container.
     let copy = copy_of_tests();

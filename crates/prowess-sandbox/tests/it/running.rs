@@ -29,6 +29,10 @@ fn exit_codes_signals_and_input_come_through() {
     let mut spec = world.python("print(len(sys.stdin.read()))");
     spec.input = Input::Bytes(vec![b'x'; 1 << 20]);
     assert_eq!(ran(spec).1, "1048576\n");
+    // A flood on one stream does not block the other (attack E12).
+    let (_, output, error) = ran(world.python("sys.stderr.write('x' * (5 << 20))\nprint('said')"));
+    assert_eq!(output, "said\n");
+    assert!(error.contains("... [truncated 5238784 bytes] ..."), "{error}");
     // Input that nobody reads does not block (attack E12).
     let mut spec = world.python("print('bye')");
     spec.input = Input::Bytes(vec![b'x'; 1 << 20]);
