@@ -19,6 +19,11 @@ use crate::world::World;
 
 pub use files::FileError;
 
+/// What a run put where nothing was, in words.
+pub(crate) fn planted(missing: &[PathBuf]) -> Vec<String> {
+    protect::planted(missing)
+}
+
 /// The home inside, when nothing of the real one is in view.
 const HOME_INSIDE: &str = "/home/skill";
 /// Where programs lie that a skill may start if it may start any.
@@ -50,6 +55,8 @@ pub(crate) struct Launch<'l> {
 pub(crate) struct Lowered {
     pub(crate) spec: Spec,
     pub(crate) warnings: Vec<String>,
+    /// Protected places that are not there yet, for [`planted`].
+    pub(crate) missing: Vec<PathBuf>,
 }
 
 /// What a sandbox has to enforce.
@@ -82,7 +89,7 @@ pub(crate) fn lower(
     spec.arguments = launch.arguments;
     spec.input = launch.input;
     spec.limits = limits(allowed);
-    Ok(Lowered { spec, warnings })
+    Ok(Lowered { spec, warnings, missing: opened.missing })
 }
 
 fn grant(path: &Path, access: Access) -> FileGrant {

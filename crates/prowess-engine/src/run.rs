@@ -3,6 +3,7 @@
 use std::io::Read as _;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -114,6 +115,12 @@ struct Watcher<'w> {
 }
 
 impl Watcher<'_> {
+    fn warn(&mut self, messages: Vec<String>) {
+        for message in messages {
+            self.tell(&Event::Warning { message });
+        }
+    }
+
     fn tell(&mut self, event: &Event) {
         self.fold.push(event);
         (self.sink)(event);
@@ -148,6 +155,8 @@ pub(crate) struct Specification {
     pub(crate) time: Duration,
     pub(crate) door: Door,
     warnings: Vec<String>,
+    /// Protected places that are not there yet.
+    missing: Vec<PathBuf>,
 }
 
 /// Makes sure that what was decided about is still there, and turns the decision into what a sandbox enforces.
@@ -181,7 +190,8 @@ pub(crate) fn specification(
         spec.limits.time = prepared.time;
         spec.limits.grace = grace;
     }
-    Ok(Specification { time: spec.limits.time, spec, door, warnings })
+    let missing = lowered.missing;
+    Ok(Specification { time: spec.limits.time, spec, door, warnings, missing })
 }
 
 fn start(
@@ -192,10 +202,9 @@ fn start(
     cancel: &Cancel,
     watcher: &mut Watcher<'_>,
 ) -> Result<Finished, RunError> {
-    let Specification { mut spec, time, door, warnings } = specification(prepared, allowed, world)?;
-    for message in warnings {
-        watcher.tell(&Event::Warning { message });
-    }
+    let Specification { mut spec, time, door, warnings, missing } =
+        specification(prepared, allowed, world)?;
+    watcher.warn(warnings);
     let call = &prepared.call;
     let recipe = &prepared.recipe;
     let started = Event::Started {
@@ -207,7 +216,9 @@ fn start(
         watcher.tell(&started);
         let subject = &call.subject;
         let session = Session { subject, plan, allowed, world, workers, cancel, time };
-        return session.run(spec, door, &mut |event| watcher.tell(&event));
+        let finished = session.run(spec, door, &mut |event| watcher.tell(&event));
+        watcher.warn(lower::planted(&missing));
+        return finished;
     }
     watcher.door = door;
     let result = if recipe.private_result { Some(private_result(&mut spec)?) } else { None };
@@ -215,9 +226,9 @@ fn start(
     let sandbox = Sandbox::spawn(spec)?;
     cancel.watch(sandbox.canceller());
     let ended = sandbox.wait(watcher);
-    for message in std::mem::replace(&mut watcher.door, Door::Closed).close() {
-        watcher.tell(&Event::Warning { message });
-    }
+    let refused = std::mem::replace(&mut watcher.door, Door::Closed).close();
+    watcher.warn(refused);
+    watcher.warn(lower::planted(&missing));
     let ended = ended?;
     if let Some(reader) = result {
         let mut bytes = reader.join().unwrap_or_default();
@@ -226,9 +237,7 @@ fn start(
             watcher.tell(&Event::Output { stream: Stream::Stdout, bytes });
         }
     }
-    for message in left_behind(&ended) {
-        watcher.tell(&Event::Warning { message });
-    }
+    watcher.warn(left_behind(&ended));
     let ending = Ending::of(ended.how, time, &recipe.successes);
     if ending.outcome == Outcome::Failed && is_alone(prepared) {
         let message = "the script sees no program but its interpreter: declare those that it starts, as in `permissions: [\"shell:execute:git,sort\"]`";

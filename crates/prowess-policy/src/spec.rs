@@ -119,6 +119,10 @@ pub const NEVER_WRITE: &[Protected] = &[
     Protected::AnyDepth(".git/hooks"),
     Protected::AnyDepth(".git/config"),
     Protected::AnyDepth(".git/modules"),
+    // Where git looks for the rest of a repository, and more settings that name programs.
+    Protected::AnyDepth(".git/commondir"),
+    Protected::AnyDepth(".git/config.worktree"),
+    Protected::AnyDepth(".git/worktrees"),
     Protected::AnyDepth(".vscode"),
     Protected::AnyDepth(".idea"),
     Protected::AnyDepth(".mcp.json"),

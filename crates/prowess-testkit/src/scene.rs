@@ -149,7 +149,6 @@ impl Scene {
     pub fn run_on_terminal(&self, arguments: &[&str], typed: &str) -> String {
         use std::io::Read as _;
         let (mut screen, terminal) = crate::terminal::open();
-        screen.write_all(typed.as_bytes()).expect("the terminal takes what is typed");
         let same = || Stdio::from(terminal.try_clone().expect("a descriptor can be copied"));
         let mut command = self.command(arguments);
         command
@@ -163,8 +162,18 @@ impl Scene {
         drop(command);
         drop(terminal);
         let mut shown = Vec::new();
+        let mut lines = typed.split_inclusive('\n');
+        let mut byte = [0];
         // The end of a terminal is an error there, and what came before it is all there is.
-        let _ = screen.read_to_end(&mut shown);
+        while let Ok(1) = screen.read(&mut byte) {
+            shown.push(byte[0]);
+            // People answer when they are asked; what they type before does not count.
+            if shown.ends_with(b"]o: ")
+                && let Some(line) = lines.next()
+            {
+                screen.write_all(line.as_bytes()).expect("the terminal takes what is typed");
+            }
+        }
         let status = child.wait().expect("the program ends");
         let place = self.path().to_string_lossy().into_owned();
         let shown =

@@ -22,6 +22,7 @@ impl Approver for Terminal<'_> {
         }
         let can_remember = asked.question.can_be_remembered();
         self.printer.talk_report(|colour| page(asked, colour));
+        forget_typed_ahead();
         for _ in 0..3 {
             self.printer.piece(Channel::Err, prompt(can_remember).as_bytes());
             let mut line = String::new();
@@ -34,6 +35,15 @@ impl Approver for Terminal<'_> {
             }
         }
         Reply::No
+    }
+}
+
+/// What was typed before the question was shown is no answer to it.
+fn forget_typed_ahead() {
+    #[cfg(target_os = "linux")]
+    {
+        // A terminal that can't forget is asked all the same.
+        let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
     }
 }
 

@@ -194,6 +194,11 @@ impl Printer {
         }
     }
 
+    /// Whether whoever read the results has gone.
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(self.state, State::Closed)
+    }
+
     /// A reader that has seen enough, as in `prowess … | head`, is no failure.
     fn stop(&mut self, error: io::Error) {
         self.state = if error.kind() == io::ErrorKind::BrokenPipe {

@@ -37,6 +37,12 @@ pub enum FileError {
         /// The link.
         link: PathBuf,
     },
+    /// A link where something has to be protected.
+    #[error("`{}` is a symbolic link, so it can't be kept from being changed: make it a file or folder of its own, or grant no writing there", .link.display())]
+    ProtectedLink {
+        /// The link.
+        link: PathBuf,
+    },
     /// A pattern that reaches into places of secrets.
     #[error("the grant `{grant}` reaches into `{}`, which no pattern opens: name a folder", .place.display())]
     TooWide {
@@ -63,6 +69,8 @@ pub enum FileError {
 pub(super) struct Opened {
     pub(super) grants: Vec<FileGrant>,
     pub(super) warnings: Vec<String>,
+    /// Protected places that are not there yet.
+    pub(super) missing: Vec<PathBuf>,
 }
 
 /// Lowers all file rules of a spec.
@@ -89,6 +97,10 @@ pub(super) fn open(
         .map(|grant| grant.path.clone())
         .collect();
     let inner = protect::inside(allowed, &written);
+    if let Some(link) = inner.links.first() {
+        return Err(FileError::ProtectedLink { link: link.clone() });
+    }
+    opened.missing = inner.missing;
     opened.grants.extend(inner.places.iter().map(|place| grant(place, Access::Read)));
     opened.warnings.extend(inner.warning);
     if opened.grants.len() > MOST_GRANTS {

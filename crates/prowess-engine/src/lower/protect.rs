@@ -44,7 +44,14 @@ pub(super) fn guards(allowed: &SandboxSpec, scope: &FileScope, world: &World) ->
     for folder in world.state.folders() {
         guards.push(Guard { place: folder.to_owned(), kind: Guarded::Closed });
     }
+    // People keep their start files in one folder and link to them: what the link leads to is the file.
+    let closed: Vec<PathBuf> =
+        guards.iter().filter_map(|guard| behind_link(&guard.place)).collect();
+    guards.extend(closed.into_iter().map(|place| Guard { place, kind: Guarded::Closed }));
     for (_, place) in allowed.never_write.iter().filter_map(below_home) {
+        if let Some(place) = behind_link(&place) {
+            guards.push(Guard { place, kind: Guarded::ReadOnly });
+        }
         if !guards.iter().any(|guard| guard.place == place) {
             guards.push(Guard { place, kind: Guarded::ReadOnly });
         }
@@ -52,11 +59,21 @@ pub(super) fn guards(allowed: &SandboxSpec, scope: &FileScope, world: &World) ->
     guards
 }
 
+/// Where a link leads; `None` for anything else.
+fn behind_link(place: &Path) -> Option<PathBuf> {
+    let is_link = fs::symlink_metadata(place).is_ok_and(|data| data.is_symlink());
+    is_link.then(|| place.canonicalize().ok()).flatten()
+}
+
 /// What was found inside writable folders.
 #[derive(Debug, Default)]
 pub(super) struct Inside {
     /// Files and folders that must stay as they are.
     pub(super) places: Vec<PathBuf>,
+    /// Links where such files and folders should be, which can't be protected.
+    pub(super) links: Vec<PathBuf>,
+    /// Places that are not there yet: what a run puts there is worth a word, or is taken away again.
+    pub(super) missing: Vec<PathBuf>,
     /// Where the search ended early.
     pub(super) warning: Option<String>,
 }
@@ -91,7 +108,10 @@ pub(super) fn inside(allowed: &SandboxSpec, writable: &[PathBuf]) -> Inside {
                 rows.iter().filter(|row| row.split('/').next().is_some_and(|first| name == first))
             {
                 let place = folder.join(row);
-                if !kind.is_symlink() && is_there(&place) && no_link_between(&folder, &place) {
+                if let Some(link) = first_link(&folder, &place) {
+                    // A link can be replaced, and what it leads to can be anywhere.
+                    found.links.push(link);
+                } else if is_there(&place) {
                     found.places.push(place);
                 }
             }
@@ -103,6 +123,10 @@ pub(super) fn inside(allowed: &SandboxSpec, writable: &[PathBuf]) -> Inside {
             }
         }
     }
+    let at_the_top = writable.iter().flat_map(|folder| rows.iter().map(|row| folder.join(row)));
+    found.missing.extend(at_the_top.filter(|place| fs::symlink_metadata(place).is_err()));
+    found.missing.sort();
+    found.missing.dedup();
     // A place inside another one is covered by it.
     found.places.sort();
     found.places.dedup_by(|later, earlier| later.starts_with(&*earlier));
@@ -120,6 +144,10 @@ fn protect_repository(repository: &Path, found: &mut Inside) {
         if !is_there(&hooks) && fs::create_dir(&hooks).is_ok() {
             found.places.push(hooks);
         }
+        let settings = ["commondir", "config.worktree"].map(|name| repository.join(name));
+        found
+            .missing
+            .extend(settings.into_iter().filter(|place| fs::symlink_metadata(place).is_err()));
     }
 }
 
@@ -127,10 +155,36 @@ fn is_there(place: &Path) -> bool {
     fs::symlink_metadata(place).is_ok_and(|data| data.is_dir() || data.is_file())
 }
 
-fn no_link_between(folder: &Path, place: &Path) -> bool {
-    place
-        .ancestors()
-        .skip(1)
-        .take_while(|above| *above != folder)
-        .all(|above| fs::symlink_metadata(above).is_ok_and(|data| data.is_dir()))
+/// The first symbolic link on the way from a folder to a place below it.
+fn first_link(folder: &Path, place: &Path) -> Option<PathBuf> {
+    let mut way: Vec<&Path> = place.ancestors().take_while(|above| *above != folder).collect();
+    way.reverse();
+    let is_link = |path: &&&Path| fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink());
+    way.iter().find(is_link).map(|link| link.to_path_buf())
+}
+
+/// Looks at places that were not there before a run. What git would follow at its next call is moved aside; about the
+/// rest the user is told.
+pub(super) fn planted(missing: &[PathBuf]) -> Vec<String> {
+    let new = missing.iter().filter(|place| fs::symlink_metadata(place).is_ok());
+    new.map(|place| {
+        let shown = place.display();
+        let is_of_git = place.parent().and_then(Path::file_name).is_some_and(|name| name == ".git");
+        if !is_of_git {
+            return format!(
+                "`{shown}` is new, and other programs may run what it says: look at it"
+            );
+        }
+        let mut aside = place.clone().into_os_string();
+        aside.push(".planted");
+        match fs::rename(place, &aside) {
+            Ok(()) => format!(
+                "`{shown}` is new and would decide what git runs: it is called `.planted` now"
+            ),
+            Err(error) => {
+                format!("`{shown}` is new and decides what git runs: remove it ({error})")
+            }
+        }
+    })
+    .collect()
 }

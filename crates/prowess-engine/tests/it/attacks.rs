@@ -134,3 +134,41 @@ fn somebody_elses_skill_gets_no_files_with_names_outside() {
     let (envelope, _) = scene.run("attack", None, &mut yes).expect("it is answered");
     assert_eq!(envelope.outcome, Outcome::Refused, "{:?}", envelope.error);
 }
+
+#[test]
+fn git_is_not_led_elsewhere() {
+    // Attack A10: settings that are not there yet.
+    let scene = repository("", "cp a .git/commondir");
+    let mut nobody = Scripted::new(Reply::Nobody);
+    let (_, events) = scene.run("attack", None, &mut nobody).expect("it runs");
+    assert!(!scene.root.join("repo/.git/commondir").exists());
+    assert!(warns(&events, "would decide what git runs"), "{events:?}");
+    git(&scene, &["status"]);
+    let scene = repository("", "mkdir .vscode");
+    let (_, events) = scene.run("attack", None, &mut nobody).expect("it runs");
+    assert!(warns(&events, ".vscode` is new"), "{events:?}");
+}
+
+fn warns(events: &[Event], words: &str) -> bool {
+    events
+        .iter()
+        .any(|event| matches!(event, Event::Warning { message } if message.contains(words)))
+}
+
+#[test]
+fn links_where_something_is_protected_are_refused() {
+    // Attack A10: hooks that are kept in another folder.
+    let scene = repository("", "touch made");
+    std::fs::remove_dir_all(scene.root.join("repo/.git/hooks")).expect("git made it");
+    std::fs::create_dir(scene.root.join("repo/hooks")).expect("a folder");
+    std::os::unix::fs::symlink("../hooks", scene.root.join("repo/.git/hooks")).expect("a link");
+    let mut nobody = Scripted::new(Reply::Nobody);
+    let (envelope, _) = scene.run("attack", None, &mut nobody).expect("it is answered");
+    assert_eq!(envelope.outcome, Outcome::Refused, "{:?}", envelope.error);
+    assert!(!scene.root.join("repo/made").exists());
+    // A tool that only reads has nothing to do with it.
+    let scene = repository("read_only: true\n", "git log --oneline");
+    std::fs::remove_dir_all(scene.root.join("repo/.git/hooks")).expect("git made it");
+    std::os::unix::fs::symlink("../hooks", scene.root.join("repo/.git/hooks")).expect("a link");
+    assert_eq!(scene.envelope("attack").exit_code, 0);
+}

@@ -107,6 +107,11 @@ const NAMESPACES: &[libc::c_int] = &[
 /// Without it a file in memory can be executed (B04).
 const MFD_NOEXEC_SEAL: u64 = 8;
 
+/// The bits of a mode that change who a program runs as.
+const SET_ID_BITS: &[u64] = &[0o4000, 0o2000];
+/// The same number on every architecture that has 64 bits.
+const SYS_FCHMODAT2: libc::c_long = 452;
+
 /// The filter for programs with or without a network, and with or without memory that only the kernel can count.
 pub(super) fn program(
     network: bool,
@@ -156,6 +161,40 @@ fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String>
         // Memory that belongs to no process is memory that only a control group can count (attack E07).
         for call in [libc::SYS_memfd_create, libc::SYS_memfd_secret, libc::SYS_shmget] {
             rules.insert(call, Vec::new());
+        }
+    }
+    // Files that lend their owner's rights to whoever runs them would outlive the run, outside of all walls.
+    let mode_arguments: &[(libc::c_long, u8)] = &[
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_chmod, 1),
+        (libc::SYS_fchmod, 1),
+        (libc::SYS_fchmodat, 2),
+        (SYS_FCHMODAT2, 2),
+    ];
+    for (call, argument) in mode_arguments {
+        for bit in SET_ID_BITS {
+            let rule = all(vec![when(*argument, SeccompCmpOp::MaskedEq(*bit), *bit)])?;
+            rules.entry(*call).or_default().push(rule);
+        }
+    }
+    // The mode of an open counts only when it creates something; otherwise it may be anything.
+    let opens: &[(libc::c_long, Option<u8>, u8)] = &[
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_open, Some(1), 2),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_creat, None, 1),
+        (libc::SYS_openat, Some(2), 3),
+    ];
+    for (call, flags, mode) in opens {
+        for bit in SET_ID_BITS {
+            for creating in [libc::O_CREAT, libc::O_TMPFILE] {
+                let creating = u64::from(creating.cast_unsigned());
+                let mut conditions = vec![when(*mode, SeccompCmpOp::MaskedEq(*bit), *bit)];
+                if let Some(flags) = flags {
+                    conditions.push(when(*flags, SeccompCmpOp::MaskedEq(creating), creating));
+                }
+                rules.entry(*call).or_default().push(all(conditions)?);
+            }
         }
     }
     // 0xffffffff asks; anything else but zero changes how memory is laid out (D10).
@@ -208,8 +247,8 @@ fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String>
     Ok(prefix().into_iter().chain(body).collect())
 }
 
-/// Calls that look as if the kernel did not know them: `clone3`, whose arguments a filter can't see (the C library then
-/// uses `clone`), and the x32 numbers.
+/// Calls that look as if the kernel did not know them: `clone3` and `openat2`, whose arguments a filter can't see (programs
+/// then use the older calls), and the x32 numbers.
 fn prefix() -> Vec<libc::sock_filter> {
     const LOAD: u16 = 0x20;
     const JUMP_EQUAL: u16 = 0x15;
@@ -217,13 +256,18 @@ fn prefix() -> Vec<libc::sock_filter> {
     const RETURN: u16 = 0x06;
     const X32: u32 = 0x4000_0000;
     let line = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
-    #[expect(clippy::cast_possible_truncation, reason = "numbers of calls are small")]
-    let clone3 = libc::SYS_clone3 as u32;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "numbers of calls are small"
+    )]
+    let [clone3, openat2] = [libc::SYS_clone3, libc::SYS_openat2].map(|call| call as u32);
     let unknown = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
     vec![
         line(LOAD, 0, 0, 0),
-        line(JUMP_AT_LEAST, 1, 0, X32),
-        line(JUMP_EQUAL, 0, 1, clone3),
+        line(JUMP_AT_LEAST, 2, 0, X32),
+        line(JUMP_EQUAL, 1, 0, clone3),
+        line(JUMP_EQUAL, 0, 1, openat2),
         line(RETURN, 0, 0, unknown),
     ]
 }

@@ -352,7 +352,9 @@ impl Bind {
             attributes: rights.attributes(),
             rights,
             is_folder: kind.is_dir(),
-            owned: matches!(rights, Rights::Read | Rights::Write | Rights::Execute),
+            // An image that only its owner may execute has to be lent too.
+            owned: matches!(rights, Rights::Read | Rights::Write | Rights::Execute)
+                || (rights == Rights::Image && data.mode() & 0o005 != 0o005),
         })
     }
 }

@@ -205,6 +205,14 @@ attempt("device", lambda: os.mknod(WS + "/m", 0o600 | 0o020000, os.makedev(1, 1)
 attempt("pipe", lambda: os.mkfifo(WS + "/f"))
 shutil.copy("/usr/bin/python3", WS + "/s")
 attempt("set user", lambda: os.chmod(WS + "/s", 0o4755))
+attempt("set group", lambda: os.chmod(WS + "/s", 0o2755))
+attempt("set user by descriptor", lambda: os.fchmod(os.open(WS + "/s", os.O_RDONLY), 0o4755))
+attempt("set user at", lambda: call(268, -100, (WS + "/s").encode(), 0o4755))
+attempt("set user at, newer", lambda: call(452, -100, (WS + "/s").encode(), 0o4755, 0))
+attempt("create with set user", lambda: os.open(WS + "/t", os.O_CREAT | os.O_WRONLY, 0o4755))
+attempt("create with set user, unnamed", lambda: os.open(WS, os.O_TMPFILE | os.O_RDWR, 0o4755))
+attempt("newer open", lambda: call(437, -100, (WS + "/u").encode(), 0, 0))
+attempt("ordinary mode", lambda: os.chmod(WS + "/s", 0o755))
 attempt("execute it", lambda: os.execv(WS + "/s", ["s", "-c", "print('ran')"]))
 attempt("su", lambda: os.execv("/usr/bin/su", ["su"]))
 attempt("root folder", lambda: write("/new"))
@@ -215,7 +223,15 @@ attempt("etc", lambda: write("/etc/passwd"))
         expected: "\
 device: EPERM
 pipe: EPERM
-set user: done
+set user: EPERM
+set group: EPERM
+set user by descriptor: EPERM
+set user at: EPERM
+set user at, newer: EPERM
+create with set user: EPERM
+create with set user, unnamed: EPERM
+newer open: ENOSYS
+ordinary mode: done
 execute it: EACCES
 su: ENOENT
 root folder: EROFS
@@ -766,6 +782,20 @@ fn scripts_run_with_their_interpreter_only() {
     let (ended, output, error) = ran(spec);
     assert_eq!(ended.expect("it starts").how, How::Exited(0), "{error}");
     assert_eq!(output, "got it\nnone\n");
+}
+
+#[test]
+fn scripts_that_only_their_owner_may_execute_run() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new();
+    let script = world.path("skill/run.sh");
+    executable(&script, "#!/bin/sh\necho ran\n");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o700)).expect("it is ours");
+    let mut spec = Spec::new(script);
+    spec.files = vec![world.grant("skill", Access::Execute)];
+    spec.programs = vec!["/bin/sh".into()];
+    let (_, output, error) = ran(spec);
+    assert_eq!(output, "ran\n", "{error}");
 }
 
 #[test]

@@ -251,7 +251,8 @@ attempt("through the link", lambda: write(ROOT + "/out/x.md"))
 attempt("pipe", lambda: os.mkfifo(ROOT + "/out/p.md"))
 attempt("device", lambda: os.mknod(ROOT + "/out/d.md", 0o600 | 0o020000, os.makedev(1, 3)))
 write(ROOT + "/out/s.md", "s")
-os.chmod(ROOT + "/out/s.md", 0o6755)
+attempt("set user", lambda: os.chmod(ROOT + "/out/s.md", 0o6755))
+os.chmod(ROOT + "/out/s.md", 0o777)
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 write(ROOT + "/out/large.md")
 attempt("sparse", lambda: os.truncate(ROOT + "/out/large.md", 1 << 40))
@@ -262,7 +263,8 @@ os.chmod(ROOT + "/out/closed", 0)
     let (ended, output, error) = ran(look(&world, payload, vec![grant]));
     let ended = ended.expect("it starts");
     assert_eq!(
-        output, "through the link: ENOENT\npipe: EPERM\ndevice: EPERM\nsparse: EFBIG\n",
+        output,
+        "through the link: ENOENT\npipe: EPERM\ndevice: EPERM\nset user: EPERM\nsparse: EFBIG\n",
         "{error}"
     );
     assert_eq!(

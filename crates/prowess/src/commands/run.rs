@@ -141,8 +141,13 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
     let cancel = Cancel::default();
     listen_for_signals(&cancel);
     let mut show = Show::new(arguments.format, printer);
-    let envelope =
-        prowess_engine::run(&prepared, &allowed, &world, &cancel, &mut |event| show.event(event));
+    let envelope = prowess_engine::run(&prepared, &allowed, &world, &cancel, &mut |event| {
+        show.event(event);
+        // As with any program in a pipe: who has no reader any more has nothing left to do.
+        if show.is_unread() {
+            cancel.cancel();
+        }
+    });
     show.finish();
     match arguments.format {
         Format::Text => tell_ending(&envelope, printer),
@@ -241,6 +246,11 @@ struct Show<'p> {
 }
 
 impl<'p> Show<'p> {
+    /// Whether nobody reads what is shown any more.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.printer.is_closed()
+    }
+
     fn new(format: Format, printer: &'p mut Printer) -> Self {
         Self {
             format,
