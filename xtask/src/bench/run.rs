@@ -22,6 +22,8 @@ const SRT_GOAL: f64 = 50.0;
 const SRT_PACKAGE: &str = "@anthropic-ai/sandbox-runtime@0.0.83";
 /// What the whole way from the command line may add to a command.
 const WHOLE_WAY_GOAL: Duration = Duration::from_millis(10);
+/// A call of a Python tool whose worker is warm, beside the same function behind a bare pipe.
+const WARM_PYTHON_GOAL: f64 = 1.5;
 /// Each run of it takes a large part of a second.
 const SRT_RUNS: usize = 11;
 
@@ -38,25 +40,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             install::system_program(program, package, Permission::Granted)?;
         }
     }
-    terminal::heading("Building");
-    process::run(command("cargo").args([
-        "build",
-        "--release",
-        "--quiet",
-        "--package",
-        "prowess-sandbox",
-        "--example",
-        "launch_times",
-    ]))?;
     terminal::heading("Running `true`, 500 times each, in turn");
-    let output = command(process::target_dir().join("release/examples/launch_times"))
-        .stderr(Stdio::inherit())
-        .output()?;
-    ensure!(output.status.success(), "measuring failed: {}", output.status);
-    let text = String::from_utf8(output.stdout)?;
-    let micros = |name: &str| {
-        text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok())
-    };
+    let text = example("prowess-sandbox", "launch_times", &[])?;
+    let micros = |name: &str| micros(&text, name);
     let bare = micros("bare").context("the bare time is missing")?;
     let cold = micros("cold").context("the cold time is missing")?;
     let prepared = micros("prepared").context("the prepared time is missing")?;
@@ -99,6 +85,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         more.as_secs_f64() * 1e3,
         goal(more <= WHOLE_WAY_GOAL, &format!("≤ {} ms", WHOLE_WAY_GOAL.as_millis()))
     );
+    let [bare, run, whole] = warm_python()?;
+    println!(
+        "a warm Python call takes {run:.0} µs, {whole:.0} µs with the decision, a bare pipe {bare:.0} µs: {}",
+        goal(
+            run / bare <= WARM_PYTHON_GOAL,
+            &format!("{:.1} × bare, ≤ {WARM_PYTHON_GOAL}", run / bare)
+        )
+    );
     Ok(())
 }
 
@@ -113,6 +107,36 @@ fn row(name: &str, micros: f64, bare: f64, goal: String) -> Vec<String> {
 
 fn goal(met: bool, what: &str) -> String {
     format!("{what}: {}", if met { "met" } else { "missed" })
+}
+
+/// Builds an example and gives what it prints.
+fn example(package: &str, name: &str, arguments: &[&str]) -> Result<String> {
+    process::run(command("cargo").args([
+        "build",
+        "--release",
+        "--quiet",
+        "--package",
+        package,
+        "--example",
+        name,
+    ]))?;
+    let program = process::target_dir().join("release/examples").join(name);
+    let output = command(program).args(arguments).stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "measuring failed: {}", output.status);
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// The number behind a name.
+fn micros(text: &str, name: &str) -> Option<f64> {
+    text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok())
+}
+
+fn warm_python() -> Result<[f64; 3]> {
+    terminal::heading("Calling a Python tool, 500 times");
+    let folder = process::workspace_root().join("examples/greeting").display().to_string();
+    let text = example("prowess-engine", "warm_calls", &[&folder])?;
+    let time = |name| micros(&text, name).with_context(|| format!("the time `{name}` is missing"));
+    Ok([time("bare")?, time("run")?, time("whole")?])
 }
 
 /// How much longer a command takes through `prowess run`, with everything that comes before it: reading the skill,
