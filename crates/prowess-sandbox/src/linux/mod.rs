@@ -176,16 +176,6 @@ impl Launch {
                 let _ = host.empty_network.set(network.into());
             }
         }
-        if let Some(group) = group.as_ref().filter(|_| waits) {
-            // Until it is admitted the child does not start the program.
-            group.admit(pid).map_err(|source| {
-                let _ = sys::kill_by_descriptor(plan::number(&process), libc::SIGKILL);
-                let _ = sys::wait_by_descriptor(plan::number(&process));
-                set_up("control group", source)
-            })?;
-            sys::write(plan::number(&control_writer), &[child::ORDER_GO])
-                .map_err(|errno| set_up("control group", io::Error::from_raw_os_error(errno)))?;
-        }
         let Spec { program, input, limits, .. } = spec;
         let sandbox = Sandbox::new(supervise::Parts {
             process,
@@ -201,6 +191,9 @@ impl Launch {
             started: Instant::now(),
             afterwards: plan.afterwards,
         })?;
+        if waits {
+            sandbox.admit(pid).map_err(|source| set_up("control group", source))?;
+        }
         let mut launch = Self { sandbox, words, program };
         if start.is_none() {
             launch.sandbox.begin(input);
