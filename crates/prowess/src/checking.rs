@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
+use prowess_engine::DirectoryFiles;
 use prowess_format::binary::not_text;
 use prowess_format::client::{self, Client, Verdict};
 use prowess_format::diagnostic::{Diagnostic, Findings, Fix, Rule, Severity};
@@ -16,7 +17,7 @@ use prowess_format::span::{LineIndex, Position, Span};
 use prowess_format::{Checked, ReadOptions, check_bytes};
 
 use crate::excerpt::Excerpt;
-use crate::loading::{self, DirectoryFiles, Loaded};
+use crate::loading::{self, Loaded};
 use crate::output::full;
 use crate::printer::Printer;
 

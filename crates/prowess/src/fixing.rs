@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
+use prowess_engine::DirectoryFiles;
 use prowess_format::diagnostic::{Diagnostic, Edit, Safety, Severity, apply_edits};
 use prowess_format::dialect::Dialect;
 use prowess_format::document::Form;
@@ -13,7 +14,7 @@ use prowess_format::{ReadOptions, check};
 
 use crate::checking::Source;
 use crate::error::Error;
-use crate::loading::{self, DirectoryFiles};
+use crate::loading;
 
 /// A fix may uncover another; this often the file is looked at again.
 const ROUNDS: usize = 8;

@@ -1,7 +1,6 @@
 //! From what the user names to bytes: a file, a directory that holds a skill, or standard input.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
@@ -9,9 +8,6 @@ use std::sync::OnceLock;
 
 use prowess_format::document::{Form, MAX_FILE_BYTES};
 use prowess_format::form_of;
-use prowess_format::python::{PythonError, PythonModule};
-use prowess_format::rules::SkillFiles;
-use prowess_format::span::Span;
 
 use crate::error::Error;
 
@@ -312,58 +308,6 @@ impl Buffer {
             }
         }
         Ok(&self.bytes[..filled])
-    }
-}
-
-/// The files of a skill's directory. Nothing is looked at before a rule asks.
-pub(crate) struct DirectoryFiles<'d> {
-    directory: &'d Path,
-    python: OnceCell<Option<Result<PythonModule, PythonError>>>,
-}
-
-impl<'d> DirectoryFiles<'d> {
-    pub(crate) fn new(directory: &'d Path) -> Self {
-        Self { directory, python: OnceCell::new() }
-    }
-
-    /// The full path of a file inside the directory; `None` when it is missing, or leads out of it.
-    fn inside(&self, path: &str) -> Option<PathBuf> {
-        let relative = Path::new(path);
-        let stays = relative
-            .components()
-            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        if !stays || path.is_empty() {
-            return None;
-        }
-        let target = self.directory.join(relative).canonicalize().ok()?;
-        let directory = self.directory.canonicalize().ok()?;
-        target.starts_with(directory).then_some(target)
-    }
-
-    /// The text of a file of the skill, where it is UTF-8.
-    pub(crate) fn text(&self, path: &str) -> Option<String> {
-        String::from_utf8(read(&self.inside(path)?).ok()?).ok()
-    }
-}
-
-impl SkillFiles for DirectoryFiles<'_> {
-    fn exists(&self, path: &str) -> bool {
-        self.inside(path).is_some()
-    }
-
-    fn python(&self) -> Option<&Result<PythonModule, PythonError>> {
-        self.python
-            .get_or_init(|| {
-                let bytes = read(&self.inside("tools.py")?).ok()?;
-                Some(match String::from_utf8(bytes) {
-                    Ok(text) => prowess_python::read(&text),
-                    Err(error) => Err(PythonError {
-                        message: "it is not UTF-8".to_owned(),
-                        span: Span::at(error.utf8_error().valid_up_to()),
-                    }),
-                })
-            })
-            .as_ref()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use prowess_engine::DirectoryFiles;
 use prowess_format::diagnostic::Severity;
 use prowess_format::dialect::Dialect;
 use prowess_format::rules::{Place, SkillFiles};
@@ -9,7 +10,7 @@ use prowess_format::{Checked, ReadOptions, check_bytes};
 
 use crate::checking;
 use crate::error::Error;
-use crate::loading::{DirectoryFiles, Loaded};
+use crate::loading::Loaded;
 use crate::printer::Printer;
 
 /// Reads a file and hands it on, unless it has errors; then they are printed. `done` is what the verb does with a

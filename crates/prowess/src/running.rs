@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+use prowess_engine::DirectoryFiles;
 use prowess_engine::{RunError, Subject, World};
 use prowess_format::diagnostic::Severity;
 use prowess_format::dialect::Dialect;
@@ -13,7 +14,7 @@ use prowess_policy::{Mode, Origin, Tier, Trust};
 
 use crate::checking;
 use crate::error::{Error, ErrorKind};
-use crate::loading::{DirectoryFiles, Loaded};
+use crate::loading::Loaded;
 use crate::printer::Printer;
 
 /// The code of a run that was refused.

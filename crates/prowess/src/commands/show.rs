@@ -5,6 +5,7 @@ use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use prowess_engine::DirectoryFiles;
 use prowess_format::diagnostic::{Diagnostic, Severity};
 use prowess_format::document::Form;
 use prowess_format::manifest::{self, AgentManifest};
@@ -18,7 +19,7 @@ use super::Outcome;
 use crate::checking;
 use crate::cli::DialectOption;
 use crate::error::Error;
-use crate::loading::{self, DirectoryFiles, Loaded};
+use crate::loading::{self, Loaded};
 use crate::printer::{Printer, inline, visible_lines};
 use crate::wire::{self, Origin};
 
