@@ -15,6 +15,8 @@ mod digest;
 mod envelope;
 mod error;
 mod event;
+mod evidence;
+mod handle;
 mod inputs;
 mod lower;
 mod network;
@@ -42,6 +44,7 @@ pub use envelope::{
 };
 pub use error::RunError;
 pub use event::{Event, Source, Stream, Thought};
+pub use handle::{Surroundings, ToolHandle};
 pub use inputs::InputError;
 pub use lower::FileError;
 pub use prepare::{Call, Prepared, Subject, examine, prepare};

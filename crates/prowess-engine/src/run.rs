@@ -21,8 +21,8 @@ use crate::lower::{self, Launch};
 use crate::network::{self, Door};
 use crate::outputs;
 use crate::pins::ImageHashes;
-use crate::prepare::{self, Prepared};
-use crate::tool::python::{PythonWorkers, Session};
+use crate::prepare::{self, Call, Prepared};
+use crate::tool::python::{self, PythonWorkers, Session, Warmth};
 use crate::world::World;
 
 /// What a handler may return.
@@ -88,12 +88,64 @@ pub fn run_with(
     cancel: &Cancel,
     sink: &mut dyn FnMut(&Event),
 ) -> Envelope {
+    run_and_keep(workers, prepared, allowed, world, cancel, sink).0
+}
+
+/// What is left of a run that the next one can build on.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) warmth: Warmth,
+    pub(crate) time: Duration,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// The same, telling what the next call of the tool can build on.
+pub(crate) fn run_and_keep(
+    workers: &PythonWorkers,
+    prepared: &Prepared<'_>,
+    allowed: &Allowed,
+    world: &World,
+    cancel: &Cancel,
+    sink: &mut dyn FnMut(&Event),
+) -> (Envelope, Option<Kept>) {
     let mut watcher = Watcher { fold: Fold::default(), sink, door: Door::Closed };
-    let envelope = match start(workers, prepared, allowed, world, cancel, &mut watcher) {
+    let started = start(workers, prepared, allowed, world, cancel, &mut watcher);
+    let (finished, kept) = match started {
+        Ok((finished, kept)) => (Ok(finished), kept),
+        Err(error) => (Err(error), None),
+    };
+    (finish(finished, &prepared.call, watcher), kept)
+}
+
+/// Runs a tool in a worker that an earlier run has kept; `None` when it is gone, and then nothing was told.
+pub(crate) fn run_again(
+    session: &Session<'_>,
+    kept: &Kept,
+    call: &Call<'_>,
+    sink: &mut dyn FnMut(&Event),
+) -> Option<Envelope> {
+    let mut watcher = Watcher { fold: Fold::default(), sink, door: Door::Closed };
+    let warm = session.warm(&kept.warmth)?;
+    watcher.warn(kept.warnings.clone());
+    watcher.tell(&Event::Started {
+        skill: call.subject.name.to_owned(),
+        tool: call.tool.name.value.clone(),
+        command: python::shown(call),
+    });
+    let finished = session.converse(warm, &mut |event| watcher.tell(&event));
+    Some(finish(finished, call, watcher))
+}
+
+/// The envelope of a run, after everything that is told at its end.
+fn finish(
+    finished: Result<Finished, RunError>,
+    call: &Call<'_>,
+    mut watcher: Watcher<'_>,
+) -> Envelope {
+    let envelope = match finished {
         Ok(Finished { ending, duration, result }) => {
             let mut envelope = std::mem::take(&mut watcher.fold).finish(ending, duration);
             envelope.parsed = result.or(envelope.parsed);
-            let call = &prepared.call;
             match outputs::schema(call.subject.skill, call.tool) {
                 Some(schema) => outputs::validate(envelope, schema),
                 None => envelope,
@@ -201,10 +253,10 @@ fn start(
     world: &World,
     cancel: &Cancel,
     watcher: &mut Watcher<'_>,
-) -> Result<Finished, RunError> {
+) -> Result<(Finished, Option<Kept>), RunError> {
     let Specification { mut spec, time, door, warnings, missing } =
         specification(prepared, allowed, world)?;
-    watcher.warn(warnings);
+    watcher.warn(warnings.clone());
     let call = &prepared.call;
     let recipe = &prepared.recipe;
     let started = Event::Started {
@@ -218,7 +270,8 @@ fn start(
         let session = Session { subject, plan, allowed, world, workers, cancel, time };
         let finished = session.run(spec, door, &mut |event| watcher.tell(&event));
         watcher.warn(lower::planted(&missing));
-        return finished;
+        let (finished, warmth) = finished?;
+        return Ok((finished, warmth.map(|warmth| Kept { warmth, time, warnings })));
     }
     watcher.door = door;
     let result = if recipe.private_result { Some(private_result(&mut spec)?) } else { None };
@@ -243,7 +296,7 @@ fn start(
         let message = "the script sees no program but its interpreter: declare those that it starts, as in `permissions: [\"shell:execute:git,sort\"]`";
         watcher.tell(&Event::Warning { message: message.to_owned() });
     }
-    Ok(Finished { ending, duration: ended.duration, result: None })
+    Ok((Finished { ending, duration: ended.duration, result: None }, None))
 }
 
 /// What a person should know about the files that a run has left. That a folder was too large to be looked through is no
