@@ -140,6 +140,7 @@ fn what_an_interrupted_installation_left_is_cleared_away() {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "a test that does nothing says so")]
 fn uv_is_used_where_it_is() {
     let Some(uv) = std::env::var_os("PROWESS_UV") else {
         eprintln!("SKIPPED: PROWESS_UV is not set, `cargo xtask test` sets it");
