@@ -50,7 +50,7 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
             other => other,
         })?;
     }
-    Ok(Extracted { text: flow.text, pages: Vec::new() })
+    Ok(Extracted { text: flow.text, ..Extracted::default() })
 }
 
 /// `w:t` holds text; paragraphs, breaks and cells stand between.
