@@ -288,11 +288,7 @@ impl Base {
     }
 
     /// The rows of a document's chunks by their texts, when its title is still the same: it is part of a vector.
-    pub(crate) fn rows_of(
-        &self,
-        id: &str,
-        title: &str,
-    ) -> Result<HashMap<String, u64>, BaseError> {
+    pub(crate) fn rows_of(&self, id: &str, title: &str) -> Result<HashMap<String, u64>, BaseError> {
         let seen = self.seen()?;
         match self.find(&seen, id)? {
             Some(at) if self.record(at)?.0.title == title => {}

@@ -1,5 +1,6 @@
 //! Embedders: text to a point in space, so that texts with the same meaning are near each other.
 
+mod endpoint;
 mod pieces;
 mod table;
 
@@ -7,6 +8,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+pub use endpoint::Endpoint;
 pub use table::Table;
 
 use crate::error::BaseError;
@@ -63,7 +65,12 @@ impl fmt::Display for Stamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
             Source::Table { digest } => {
-                write!(f, "table {} with {} dimensions", &digest[..digest.len().min(12)], self.dimension)
+                write!(
+                    f,
+                    "table {} with {} dimensions",
+                    &digest[..digest.len().min(12)],
+                    self.dimension
+                )
             }
             Source::Endpoint { url, model } => {
                 write!(f, "`{model}` at {url} with {} dimensions", self.dimension)
@@ -104,9 +111,6 @@ impl EmbedError {
 pub(crate) fn open(root: &Path, stamp: &Stamp) -> Result<Arc<dyn Embedder>, BaseError> {
     match &stamp.source {
         Source::Table { digest } => Ok(Arc::new(Table::kept(root, digest)?)),
-        Source::Endpoint { url, .. } => Err(EmbedError::new(format!(
-            "the vectors of this base come from {url}, which this program can't ask"
-        ))
-        .into()),
+        Source::Endpoint { url, model } => Ok(Arc::new(Endpoint::new(url, model, stamp.dimension))),
     }
 }

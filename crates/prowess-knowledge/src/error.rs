@@ -26,7 +26,7 @@ pub enum BaseError {
     #[error(transparent)]
     Name(#[from] crate::name::InvalidName),
     /// A file could not be read or written.
-    #[error("cannot {doing} `{}`: {source}", path.display())]
+    #[error("cannot {doing} `{}`: {}", path.display(), reason(source))]
     Io {
         /// A phrase such as "read".
         doing: &'static str,
@@ -101,12 +101,16 @@ impl BaseError {
                 format!("`prowess kb remove {name}` takes it away"),
             ],
             Self::Name(_) | Self::TooMuch(_) => Vec::new(),
-            Self::Io { .. } => vec!["look at the folder's owner and at the room on the disk".to_owned()],
+            Self::Io { .. } => {
+                vec!["look at the folder's owner and at the room on the disk".to_owned()]
+            }
             Self::Damaged { path, .. } | Self::Index { path, .. } => vec![format!(
                 "make the base anew with `prowess kb new` and add its documents again; what is left of it is in `{}`",
                 path.display()
             )],
-            Self::Version { .. } => vec!["use the version of prowess that wrote it, or a later one".to_owned()],
+            Self::Version { .. } => {
+                vec!["use the version of prowess that wrote it, or a later one".to_owned()]
+            }
             Self::OtherEmbedder { name, .. } => vec![format!(
                 "vectors of two embedders can't be compared: make the base anew with `prowess kb remove {name}` and \
                  `prowess kb new {name} --embedder …`, and add its documents again"
@@ -114,6 +118,12 @@ impl BaseError {
             Self::Embed(error) => error.hints(),
         }
     }
+}
+
+/// The system's words without its numbers and capitals.
+pub(crate) fn reason(source: &io::Error) -> String {
+    let text = source.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
 impl From<BaseError> for RetrieveError {

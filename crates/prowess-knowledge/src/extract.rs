@@ -13,6 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use crate::document::{Document, Format, digest};
+use crate::error::reason;
 
 /// Part of every document's digest. A change of what is read from files changes it, and documents are read anew when
 /// they are next added.
@@ -69,10 +70,7 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, ExtractError> {
         File::open(path)?.take(MOST_FILE_BYTES + 1).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    let bytes = read().map_err(|error| {
-        let text = error.to_string();
-        ExtractError::Io(text.split(" (os error").next().unwrap_or(&text).to_lowercase())
-    })?;
+    let bytes = read().map_err(|error| ExtractError::Io(reason(&error)))?;
     if bytes.len() as u64 > MOST_FILE_BYTES {
         return Err(ExtractError::TooLarge(format!(
             "it has more than {} MB",
@@ -97,7 +95,8 @@ pub fn extract(format: Format, bytes: &[u8]) -> Result<Extracted, ExtractError> 
     if extracted.text.len() > MOST_TEXT_BYTES {
         return Err(too_much_text());
     }
-    let title = if extracted.title.trim().is_empty() { lead(&extracted.text) } else { &extracted.title };
+    let title =
+        if extracted.title.trim().is_empty() { lead(&extracted.text) } else { &extracted.title };
     extracted.title = one_line(title);
     if extracted.text.trim().is_empty() {
         return Err(ExtractError::Empty(match format {

@@ -5,7 +5,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use prowess_format::dialect::{self, Dialect};
 
 use crate::commands::{
-    approvals, check, completions, convert, doctor, explain, generate_docs, man, migrate, new,
+    approvals, check, completions, convert, doctor, explain, generate_docs, kb, man, migrate, new,
     policy, render, run, schema, show,
 };
 
@@ -63,6 +63,7 @@ pub(crate) enum Verb {
     Run(run::Arguments),
     Policy(policy::Arguments),
     Approvals(approvals::Arguments),
+    Kb(kb::Arguments),
     Explain(explain::Arguments),
     Doctor(doctor::Arguments),
     Schema(schema::Arguments),

@@ -97,9 +97,10 @@ impl Collection {
                     found.push(passage.doc_id);
                 }
             }
-            let gains = found.iter().take(10).map(|id| {
-                self.judgements.get(&(number, id.clone())).copied().unwrap_or_default()
-            });
+            let gains = found
+                .iter()
+                .take(10)
+                .map(|id| self.judgements.get(&(number, id.clone())).copied().unwrap_or_default());
             let gains: Vec<f64> = gains.collect();
             let mut best: Vec<f64> = self
                 .judgements
@@ -120,7 +121,8 @@ impl Collection {
 /// A part of a record: it begins with a line that names it and ends before the next.
 fn part(record: &str, name: char) -> &str {
     let Some((_, part)) = record.split_once(&format!("\n.{name}\n")) else { return "" };
-    let end = ["\n.A\n", "\n.B\n", "\n.W\n", "\n.X\n"].iter().filter_map(|next| part.find(next)).min();
+    let end =
+        ["\n.A\n", "\n.B\n", "\n.W\n", "\n.X\n"].iter().filter_map(|next| part.find(next)).min();
     part[..end.unwrap_or(part.len())].trim()
 }
 

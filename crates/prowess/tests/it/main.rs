@@ -8,6 +8,7 @@ mod expectations;
 mod explain;
 mod fix;
 mod formats;
+mod kb;
 mod migrate;
 mod new;
 mod reference;
