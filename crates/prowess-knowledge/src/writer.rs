@@ -115,10 +115,13 @@ impl Writer {
             }
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-        let engine = base
+        let engine: IndexWriter = base
             .index
             .writer_with_num_threads(threads, threads * MEMORY)
             .map_err(BaseError::index(&base.data))?;
+        // The engine names lists of deleted entries by a counter. A process that was killed may have left one of the
+        // name that comes next, and the engine overwrites nothing. What no commit speaks of is removed first.
+        engine.garbage_collect_files().wait().map_err(BaseError::index(&base.data))?;
         let uncommitted = HashMap::new();
         Ok(Self {
             base,

@@ -9,6 +9,7 @@ mod explain;
 mod fix;
 mod formats;
 mod kb;
+mod kb_crash;
 mod migrate;
 mod new;
 mod reference;
