@@ -43,6 +43,14 @@ fn chain(language: Language, silent: Option<StopWordFilter>) -> TextAnalyzer {
     words.build()
 }
 
+/// The words of a text, as the index has them.
+#[cfg(feature = "postgres")]
+pub(crate) fn words(language: Language, text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    analyzer(language).token_stream(text).process(&mut |token| words.push(token.text.clone()));
+    words
+}
+
 /// Where words of a question stand in a text.
 pub(crate) fn places(language: Language, words: &[String], text: &str) -> Vec<Range<usize>> {
     let words: HashSet<&str> = words.iter().map(String::as_str).collect();

@@ -123,18 +123,26 @@ pub(crate) fn open_index(data: &Path, settings: &Settings) -> Result<Index, Base
 }
 
 impl Base {
-    pub(crate) fn open(root: &Path, name: &BaseName) -> Result<Self, BaseError> {
+    pub(crate) fn open(
+        root: &Path,
+        name: &BaseName,
+        embedder: Option<Arc<dyn Embedder>>,
+    ) -> Result<Self, BaseError> {
         let folder = root.join(name.as_str());
         if !folder.is_dir() {
             return Err(BaseError::Missing { name: name.to_string() });
         }
         let (settings, generation) = settings::read(&folder)?;
-        Self::with(root, name.clone(), data_folder(&folder, generation), settings)
+        // An embedder at hand is for the bases that were made with it; the others have their own.
+        let embedder =
+            embedder.filter(|embedder| settings.embedder.as_ref() == Some(embedder.stamp()));
+        Self::with(root, name.clone(), data_folder(&folder, generation), settings, embedder)
     }
 
     /// The same base with its data in another folder.
     pub(crate) fn at(&self, data: &Path) -> Result<Self, BaseError> {
-        Self::with(&self.root, self.name.clone(), data.to_owned(), self.settings.clone())
+        let embedder = self.embedder.get().cloned();
+        Self::with(&self.root, self.name.clone(), data.to_owned(), self.settings.clone(), embedder)
     }
 
     fn with(
@@ -142,6 +150,7 @@ impl Base {
         name: BaseName,
         data: PathBuf,
         settings: Settings,
+        embedder: Option<Arc<dyn Embedder>>,
     ) -> Result<Self, BaseError> {
         let index = open_index(&data, &settings)?;
         let reader = index
@@ -158,7 +167,7 @@ impl Base {
             settings,
             index,
             reader,
-            embedder: OnceLock::new(),
+            embedder: embedder.map_or_else(OnceLock::new, OnceLock::from),
             seen: Mutex::new(None),
         })
     }

@@ -15,9 +15,9 @@ use crate::schema::{self, field_term};
 use crate::vectors::Nearest;
 
 /// What comes back at most, whatever was asked for.
-const MOST_PASSAGES: usize = 1000;
+pub(crate) const MOST_PASSAGES: usize = 1000;
 /// How deep two rankings are fused.
-const FUSED: usize = 100;
+pub(crate) const FUSED: usize = 100;
 /// A question is cut here; callers cut earlier (AFL §6: 500 characters).
 const MOST_QUESTION_BYTES: usize = 1 << 16;
 

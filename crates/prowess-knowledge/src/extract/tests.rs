@@ -39,7 +39,8 @@ fn html_is_what_a_browser_shows() {
         <script>if (a < b) { document.write('<p>no</p>') }</script>\
         <ul><li>a<li>b</ul><table><tr><td>1</td><td>2</td></tr></table><pre>x\n  y</pre>\
         <svg><text>no</text></svg>end";
-    let expected = "Tést\n\nHead\n\nOne bold word.\n\nTwo\nlines <here>\n\na\nb\n\n1 2\n\nx\n  y\n\nend";
+    let expected =
+        "Tést\n\nHead\n\nOne bold word.\n\nTwo\nlines <here>\n\na\nb\n\n1 2\n\nx\n  y\n\nend";
     assert_eq!(text(Format::Html, html.as_bytes()).as_deref(), Ok(expected));
 }
 
@@ -129,10 +130,8 @@ fn pdf(pages: &[Vec<Operation>]) -> Vec<u8> {
 }
 
 fn page(lines: &[&str]) -> Vec<Operation> {
-    let mut operations = vec![
-        Operation::new("BT", vec![]),
-        Operation::new("Tf", vec!["F1".into(), 12.into()]),
-    ];
+    let mut operations =
+        vec![Operation::new("BT", vec![]), Operation::new("Tf", vec!["F1".into(), 12.into()])];
     for line in lines {
         operations.push(Operation::new("Td", vec![0.into(), (-14).into()]));
         operations.push(Operation::new("Tj", vec![Object::string_literal(*line)]));

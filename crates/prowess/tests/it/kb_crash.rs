@@ -23,7 +23,8 @@ fn table() -> (Vec<u8>, String) {
     let tokenizer = json!({ "model": {
         "type": "BPE", "byte_fallback": true, "vocab": vocabulary, "merges": [],
     } });
-    let head = json!({ "e": { "dtype": "F32", "shape": [257, 3], "data_offsets": [0, 257 * 3 * 4] } });
+    let head =
+        json!({ "e": { "dtype": "F32", "shape": [257, 3], "data_offsets": [0, 257 * 3 * 4] } });
     let head = head.to_string();
     let mut table = (head.len() as u64).to_le_bytes().to_vec();
     table.extend_from_slice(head.as_bytes());
@@ -45,7 +46,10 @@ fn write_documents(scene: &Scene, round: usize) -> BTreeSet<String> {
             let name = format!("docs/{folder}-{number}.txt");
             let mut text = String::new();
             for line in 0..60 {
-                let _ = writeln!(text, "Document {number} version {version} says {line} times nothing new.");
+                let _ = writeln!(
+                    text,
+                    "Document {number} version {version} says {line} times nothing new."
+                );
             }
             let path = scene.path().join(&name);
             std::fs::create_dir_all(path.parent().expect("it has one")).expect("it is ours");
@@ -99,7 +103,8 @@ fn kill_after(mut child: Child, folder: &Path, changes: usize) -> bool {
 }
 
 fn info(scene: &Scene) -> Value {
-    let output = scene.output(&["kb", "info", "crash", "--verify", "--format", "json", "--quiet"], "");
+    let output =
+        scene.output(&["kb", "info", "crash", "--verify", "--format", "json", "--quiet"], "");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
     serde_json::from_slice(&output.stdout).expect("it is JSON")
@@ -107,7 +112,10 @@ fn info(scene: &Scene) -> Value {
 
 fn documents(info: &Value) -> BTreeSet<String> {
     let documents = info["documents"].as_array().expect("it is a list");
-    documents.iter().map(|document| document["id"].as_str().expect("it has one").to_owned()).collect()
+    documents
+        .iter()
+        .map(|document| document["id"].as_str().expect("it has one").to_owned())
+        .collect()
 }
 
 #[test]
