@@ -219,17 +219,19 @@ impl PostgresBases {
         self.with(|client| {
             let mut transaction = client.transaction().map_err(|error| database(&error))?;
             let settings = self.settings(&mut transaction, base, Use::Read)?;
-            let words = analyze::query_words(settings.language, &query.text);
+            let words = analyze::Questions::new(settings.language).words(&query.text);
             let read = |transaction: &mut Transaction<'_>| -> Result<_, postgres::Error> {
                 let ids = |rows: Vec<postgres::Row>| -> Vec<i64> {
                     rows.iter().map(|row| row.get(0)).collect()
                 };
                 let by_words = transaction.query(BY_WORDS, &[&base, &words, &filters, &depth])?;
                 // A question without a direction is at no angle to anything.
-                let by_vectors = match vector.iter().any(|number| *number != 0.0) {
-                    true => transaction
-                        .query(BY_VECTORS, &[&base, &filters, &literal(&vector), &depth])?,
-                    false => Vec::new(),
+                let has_direction = vector.iter().any(|number| *number != 0.0);
+                let by_vectors = if has_direction {
+                    let vector = literal(&vector);
+                    transaction.query(BY_VECTORS, &[&base, &filters, &vector, &depth])?
+                } else {
+                    Vec::new()
                 };
                 let fused = fuse(&[&ids(by_words), &ids(by_vectors)]);
                 let wanted: Vec<i64> = fused.iter().map(|(id, _)| *id).collect();

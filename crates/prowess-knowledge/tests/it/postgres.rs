@@ -23,6 +23,7 @@ struct Database {
 
 impl Database {
     /// Starts one, when `cargo xtask test` has installed it.
+    #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
     fn start() -> Option<Self> {
         let Some(installed) = std::env::var_os("PROWESS_PGVECTOR").map(PathBuf::from) else {
             eprintln!(
