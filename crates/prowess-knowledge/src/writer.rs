@@ -93,6 +93,16 @@ impl Writer {
         embedder: Option<Arc<dyn Embedder>>,
         lock: File,
     ) -> Result<Self, BaseError> {
+        // First, because the engine has a lock of its own: a base that was taken away and made anew while this process
+        // waited has another lock file, and nothing may be cut off before it is sure that nobody else writes.
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+        let engine: IndexWriter = base
+            .index
+            .writer_with_num_threads(threads, threads * MEMORY)
+            .map_err(BaseError::index(&base.data))?;
+        // The engine names lists of deleted entries by a counter. A process that was killed may have left one of the
+        // name that comes next, and the engine overwrites nothing. What no commit speaks of is removed first.
+        engine.garbage_collect_files().wait().map_err(BaseError::index(&base.data))?;
         let metas = base.index.load_metas().map_err(BaseError::index(&base.data))?;
         let committed = Committed::parse(metas.payload.as_deref());
         let texts = Journal::open(&base.data.join(TEXTS), committed.texts)?;
@@ -105,14 +115,6 @@ impl Writer {
             }
             (None, _) | (_, None) => None,
         };
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-        let engine: IndexWriter = base
-            .index
-            .writer_with_num_threads(threads, threads * MEMORY)
-            .map_err(BaseError::index(&base.data))?;
-        // The engine names lists of deleted entries by a counter. A process that was killed may have left one of the
-        // name that comes next, and the engine overwrites nothing. What no commit speaks of is removed first.
-        engine.garbage_collect_files().wait().map_err(BaseError::index(&base.data))?;
         let uncommitted = HashMap::new();
         Ok(Self {
             base,
