@@ -22,6 +22,7 @@ use crate::network::{self, Door};
 use crate::outputs;
 use crate::pins::ImageHashes;
 use crate::prepare::{self, Prepared};
+use crate::redact::Redactor;
 use crate::tool::python::{PythonWorkers, Session};
 use crate::world::World;
 
@@ -88,11 +89,16 @@ pub fn run_with(
     cancel: &Cancel,
     sink: &mut dyn FnMut(&Event),
 ) -> Envelope {
-    let mut watcher = Watcher { fold: Fold::default(), sink, door: Door::Closed };
-    let envelope = match start(workers, prepared, allowed, world, cancel, &mut watcher) {
+    let redactor = Redactor::idle();
+    let mut watcher = Watcher { fold: Fold::default(), sink, door: Door::Closed, redactor };
+    let finished = start(workers, prepared, allowed, world, cancel, &mut watcher);
+    watcher.flush();
+    let envelope = match finished {
         Ok(Finished { ending, duration, result }) => {
             let mut envelope = std::mem::take(&mut watcher.fold).finish(ending, duration);
             envelope.parsed = result.or(envelope.parsed);
+            // What is held to a schema is what a caller gets to see.
+            let envelope = watcher.redactor.envelope(envelope);
             let call = &prepared.call;
             match outputs::schema(call.subject.skill, call.tool) {
                 Some(schema) => outputs::validate(envelope, schema),
@@ -101,6 +107,7 @@ pub fn run_with(
         }
         Err(error) => error.envelope(),
     };
+    let envelope = watcher.redactor.envelope(envelope);
     if let Some(error) = &envelope.error {
         (watcher.sink)(&Event::Error { message: error.clone() });
     }
@@ -112,6 +119,7 @@ struct Watcher<'w> {
     fold: Fold,
     sink: &'w mut dyn FnMut(&Event),
     door: Door,
+    redactor: Redactor,
 }
 
 impl Watcher<'_> {
@@ -122,6 +130,21 @@ impl Watcher<'_> {
     }
 
     fn tell(&mut self, event: &Event) {
+        if self.redactor.is_idle() {
+            self.pass(event);
+        } else if let Some(event) = self.redactor.event(event) {
+            self.pass(&event);
+        }
+    }
+
+    /// What was held back because it might have been the beginning of a key.
+    fn flush(&mut self) {
+        for event in self.redactor.rest() {
+            self.pass(&event);
+        }
+    }
+
+    fn pass(&mut self, event: &Event) {
         self.fold.push(event);
         (self.sink)(event);
     }
@@ -179,7 +202,13 @@ pub(crate) fn specification(
     };
     let lowered = lower::lower(allowed.spec(), launch, world)?;
     let (mut spec, mut warnings) = (lowered.spec, lowered.warnings);
-    let door = network::prepare(allowed.spec(), &mut spec, &prepared.outside, &mut warnings)?;
+    let door = network::prepare(
+        allowed.spec(),
+        &mut spec,
+        &prepared.outside,
+        &world.credentials,
+        &mut warnings,
+    )?;
     // Package managers and local clones are full of hard links. Somebody else's skill is refused there; the user's own is
     // trusted with them, and told.
     spec.hard_links = match call.subject.trust.origin() {
@@ -202,6 +231,7 @@ fn start(
     cancel: &Cancel,
     watcher: &mut Watcher<'_>,
 ) -> Result<Finished, RunError> {
+    watcher.redactor = Redactor::of(allowed.spec(), world)?;
     let Specification { mut spec, time, door, warnings, missing } =
         specification(prepared, allowed, world)?;
     watcher.warn(warnings);
@@ -216,7 +246,13 @@ fn start(
         watcher.tell(&started);
         let subject = &call.subject;
         let session = Session { subject, plan, allowed, world, workers, cancel, time };
-        let finished = session.run(spec, door, &mut |event| watcher.tell(&event));
+        let finished = session.run(spec, door, &mut |event| {
+            // Of Python only the result is standard output, and what was printed comes before it.
+            if matches!(event, Event::Output { stream: Stream::Stdout, .. }) {
+                watcher.flush();
+            }
+            watcher.tell(&event);
+        });
         watcher.warn(lower::planted(&missing));
         return finished;
     }
@@ -230,6 +266,7 @@ fn start(
     watcher.warn(refused);
     watcher.warn(lower::planted(&missing));
     let ended = ended?;
+    watcher.flush();
     if let Some(reader) = result {
         let mut bytes = reader.join().unwrap_or_default();
         if !bytes.is_empty() {
