@@ -5,4 +5,6 @@ mod attacks;
 mod network;
 mod python;
 mod running;
+mod secrets;
+mod tls;
 mod world;

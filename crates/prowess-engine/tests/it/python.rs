@@ -5,5 +5,5 @@ mod calling;
 mod interpreters;
 mod loading;
 mod packages;
-mod scene;
+pub(crate) mod scene;
 mod staying;
