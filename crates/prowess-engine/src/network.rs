@@ -54,6 +54,8 @@ pub(crate) struct Outside {
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) roots: UpstreamRoots,
     pub(crate) permit_addresses: Vec<IpAddr>,
+    /// Fewer bytes than a tier may have.
+    pub(crate) byte_cap: Option<u64>,
 }
 
 impl Outside {
@@ -63,6 +65,7 @@ impl Outside {
             resolver: Arc::new(SystemResolver),
             roots: UpstreamRoots::System,
             permit_addresses: Vec::new(),
+            byte_cap: None,
         }
     }
 }
@@ -116,7 +119,7 @@ pub(crate) fn prepare(
     let policy = ProxyPolicy {
         hosts,
         credentials: credentials.iter().map(bound).collect::<Result<_, _>>()?,
-        byte_cap: allowed.limits.network_bytes,
+        byte_cap: outside.byte_cap.or(allowed.limits.network_bytes),
         bytes_per_second: allowed.limits.network_bytes_per_sec,
         connections: MOST_CONNECTIONS,
         head_timeout: HEAD_TIMEOUT,

@@ -36,7 +36,8 @@ pub(crate) fn is_executable(path: &Path) -> io::Result<bool> {
 #[cfg(unix)]
 pub(crate) fn is_private(data: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
-    data.mode() & 0o077 == 0 && data.uid() == rustix::process::geteuid().as_raw()
+    const OTHERS: u32 = 0o077;
+    data.mode() & OTHERS == 0 && data.uid() == rustix::process::geteuid().as_raw()
 }
 
 /// Whether nobody else may read or change a file: not told by the file there.

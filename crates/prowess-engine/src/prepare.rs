@@ -190,7 +190,13 @@ impl Prepared<'_> {
         roots: prowess_proxy::UpstreamRoots,
         permit_addresses: Vec<std::net::IpAddr>,
     ) {
-        self.outside = Outside { resolver, roots, permit_addresses };
+        self.outside = Outside { resolver, roots, permit_addresses, byte_cap: None };
+    }
+
+    /// Lowers the limit of bytes sent and received, for tests that reach it.
+    #[doc(hidden)]
+    pub fn limit_traffic(&mut self, bytes: u64) {
+        self.outside.byte_cap = Some(bytes);
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod approving;
 mod attacks;
+mod limits;
 mod network;
 mod python;
 mod running;

@@ -31,6 +31,8 @@ pub(crate) struct Scene {
     pub(crate) outside: Option<Arc<dyn prowess_proxy::Resolver>>,
     /// Whom those servers are believed because of.
     pub(crate) roots: UpstreamRoots,
+    /// Bytes sent and received, where a test has to reach the limit.
+    pub(crate) traffic: Option<u64>,
     /// Variables of the user.
     pub(crate) variables: Vec<(String, String)>,
     /// Credentials that the user binds: `NAME=HOST`.
@@ -84,6 +86,7 @@ impl Scene {
             patience: None,
             outside: None,
             roots: UpstreamRoots::Only(Vec::new()),
+            traffic: None,
             variables: Vec::new(),
             credentials: Vec::new(),
         };
@@ -178,6 +181,9 @@ impl Scene {
         if let Some(resolver) = &self.outside {
             let here = vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];
             prepared.replace_outside(Arc::clone(resolver), self.roots.clone(), here);
+        }
+        if let Some(bytes) = self.traffic {
+            prepared.limit_traffic(bytes);
         }
         let store = ApprovalStore::of(&world.state);
         let allowed = approve(&prepared, self.consent, approver, &Noon, &store)?;

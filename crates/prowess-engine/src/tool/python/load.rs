@@ -145,7 +145,7 @@ fn make_ready(
             sink(&event);
         }
     });
-    redactor.rest().iter().for_each(|event| sink(event));
+    redactor.rest().iter().for_each(&mut *sink);
     let error = loaded.err().map(|error| match error {
         NotReady::Load(error) => error,
         NotReady::Run(error) => stopped(subject.name, &error),
