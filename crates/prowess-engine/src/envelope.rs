@@ -130,6 +130,7 @@ pub const NOT_FOUND: i32 = 127;
 const SIGNALLED: i32 = 128;
 const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
+const SIGXCPU: i32 = 24;
 
 impl Ending {
     /// What an end means. `successes` are codes other than 0 that the tool's author calls a success.
@@ -140,6 +141,10 @@ impl Ending {
             }
             How::Exited(code) => {
                 (Outcome::Failed, code, format!("Command failed with exit code {code}"))
+            }
+            How::Signalled(SIGXCPU) => {
+                let error = "Command computed for longer than it may";
+                (Outcome::Failed, SIGNALLED + SIGXCPU, error.to_owned())
             }
             How::Signalled(signal) => {
                 let code = SIGNALLED + signal;

@@ -4,6 +4,7 @@ use prowess_format::eligibility::Missing;
 use prowess_policy::Denied;
 
 use crate::approvals::StoreError;
+use crate::credentials::CredentialError;
 use crate::digest::DigestError;
 use crate::envelope::{Envelope, NOT_EXECUTABLE, NOT_FOUND, Outcome, REFUSED};
 use crate::inputs::InputError;
@@ -73,6 +74,9 @@ pub enum RunError {
     /// The walls can't be built.
     #[error(transparent)]
     Sandbox(#[from] prowess_sandbox::Error),
+    /// A credential can't be used, or a key not be kept out of the output.
+    #[error(transparent)]
+    Credential(#[from] CredentialError),
     /// The way out can't be built.
     #[error("{0}")]
     Network(String),
@@ -95,9 +99,7 @@ impl RunError {
             RunError::Program(ProgramError::NotFound { .. })
             | RunError::Sandbox(prowess_sandbox::Error::NotFound(_)) => Outcome::NotFound,
             RunError::Requirements { missing, .. }
-                if missing.iter().any(|missing| {
-                    matches!(missing, Missing::Program(_) | Missing::AnyProgram(_))
-                }) =>
+                if missing.iter().any(Missing::is_for_starting) =>
             {
                 Outcome::NotFound
             }
@@ -116,6 +118,7 @@ impl RunError {
             | RunError::Store(_)
             | RunError::Files(_)
             | RunError::Sandbox(_)
+            | RunError::Credential(_)
             | RunError::Network(_) => Outcome::Refused,
         }
     }
@@ -166,6 +169,7 @@ impl RunError {
                 vec!["move the file away: you will be asked again".to_owned()]
             }
             RunError::Load(error) => error.hints.clone(),
+            RunError::Credential(error) => error.hints(),
             RunError::Changed(_) => vec!["run it again".to_owned()],
             _ => Vec::new(),
         }

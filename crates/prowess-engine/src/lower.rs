@@ -166,6 +166,10 @@ fn variables(
         .filter(|(name, _)| name != "PATH" && name != "HOME")
         .map(|(name, value)| (name.into(), value.into()))
         .collect();
+    for credential in &world.credentials {
+        variables.retain(|(name, _)| name != credential.name());
+        variables.push((credential.name().into(), credential.placeholder.text().into()));
+    }
     variables.push(("HOME".into(), home_inside(allowed, world).into()));
     variables.push(("PATH".into(), search_path(allowed, launch.images, world)));
     variables.sort();

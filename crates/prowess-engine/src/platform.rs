@@ -32,6 +32,20 @@ pub(crate) fn is_executable(path: &Path) -> io::Result<bool> {
     fs::metadata(path).map(|_| true)
 }
 
+/// Whether a file is the user's and nobody else may read or change it.
+#[cfg(unix)]
+pub(crate) fn is_private(data: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    const OTHERS: u32 = 0o077;
+    data.mode() & OTHERS == 0 && data.uid() == rustix::process::geteuid().as_raw()
+}
+
+/// Whether nobody else may read or change a file: not told by the file there.
+#[cfg(not(unix))]
+pub(crate) fn is_private(_data: &fs::Metadata) -> bool {
+    true
+}
+
 /// Clocks of file systems are coarse: two changes within this time may carry the same time.
 #[cfg(unix)]
 const COARSE_SECONDS: i64 = 2;

@@ -12,13 +12,14 @@ use prowess_policy::{
 };
 use serde_json::{Map, Value};
 
+use crate::credentials::Credential;
 use crate::error::RunError;
 use crate::network::Outside;
 use crate::pins::ImageHashes;
 use crate::programs::{Finder, Images, ProgramError};
 use crate::tool::{self, Recipe};
 use crate::world::World;
-use crate::{digest, inputs, outputs};
+use crate::{digest, inputs, mcp_servers, outputs};
 
 /// A skill on this machine.
 #[derive(Clone, Debug)]
@@ -94,6 +95,7 @@ fn prepare_with<'c>(
         return Err(RunError::Requirements { skill: subject.name.to_owned(), missing });
     }
     let grants = grants::of(subject.skill).with(named_files(files, world)?);
+    check_credentials(tool, &grants, world)?;
     let images = images_of(&recipe, tool, &grants, finder)?;
     let digest = digest_of(subject)?;
     let mut hashes = ImageHashes::load(&world.state);
@@ -188,7 +190,13 @@ impl Prepared<'_> {
         roots: prowess_proxy::UpstreamRoots,
         permit_addresses: Vec<std::net::IpAddr>,
     ) {
-        self.outside = Outside { resolver, roots, permit_addresses };
+        self.outside = Outside { resolver, roots, permit_addresses, byte_cap: None };
+    }
+
+    /// Lowers the limit of bytes sent and received, for tests that reach it.
+    #[doc(hidden)]
+    pub fn limit_traffic(&mut self, bytes: u64) {
+        self.outside.byte_cap = Some(bytes);
     }
 }
 
@@ -257,6 +265,21 @@ fn images_of(
     Ok(images)
 }
 
+/// A credential for a host that the tool can't reach is a mistake that is better told before anybody is asked.
+fn check_credentials(tool: &Tool, grants: &GrantSet, world: &World) -> Result<(), RunError> {
+    let granted = grants.for_tool(&tool.name);
+    let reached = |credential: &Credential| {
+        granted.grants().iter().any(|grant| match grant.scope() {
+            prowess_policy::Scope::Host(hosts) => credential.is_within(hosts),
+            _ => false,
+        })
+    };
+    match world.credentials.iter().find(|credential| !reached(credential)) {
+        Some(credential) => Err(credential.not_granted().into()),
+        None => Ok(()),
+    }
+}
+
 /// The programs that are granted to a tool by name.
 fn granted_programs(tool: &Tool, grants: &GrantSet) -> Vec<prowess_policy::scope::Program> {
     grants
@@ -309,5 +332,9 @@ impl Machine for Here<'_> {
     /// Settings are those of a host agent, which nobody here can look up.
     fn has_setting(&self, _path: &str) -> bool {
         true
+    }
+
+    fn server_problem(&self, name: &str) -> Option<String> {
+        mcp_servers::problem(name, self.world, self.finder)
     }
 }

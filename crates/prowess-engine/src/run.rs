@@ -22,6 +22,7 @@ use crate::network::{self, Door};
 use crate::outputs;
 use crate::pins::ImageHashes;
 use crate::prepare::{self, Call, Prepared};
+use crate::redact::Redactor;
 use crate::tool::python::{self, PythonWorkers, Session, Warmth};
 use crate::world::World;
 
@@ -108,7 +109,7 @@ pub(crate) fn run_and_keep(
     cancel: &Cancel,
     sink: &mut dyn FnMut(&Event),
 ) -> (Envelope, Option<Kept>) {
-    let mut watcher = Watcher { fold: Fold::default(), sink, door: Door::Closed };
+    let mut watcher = Watcher::new(sink, Redactor::idle());
     let started = start(workers, prepared, allowed, world, cancel, &mut watcher);
     let (finished, kept) = match started {
         Ok((finished, kept)) => (Ok(finished), kept),
@@ -124,7 +125,13 @@ pub(crate) fn run_again(
     call: &Call<'_>,
     sink: &mut dyn FnMut(&Event),
 ) -> Option<Envelope> {
-    let mut watcher = Watcher { fold: Fold::default(), sink, door: Door::Closed };
+    let redactor = match Redactor::of(session.allowed.spec(), session.world) {
+        Ok(redactor) => redactor,
+        Err(error) => {
+            return Some(finish(Err(error.into()), call, Watcher::new(sink, Redactor::idle())));
+        }
+    };
+    let mut watcher = Watcher::new(sink, redactor);
     let warm = session.warm(&kept.warmth)?;
     watcher.warn(kept.warnings.clone());
     watcher.tell(&Event::Started {
@@ -132,7 +139,7 @@ pub(crate) fn run_again(
         tool: call.tool.name.value.clone(),
         command: python::shown(call),
     });
-    let finished = session.converse(warm, &mut |event| watcher.tell(&event));
+    let finished = session.converse(warm, &mut |event| watcher.tell_python(&event));
     Some(finish(finished, call, watcher))
 }
 
@@ -142,10 +149,13 @@ fn finish(
     call: &Call<'_>,
     mut watcher: Watcher<'_>,
 ) -> Envelope {
+    watcher.flush();
     let envelope = match finished {
         Ok(Finished { ending, duration, result }) => {
             let mut envelope = std::mem::take(&mut watcher.fold).finish(ending, duration);
             envelope.parsed = result.or(envelope.parsed);
+            // What is held to a schema is what a caller gets to see.
+            let envelope = watcher.redactor.envelope(envelope);
             match outputs::schema(call.subject.skill, call.tool) {
                 Some(schema) => outputs::validate(envelope, schema),
                 None => envelope,
@@ -153,6 +163,7 @@ fn finish(
         }
         Err(error) => error.envelope(),
     };
+    let envelope = watcher.redactor.envelope(envelope);
     if let Some(error) = &envelope.error {
         (watcher.sink)(&Event::Error { message: error.clone() });
     }
@@ -164,9 +175,22 @@ struct Watcher<'w> {
     fold: Fold,
     sink: &'w mut dyn FnMut(&Event),
     door: Door,
+    redactor: Redactor,
 }
 
-impl Watcher<'_> {
+impl<'w> Watcher<'w> {
+    fn new(sink: &'w mut dyn FnMut(&Event), redactor: Redactor) -> Self {
+        Self { fold: Fold::default(), sink, door: Door::Closed, redactor }
+    }
+
+    /// Of Python only the result is standard output, and what was printed comes before it.
+    fn tell_python(&mut self, event: &Event) {
+        if matches!(event, Event::Output { stream: Stream::Stdout, .. }) {
+            self.flush();
+        }
+        self.tell(event);
+    }
+
     fn warn(&mut self, messages: Vec<String>) {
         for message in messages {
             self.tell(&Event::Warning { message });
@@ -174,6 +198,21 @@ impl Watcher<'_> {
     }
 
     fn tell(&mut self, event: &Event) {
+        if self.redactor.is_idle() {
+            self.pass(event);
+        } else if let Some(event) = self.redactor.event(event) {
+            self.pass(&event);
+        }
+    }
+
+    /// What was held back because it might have been the beginning of a key.
+    fn flush(&mut self) {
+        for event in self.redactor.rest() {
+            self.pass(&event);
+        }
+    }
+
+    fn pass(&mut self, event: &Event) {
         self.fold.push(event);
         (self.sink)(event);
     }
@@ -231,7 +270,13 @@ pub(crate) fn specification(
     };
     let lowered = lower::lower(allowed.spec(), launch, world)?;
     let (mut spec, mut warnings) = (lowered.spec, lowered.warnings);
-    let door = network::prepare(allowed.spec(), &mut spec, &prepared.outside, &mut warnings)?;
+    let door = network::prepare(
+        allowed.spec(),
+        &mut spec,
+        &prepared.outside,
+        &world.credentials,
+        &mut warnings,
+    )?;
     // Package managers and local clones are full of hard links. Somebody else's skill is refused there; the user's own is
     // trusted with them, and told.
     spec.hard_links = match call.subject.trust.origin() {
@@ -254,6 +299,7 @@ fn start(
     cancel: &Cancel,
     watcher: &mut Watcher<'_>,
 ) -> Result<(Finished, Option<Kept>), RunError> {
+    watcher.redactor = Redactor::of(allowed.spec(), world)?;
     let Specification { mut spec, time, door, warnings, missing } =
         specification(prepared, allowed, world)?;
     watcher.warn(warnings.clone());
@@ -268,7 +314,7 @@ fn start(
         watcher.tell(&started);
         let subject = &call.subject;
         let session = Session { subject, plan, allowed, world, workers, cancel, time };
-        let finished = session.run(spec, door, &mut |event| watcher.tell(&event));
+        let finished = session.run(spec, door, &mut |event| watcher.tell_python(&event));
         watcher.warn(lower::planted(&missing));
         let (finished, warmth) = finished?;
         return Ok((finished, warmth.map(|warmth| Kept { warmth, time, warnings })));
@@ -283,6 +329,7 @@ fn start(
     watcher.warn(refused);
     watcher.warn(lower::planted(&missing));
     let ended = ended?;
+    watcher.flush();
     if let Some(reader) = result {
         let mut bytes = reader.join().unwrap_or_default();
         if !bytes.is_empty() {

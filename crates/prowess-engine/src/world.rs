@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::credentials::Credential;
+
 /// The machine as a run sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct World {
@@ -15,6 +17,8 @@ pub struct World {
     pub search_path: Vec<PathBuf>,
     /// The variables of this process; those that are no text are left out.
     pub environment: Vec<(String, String)>,
+    /// Credentials that tools use without seeing them, see [`World::bind_credential`].
+    pub credentials: Vec<Credential>,
     /// Folders with our own state. No tool ever sees them.
     pub state: State,
 }
@@ -87,6 +91,7 @@ impl World {
             search_path: std::env::split_paths(path).filter(|entry| entry.is_absolute()).collect(),
             home,
             environment,
+            credentials: Vec::new(),
             state,
         })
     }

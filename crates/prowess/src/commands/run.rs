@@ -42,6 +42,7 @@ use crate::running::{self, Sound};
 Examples:
   prowess run examples/word-count --input file=examples/README.md --yes
   prowess run examples/word-count --input file=/dev/null --yes --format json
+  GITHUB_TOKEN=… prowess run skills/issues --credential GITHUB_TOKEN=api.github.com
 
 Exit codes:
   The tool's own code, or
@@ -61,6 +62,14 @@ pub(crate) struct Arguments {
     /// The situation: Global, Dev, Meeting or Writer
     #[arg(long, value_name = "MODE", default_value = "Global", value_parser = running::parse_mode)]
     mode: Mode,
+    /// Let the tool use a credential that it never sees, with this host alone
+    ///
+    /// NAME is the variable in which the tool gets a placeholder. The real value
+    /// comes from your variable of that name, or from the file of that name in
+    /// `~/.config/prowess/credentials`, which nobody else may read. It is put into
+    /// the headers of requests to HOST, over TLS. May be repeated.
+    #[arg(long, value_name = "NAME=HOST")]
+    credential: Vec<String>,
     /// Say yes to everything that may be answered in advance, for this one run
     #[arg(short, long)]
     yes: bool,
@@ -128,7 +137,10 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
     let sound = running::sound(&loaded, arguments.dialect.dialect, "run", printer)?;
     let tool = choose(&sound, tool_name.as_deref(), &loaded)?;
     let values = inputs::values(&arguments.inputs, &tool.parameters)?;
-    let world = running::world()?;
+    let mut world = running::world()?;
+    for binding in &arguments.credential {
+        world.bind_credential(binding).map_err(prowess_engine::RunError::from)?;
+    }
     let call = Call { subject: sound.subject(), tool, values: &values, mode: arguments.mode };
     let prepared = prepare(call, &world)?;
     for (parameter, value) in prepared.option_like() {
