@@ -16,9 +16,12 @@ mod digest;
 mod envelope;
 mod error;
 mod event;
+mod evidence;
+mod handle;
 mod inputs;
 mod lower;
 mod mcp_servers;
+mod model;
 mod network;
 mod outputs;
 mod pins;
@@ -27,6 +30,7 @@ mod prepare;
 mod programs;
 mod redact;
 mod registry;
+mod retrieve;
 mod run;
 mod skill_files;
 mod state_file;
@@ -46,11 +50,17 @@ pub use envelope::{
 };
 pub use error::RunError;
 pub use event::{Event, Source, Stream, Thought};
+pub use handle::{Surroundings, ToolHandle};
 pub use inputs::InputError;
 pub use lower::FileError;
+pub use model::{
+    BoxFuture, Message, Model, ModelError, ModelErrorKind, ModelFacts, ModelRequest, ModelStream,
+    Piece, Stop, ToolCall, ToolSpec, Usage,
+};
 pub use prepare::{Call, Prepared, Subject, examine, prepare};
 pub use programs::ProgramError;
 pub use registry::{NameTaken, RegisteredTool, ToolRegistry};
+pub use retrieve::{Passage, Query, RetrieveError, Retriever};
 pub use run::{Cancel, run, run_with};
 pub use skill_files::DirectoryFiles;
 pub use tool::python::{LoadError, LoadStep, Loading, PythonWorkers, load_skill};

@@ -21,9 +21,9 @@ use crate::lower::{self, Launch};
 use crate::network::{self, Door};
 use crate::outputs;
 use crate::pins::ImageHashes;
-use crate::prepare::{self, Prepared};
+use crate::prepare::{self, Call, Prepared};
 use crate::redact::Redactor;
-use crate::tool::python::{PythonWorkers, Session};
+use crate::tool::python::{self, PythonWorkers, Session, Warmth};
 use crate::world::World;
 
 /// What a handler may return.
@@ -89,9 +89,62 @@ pub fn run_with(
     cancel: &Cancel,
     sink: &mut dyn FnMut(&Event),
 ) -> Envelope {
-    let redactor = Redactor::idle();
-    let mut watcher = Watcher { fold: Fold::default(), sink, door: Door::Closed, redactor };
-    let finished = start(workers, prepared, allowed, world, cancel, &mut watcher);
+    run_and_keep(workers, prepared, allowed, world, cancel, sink).0
+}
+
+/// What is left of a run that the next one can build on.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) warmth: Warmth,
+    pub(crate) time: Duration,
+    pub(crate) warnings: Vec<String>,
+    /// Knows the keys that the worker was given.
+    redactor: Redactor,
+}
+
+/// The same, telling what the next call of the tool can build on.
+pub(crate) fn run_and_keep(
+    workers: &PythonWorkers,
+    prepared: &Prepared<'_>,
+    allowed: &Allowed,
+    world: &World,
+    cancel: &Cancel,
+    sink: &mut dyn FnMut(&Event),
+) -> (Envelope, Option<Kept>) {
+    let mut watcher = Watcher::new(sink, Redactor::idle());
+    let started = start(workers, prepared, allowed, world, cancel, &mut watcher);
+    let (finished, kept) = match started {
+        Ok((finished, kept)) => (Ok(finished), kept),
+        Err(error) => (Err(error), None),
+    };
+    (finish(finished, &prepared.call, watcher), kept)
+}
+
+/// Runs a tool in a worker that an earlier run has kept; `None` when it is gone, and then nothing was told.
+pub(crate) fn run_again(
+    session: &Session<'_>,
+    kept: &Kept,
+    call: &Call<'_>,
+    sink: &mut dyn FnMut(&Event),
+) -> Option<Envelope> {
+    let mut watcher = Watcher::new(sink, kept.redactor.fresh());
+    let warm = session.warm(&kept.warmth)?;
+    watcher.warn(kept.warnings.clone());
+    watcher.tell(&Event::Started {
+        skill: call.subject.name.to_owned(),
+        tool: call.tool.name.value.clone(),
+        command: python::shown(call),
+    });
+    let finished = session.converse(warm, &mut |event| watcher.tell_of_python(&event));
+    Some(finish(finished, call, watcher))
+}
+
+/// The envelope of a run, after everything that is told at its end.
+fn finish(
+    finished: Result<Finished, RunError>,
+    call: &Call<'_>,
+    mut watcher: Watcher<'_>,
+) -> Envelope {
     watcher.flush();
     let envelope = match finished {
         Ok(Finished { ending, duration, result }) => {
@@ -99,7 +152,6 @@ pub fn run_with(
             envelope.parsed = result.or(envelope.parsed);
             // What is held to a schema is what a caller gets to see.
             let envelope = watcher.redactor.envelope(envelope);
-            let call = &prepared.call;
             match outputs::schema(call.subject.skill, call.tool) {
                 Some(schema) => outputs::validate(envelope, schema),
                 None => envelope,
@@ -122,7 +174,11 @@ struct Watcher<'w> {
     redactor: Redactor,
 }
 
-impl Watcher<'_> {
+impl<'w> Watcher<'w> {
+    fn new(sink: &'w mut dyn FnMut(&Event), redactor: Redactor) -> Self {
+        Self { fold: Fold::default(), sink, door: Door::Closed, redactor }
+    }
+
     fn warn(&mut self, messages: Vec<String>) {
         for message in messages {
             self.tell(&Event::Warning { message });
@@ -135,6 +191,14 @@ impl Watcher<'_> {
         } else if let Some(event) = self.redactor.event(event) {
             self.pass(&event);
         }
+    }
+
+    /// Of Python only the result is standard output, and what was printed comes before it.
+    fn tell_of_python(&mut self, event: &Event) {
+        if matches!(event, Event::Output { stream: Stream::Stdout, .. }) {
+            self.flush();
+        }
+        self.tell(event);
     }
 
     /// What was held back because it might have been the beginning of a key.
@@ -230,11 +294,11 @@ fn start(
     world: &World,
     cancel: &Cancel,
     watcher: &mut Watcher<'_>,
-) -> Result<Finished, RunError> {
+) -> Result<(Finished, Option<Kept>), RunError> {
     watcher.redactor = Redactor::of(allowed.spec(), world)?;
     let Specification { mut spec, time, door, warnings, missing } =
         specification(prepared, allowed, world)?;
-    watcher.warn(warnings);
+    watcher.warn(warnings.clone());
     let call = &prepared.call;
     let recipe = &prepared.recipe;
     let started = Event::Started {
@@ -246,15 +310,11 @@ fn start(
         watcher.tell(&started);
         let subject = &call.subject;
         let session = Session { subject, plan, allowed, world, workers, cancel, time };
-        let finished = session.run(spec, door, &mut |event| {
-            // Of Python only the result is standard output, and what was printed comes before it.
-            if matches!(event, Event::Output { stream: Stream::Stdout, .. }) {
-                watcher.flush();
-            }
-            watcher.tell(&event);
-        });
+        let finished = session.run(spec, door, &mut |event| watcher.tell_of_python(&event));
         watcher.warn(lower::planted(&missing));
-        return finished;
+        let (finished, warmth) = finished?;
+        let redactor = watcher.redactor.fresh();
+        return Ok((finished, warmth.map(|warmth| Kept { warmth, time, warnings, redactor })));
     }
     watcher.door = door;
     let result = if recipe.private_result { Some(private_result(&mut spec)?) } else { None };
@@ -280,7 +340,7 @@ fn start(
         let message = "the script sees no program but its interpreter: declare those that it starts, as in `permissions: [\"shell:execute:git,sort\"]`";
         watcher.tell(&Event::Warning { message: message.to_owned() });
     }
-    Ok(Finished { ending, duration: ended.duration, result: None })
+    Ok((Finished { ending, duration: ended.duration, result: None }, None))
 }
 
 /// What a person should know about the files that a run has left. That a folder was too large to be looked through is no

@@ -92,6 +92,19 @@ struct Launch {
     program: PathBuf,
 }
 
+/// Does what the first run would have to wait for and what depends on no specification, in a thread of its own. Whoever
+/// knows that a program will be run, and has something else to do first, calls it; nothing needs it.
+pub fn warm_up() {
+    // Without a thread the first run does it.
+    let _ = std::thread::Builder::new().name("prowess-warm-up".to_owned()).spawn(|| {
+        // What is wrong with the machine is said when something is to be run.
+        let _ = Host::get();
+        if let Some(home) = cgroup::Home::get() {
+            home.prime();
+        }
+    });
+}
+
 fn set_up(stage: &'static str, source: io::Error) -> Error {
     Error::SetUp { stage, source }
 }

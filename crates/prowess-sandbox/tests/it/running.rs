@@ -287,3 +287,14 @@ print(libc.shmget(4711, 4096, 0) < 0, len([name for name in os.listdir('/proc') 
     canceller.cancel();
     thread.join().expect("no panic").expect("it ends");
 }
+
+#[test]
+fn a_machine_that_was_looked_at_before_runs_the_same() {
+    prowess_sandbox::warm_up();
+    // Once while the thread may still be looking, once when it is done.
+    for _ in 0..2 {
+        let (ended, output, _) = ran(echo(&["same"]));
+        assert_eq!(ended.expect("it starts").how, How::Exited(0));
+        assert_eq!(output, "same\n");
+    }
+}
