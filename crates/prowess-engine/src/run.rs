@@ -98,6 +98,8 @@ pub(crate) struct Kept {
     pub(crate) warmth: Warmth,
     pub(crate) time: Duration,
     pub(crate) warnings: Vec<String>,
+    /// Knows the keys that the worker was given.
+    redactor: Redactor,
 }
 
 /// The same, telling what the next call of the tool can build on.
@@ -125,13 +127,7 @@ pub(crate) fn run_again(
     call: &Call<'_>,
     sink: &mut dyn FnMut(&Event),
 ) -> Option<Envelope> {
-    let redactor = match Redactor::of(session.allowed.spec(), session.world) {
-        Ok(redactor) => redactor,
-        Err(error) => {
-            return Some(finish(Err(error.into()), call, Watcher::new(sink, Redactor::idle())));
-        }
-    };
-    let mut watcher = Watcher::new(sink, redactor);
+    let mut watcher = Watcher::new(sink, kept.redactor.fresh());
     let warm = session.warm(&kept.warmth)?;
     watcher.warn(kept.warnings.clone());
     watcher.tell(&Event::Started {
@@ -139,7 +135,7 @@ pub(crate) fn run_again(
         tool: call.tool.name.value.clone(),
         command: python::shown(call),
     });
-    let finished = session.converse(warm, &mut |event| watcher.tell_python(&event));
+    let finished = session.converse(warm, &mut |event| watcher.tell_of_python(&event));
     Some(finish(finished, call, watcher))
 }
 
@@ -183,14 +179,6 @@ impl<'w> Watcher<'w> {
         Self { fold: Fold::default(), sink, door: Door::Closed, redactor }
     }
 
-    /// Of Python only the result is standard output, and what was printed comes before it.
-    fn tell_python(&mut self, event: &Event) {
-        if matches!(event, Event::Output { stream: Stream::Stdout, .. }) {
-            self.flush();
-        }
-        self.tell(event);
-    }
-
     fn warn(&mut self, messages: Vec<String>) {
         for message in messages {
             self.tell(&Event::Warning { message });
@@ -203,6 +191,14 @@ impl<'w> Watcher<'w> {
         } else if let Some(event) = self.redactor.event(event) {
             self.pass(&event);
         }
+    }
+
+    /// Of Python only the result is standard output, and what was printed comes before it.
+    fn tell_of_python(&mut self, event: &Event) {
+        if matches!(event, Event::Output { stream: Stream::Stdout, .. }) {
+            self.flush();
+        }
+        self.tell(event);
     }
 
     /// What was held back because it might have been the beginning of a key.
@@ -314,10 +310,11 @@ fn start(
         watcher.tell(&started);
         let subject = &call.subject;
         let session = Session { subject, plan, allowed, world, workers, cancel, time };
-        let finished = session.run(spec, door, &mut |event| watcher.tell_python(&event));
+        let finished = session.run(spec, door, &mut |event| watcher.tell_of_python(&event));
         watcher.warn(lower::planted(&missing));
         let (finished, warmth) = finished?;
-        return Ok((finished, warmth.map(|warmth| Kept { warmth, time, warnings })));
+        let redactor = watcher.redactor.fresh();
+        return Ok((finished, warmth.map(|warmth| Kept { warmth, time, warnings, redactor })));
     }
     watcher.door = door;
     let result = if recipe.private_result { Some(private_result(&mut spec)?) } else { None };

@@ -522,8 +522,8 @@ pub(super) fn prctl_no_new_privileges() -> Outcome {
 
 pub(super) fn set_limit(resource: c_int, value: u64) -> Outcome {
     // Of computing time the first limit is a signal that says so, and the second one ends who ignores it.
-    let is_soft_first = resource.cast_unsigned() == libc::RLIMIT_CPU;
-    let most = if is_soft_first { value.saturating_add(1) } else { value };
+    let computing = resource.cast_unsigned() == libc::RLIMIT_CPU;
+    let most = if computing { value.saturating_add(1) } else { value };
     let limit = libc::rlimit { rlim_cur: value, rlim_max: most };
     // SAFETY: the structure is valid during the call.
     done(unsafe {

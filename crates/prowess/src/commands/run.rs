@@ -42,7 +42,6 @@ use crate::running::{self, Sound};
 Examples:
   prowess run examples/word-count --input file=examples/README.md --yes
   prowess run examples/word-count --input file=/dev/null --yes --format json
-  GITHUB_TOKEN=… prowess run skills/issues --credential GITHUB_TOKEN=api.github.com
 
 Exit codes:
   The tool's own code, or
