@@ -72,6 +72,15 @@ impl Host {
     }
 }
 
+/// Why a namespace that was made is refused all the same, and what to do (attack H02).
+pub(super) fn powerless_namespace() -> (String, String) {
+    (
+        "namespaces can be made, but nothing may be mounted in them".to_owned(),
+        "on Ubuntu, install the AppArmor profile that `prowess doctor --apparmor-profile` prints; in a container, allow `mount` (Docker: --security-opt seccomp=unconfined)"
+            .to_owned(),
+    )
+}
+
 /// Whether users here are the machine's users: root of a user namespace is somebody ordinary outside.
 fn is_first_namespace() -> io::Result<bool> {
     let map = fs::read_to_string("/proc/self/uid_map")?;

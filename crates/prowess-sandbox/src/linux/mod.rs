@@ -15,6 +15,7 @@ mod sys;
 mod system;
 mod view;
 mod walk;
+mod watchdog;
 
 use std::ffi::OsString;
 use std::io;
@@ -189,6 +190,7 @@ impl Launch {
             limits,
             program: program.clone(),
             started: Instant::now(),
+            watched: plan.afterwards.watched(),
             afterwards: plan.afterwards,
         })?;
         if waits {

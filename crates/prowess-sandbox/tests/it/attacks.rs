@@ -118,7 +118,7 @@ map for writing: EACCES
 ",
     },
     Case {
-        rows: "A12",
+        rows: "A12 A25",
         spec: |world| {
             files(
                 world,
@@ -131,6 +131,19 @@ attempt("setxattr", lambda: os.setxattr(K, "user.x", b"y"))
 attempt("fchmodat2", lambda: call(452, -100, K.encode(), 0o777, 0))
 attempt("chmod read-only", lambda: os.chmod(RO + "/a", 0o777))
 attempt("trusted attribute", lambda: os.setxattr(WS + "/old", "trusted.x", b"y"))
+attempt("overlay attribute", lambda: os.setxattr(WS + "/old", "user.overlay.redirect", b"/etc"))
+import struct
+# Version 2; user: rw, user 12345: rw, group: r, mask: rw, others: none.
+acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in (
+    (1, 6, -1), (2, 6, 12345), (4, 4, -1), (16, 6, -1), (32, 0, -1)))
+for name in ("system.posix_acl_access", "system.posix_acl_default"):
+    attempt(name, lambda: os.setxattr(WS + ("" if name.endswith("default") else "/old"), name, acl))
+attempt("by descriptor", lambda: os.setxattr(os.open(WS + "/old", os.O_RDONLY), "system.posix_acl_access", acl))
+attempt("of a link", lambda: os.setxattr(WS + "/old", "system.posix_acl_access", acl, follow_symlinks=False))
+attempt("newer call", lambda: call(463, -100, (WS + "/old").encode(), 0, b"system.posix_acl_access", 0, 0))
+attempt("removal", lambda: os.removexattr(WS + "/old", "system.posix_acl_access"))
+import shutil
+attempt("a copy with attributes", lambda: shutil.copy2(RO + "/a", WS + "/copy") and None)
 "##,
             )
         },
@@ -138,10 +151,18 @@ attempt("trusted attribute", lambda: os.setxattr(WS + "/old", "trusted.x", b"y")
 chmod: ENOENT
 chown: ENOENT
 utime: ENOENT
-setxattr: ENOENT
+setxattr: ENOTSUP
 fchmodat2: ENOENT
 chmod read-only: EROFS
-trusted attribute: EPERM
+trusted attribute: ENOTSUP
+overlay attribute: ENOTSUP
+system.posix_acl_access: ENOTSUP
+system.posix_acl_default: ENOTSUP
+by descriptor: ENOTSUP
+of a link: ENOTSUP
+newer call: ENOTSUP
+removal: ENOTSUP
+a copy with attributes: done
 ",
     },
     Case {
@@ -603,6 +624,24 @@ pub(crate) fn again_as_nobody(test: &str) {
     assert!(
         output.status.success() && said.contains("1 passed"),
         "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// Runs an ignored test as a user where other filesystems are mounted, as a shell does it, in a world of its own.
+pub(crate) fn in_a_world_of_mounts(mount: &str, user: &str, test: &str) {
+    let home = copy_of_tests();
+    let become_user = format!("setpriv --reuid={user} --regid={user} --clear-groups");
+    let script = format!(
+        "set -e\ncd {}\n{mount}\nTMPDIR=/tmp exec {become_user} ./tests --exact {test} --ignored --nocapture",
+        home.path().display()
+    );
+    let output = Command::new("unshare").args(["--mount", "sh", "-c", &script]).output();
+    let output = output.expect("`unshare` is needed to mount something");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{user}: {said}{}",
         String::from_utf8_lossy(&output.stderr)
     );
 }
