@@ -106,6 +106,8 @@ fn limits(allowed: &SandboxSpec) -> Limits {
         memory: limits.memory_bytes,
         processes: limits.processes.map_or(usual.processes, u64::from),
         output: limits.output_bytes,
+        written_bytes: limits.written_bytes,
+        written_entries: limits.written_entries,
         ..usual
     }
 }

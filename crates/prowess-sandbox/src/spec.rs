@@ -231,10 +231,10 @@ pub enum How {
 /// What a run has written too much of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// More than [`Limits::written_bytes`].
-    Bytes,
-    /// More than [`Limits::written_entries`].
-    Entries,
+    /// More than this many, see [`Limits::written_bytes`].
+    Bytes(u64),
+    /// More than this many, see [`Limits::written_entries`].
+    Entries(u64),
     /// The filesystem of a granted folder is as good as full, to whatever that is due.
     Disk,
 }

@@ -21,6 +21,8 @@ pub(super) struct Context<'p> {
     pub(super) owners: Option<RawFd>,
     /// Whether the namespaces belong to the machine's root and the user changes at the end.
     pub(super) privileged: bool,
+    /// A user namespace that root's programs get theirs in.
+    pub(super) plain_users: Option<RawFd>,
     /// A network namespace to join.
     pub(super) network: Option<RawFd>,
     /// `inside outside 1`, for the two maps of an ordinary user.
@@ -77,6 +79,7 @@ fn report(fd: RawFd, what: u32, first: i32, second: i32) {
 pub(super) enum Stage {
     Descriptors,
     UserNamespace,
+    Formats,
     Network,
     MountNamespace,
     Source,
@@ -109,6 +112,7 @@ pub(super) enum Stage {
 const STAGES: &[(Stage, &str)] = &[
     (Stage::Descriptors, "closing descriptors"),
     (Stage::UserNamespace, "user namespace"),
+    (Stage::Formats, "list of formats of programs"),
     (Stage::Network, "network namespace"),
     (Stage::MountNamespace, "mount namespace"),
     (Stage::Source, "opening a granted path"),
@@ -183,6 +187,7 @@ fn build(context: &mut Context<'_>) -> Built {
     }
     if !context.privileged {
         map_user(context.user_map, context.group_map).at(Stage::UserNamespace)?;
+        sys::forget_formats().at(Stage::Formats)?;
     }
     if let Some(network) = context.network {
         sys::join_network(network).at(Stage::Network)?;
@@ -327,6 +332,10 @@ fn hand_out_listeners(socket: RawFd, ports: &[u16]) -> Outcome {
 /// Starts the program as a second process and stays as the first one.
 fn start(context: &Context<'_>) -> Built<Never> {
     let signals = sys::child_signals().at(Stage::Init)?;
+    if let Some(users) = context.plain_users {
+        sys::join_users(users).at(Stage::UserNamespace)?;
+        sys::close(users);
+    }
     if context.privileged {
         // Before the program exists: the first process must be able to signal it from the start.
         sys::become_user(NOBODY, NOBODY).at(Stage::User)?;

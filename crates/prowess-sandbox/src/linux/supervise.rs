@@ -417,12 +417,26 @@ impl Sandbox {
                 remedy: "run `prowess doctor` to see what is missing".to_owned(),
             },
             // Attack H02: a namespace was made, and gives no rights.
-            Some((Stage::MountNamespace | Stage::Root | Stage::Memory | Stage::EnterRoot, _))
-                if errno == libc::EPERM =>
+            Some((
+                Stage::Formats
+                | Stage::MountNamespace
+                | Stage::Root
+                | Stage::Memory
+                | Stage::EnterRoot,
+                _,
+            ))
+                if matches!(errno, libc::EPERM | libc::EACCES) =>
             {
                 let (cause, remedy) = host::powerless_namespace();
                 Error::Unenforceable { cause, remedy }
             }
+            // Overlay filesystems can't, for one.
+            Some((Stage::Owners, _)) => Error::Unenforceable {
+                cause: format!(
+                    "root's files can't be lent to the program on the filesystem of a folder that it may write: {source}"
+                ),
+                remedy: "run as an ordinary user, or grant a folder on another filesystem".to_owned(),
+            },
             // Attack H07: there is no way to show processes but the host's, and that is none.
             Some((Stage::Processes, _)) => Error::Unenforceable {
                 cause: format!("a /proc of its own can't be mounted: {source}"),

@@ -315,18 +315,42 @@ pub(super) fn attach(mount: RawFd, folder: RawFd, path: &CStr) -> Outcome {
     })
 }
 
+const FSCONFIG_SET_FLAG: c_uint = 0;
+const FSCONFIG_SET_STRING: c_uint = 1;
+const FSCONFIG_CMD_CREATE: c_uint = 6;
+/// For the two calls that give a descriptor of a filesystem.
+const FS_CLOEXEC: c_uint = 1;
+
+/// Gives the current user namespace a list of formats of programs of its own, which is empty. Without one the machine's
+/// list counts, and the kernel starts the interpreters on it wherever they are (attack B15).
+pub(super) fn forget_formats() -> Outcome {
+    let kind = c"binfmt_misc";
+    // SAFETY: the kind is a valid string.
+    match small(unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), FS_CLOEXEC) }) {
+        Ok(context) => {
+            let (key, value) = (ptr::null::<libc::c_char>(), ptr::null::<libc::c_char>());
+            let create = FSCONFIG_CMD_CREATE;
+            // SAFETY: the context is open, and this command takes neither key nor value.
+            let made =
+                done(unsafe { libc::syscall(libc::SYS_fsconfig, context, create, key, value, 0) });
+            // The list belongs to the namespace and outlives the filesystem that it was made by.
+            close(context);
+            made
+        }
+        // A kernel that knows no such formats.
+        Err(libc::ENODEV) => Ok(()),
+        Err(errno) => Err(errno),
+    }
+}
+
 /// A new filesystem that is not attached anywhere yet. An option without a value is a flag.
 pub(super) fn new_filesystem(
     kind: &CStr,
     options: &[(&CStr, Option<&CStr>)],
     attributes: u64,
 ) -> Outcome<RawFd> {
-    const FSCONFIG_SET_FLAG: c_uint = 0;
-    const FSCONFIG_SET_STRING: c_uint = 1;
-    const FSCONFIG_CMD_CREATE: c_uint = 6;
-    const CLOEXEC: c_uint = 1;
     // SAFETY: the kind is a valid string.
-    let context = small(unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), CLOEXEC) })?;
+    let context = small(unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), FS_CLOEXEC) })?;
     let configure = |command: c_uint, key: *const libc::c_char, value: *const libc::c_char| {
         // SAFETY: key and value are valid strings or null, as the command wants them.
         done(unsafe { libc::syscall(libc::SYS_fsconfig, context, command, key, value, 0) })
@@ -342,7 +366,7 @@ pub(super) fn new_filesystem(
         .and_then(|()| configure(FSCONFIG_CMD_CREATE, ptr::null(), ptr::null()))
         .and_then(|()| {
             // SAFETY: the context is open.
-            small(unsafe { libc::syscall(libc::SYS_fsmount, context, CLOEXEC, attributes) })
+            small(unsafe { libc::syscall(libc::SYS_fsmount, context, FS_CLOEXEC, attributes) })
         });
     close(context);
     mount
@@ -471,6 +495,11 @@ pub(super) fn become_user(uid: libc::uid_t, gid: libc::gid_t) -> Outcome {
 pub(super) fn new_user_namespace() -> Outcome {
     // SAFETY: a flag.
     done(unsafe { libc::unshare(libc::CLONE_NEWUSER) })
+}
+
+pub(super) fn join_users(namespace: RawFd) -> Outcome {
+    // SAFETY: numbers.
+    done(unsafe { libc::setns(namespace, libc::CLONE_NEWUSER) })
 }
 
 pub(super) fn join_network(namespace: RawFd) -> Outcome {

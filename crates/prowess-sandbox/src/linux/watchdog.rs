@@ -10,9 +10,9 @@ use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::os::fd::{AsFd as _, FromRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -237,11 +237,8 @@ pub(super) struct Watchdog {
 #[derive(Debug)]
 struct Alarm {
     event: OwnedFd,
-    /// 0 as long as all is well.
-    what: AtomicU8,
+    what: OnceLock<Written>,
 }
-
-const ALARMS: [Written; 3] = [Written::Bytes, Written::Entries, Written::Disk];
 
 impl Watchdog {
     /// Begins to watch.
@@ -254,7 +251,7 @@ impl Watchdog {
         let event = sys::event().map_err(io::Error::from_raw_os_error)?;
         // SAFETY: the kernel has just made this descriptor, and nobody else owns it.
         let event = unsafe { OwnedFd::from_raw_fd(event) };
-        let found = Arc::new(Alarm { event, what: AtomicU8::new(0) });
+        let found = Arc::new(Alarm { event, what: OnceLock::new() });
         let stop = Arc::new(AtomicBool::new(false));
         let (wake, woken) = mpsc::channel();
         let most = (limits.written_bytes, limits.written_entries);
@@ -263,9 +260,7 @@ impl Watchdog {
             std::thread::Builder::new().name("prowess-watchdog".to_owned()).spawn(move || {
                 let pause = || woken.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout);
                 if let Some(written) = watch(watched, most, started, &told, &pause) {
-                    let number = ALARMS.iter().position(|known| *known == written);
-                    let number = number.and_then(|at| u8::try_from(at + 1).ok());
-                    alarm.what.store(number.unwrap_or(1), Ordering::Release);
+                    let _ = alarm.what.set(written);
                     let _ = sys::write(plan::number(&alarm.event), &1_u64.to_ne_bytes());
                 }
             })?;
@@ -279,8 +274,7 @@ impl Watchdog {
 
     /// What there is too much of.
     pub(super) fn alarm(&self) -> Option<Written> {
-        let number = usize::from(self.found.what.load(Ordering::Acquire));
-        ALARMS.get(number.checked_sub(1)?).copied()
+        self.found.what.get().copied()
     }
 }
 
@@ -325,10 +319,10 @@ fn watch(
             let began = Instant::now();
             added = watched.added(started, stop)?;
             if added.bytes > most_bytes {
-                return Some(Written::Bytes);
+                return Some(Written::Bytes(most_bytes));
             }
             if added.entries > most_entries {
-                return Some(Written::Entries);
+                return Some(Written::Entries(most_entries));
             }
             lost_then = lost;
             walked = Some((Instant::now(), began.elapsed()));

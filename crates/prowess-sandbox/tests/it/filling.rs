@@ -8,6 +8,11 @@ use prowess_sandbox::{Access, FileGrant, How, Spec, Written};
 use crate::attacks::{again_as_nobody, in_a_world_of_mounts};
 use crate::world::{World, ran};
 
+const MOST_BYTES: u64 = 8 << 20;
+const MOST_ENTRIES: u64 = 500;
+const BYTES_ENDED: Written = Written::Bytes(MOST_BYTES);
+const ENTRIES_ENDED: Written = Written::Entries(MOST_ENTRIES);
+
 /// Does something to `WS`, then waits for ever: only a limit ends it, and the limit of time is another one.
 fn greedy(world: &World, payload: &str) -> Spec {
     let mut spec = world
@@ -15,8 +20,8 @@ fn greedy(world: &World, payload: &str) -> Spec {
     spec.files = vec![world.grant("ws", Access::Write)];
     spec.limits.time = Duration::from_mins(2);
     spec.limits.grace = Duration::ZERO;
-    spec.limits.written_bytes = 8 << 20;
-    spec.limits.written_entries = 500;
+    spec.limits.written_bytes = MOST_BYTES;
+    spec.limits.written_entries = MOST_ENTRIES;
     spec
 }
 
@@ -38,23 +43,23 @@ fn ends_with(how: How, name: &str, spec: Spec) {
 fn a_granted_folder_can_not_be_filled() {
     // Attacks A23, E09.
     for (name, written, payload) in [
-        ("bytes", Written::Bytes, BYTES.to_owned()),
-        ("entries", Written::Entries, ENTRIES.to_owned()),
+        ("bytes", BYTES_ENDED, BYTES.to_owned()),
+        ("entries", ENTRIES_ENDED, ENTRIES.to_owned()),
         // Room that was never written to.
         (
             "allocated",
-            Written::Bytes,
+            BYTES_ENDED,
             "
 fd = os.open('f', os.O_CREAT | os.O_WRONLY)
 os.posix_fallocate(fd, 0, 16 << 20)"
                 .to_owned(),
         ),
         // Below folders that were there.
-        ("below", Written::Entries, format!("os.mkdir('a')\nos.chdir('a')\n{ENTRIES}")),
+        ("below", ENTRIES_ENDED, format!("os.mkdir('a')\nos.chdir('a')\n{ENTRIES}")),
         // Through a map of memory.
         (
             "mapped",
-            Written::Bytes,
+            BYTES_ENDED,
             "
 import mmap
 with open('f', 'w+b') as file:
@@ -73,7 +78,7 @@ with open('f', 'w+b') as file:
     let mut spec = greedy(&world, BYTES);
     spec.files =
         vec![FileGrant { pattern: Some("*.md".to_owned()), ..world.grant("ws", Access::Write) }];
-    ends_with(How::TooMuchWritten(Written::Bytes), "private", spec);
+    ends_with(How::TooMuchWritten(BYTES_ENDED), "private", spec);
 }
 
 #[test]
@@ -115,7 +120,7 @@ os.chdir('a/b')
 os.chmod(WS + '/a', 0)
 {BYTES}"
     );
-    ends_with(How::TooMuchWritten(Written::Bytes), "closed", greedy(&world, &payload));
+    ends_with(How::TooMuchWritten(BYTES_ENDED), "closed", greedy(&world, &payload));
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o700);
     fs::set_permissions(world.path("ws/a"), open).expect("it is ours");
 }
