@@ -722,7 +722,7 @@ pub(super) unsafe fn execute(words: usize) -> Errno {
     result.err().unwrap_or(libc::ENOEXEC)
 }
 
-/// The sum of the resident memory of all processes that /proc shows, in bytes.
+/// The sum of the memory of all processes that /proc shows, in bytes.
 pub(super) fn memory_in_use() -> u64 {
     let Ok(folder) = open(c"/proc", libc::O_RDONLY | libc::O_DIRECTORY) else { return 0 };
     let mut sum = 0;
@@ -752,14 +752,14 @@ pub(super) fn memory_in_use() -> u64 {
     sum
 }
 
+/// What one process takes, also of what was swapped out (attack E08).
 fn resident(name: &[u8]) -> u64 {
-    const PAGE: u64 = 4096;
     let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if digits == 0 || digits > 10 {
         return 0;
     }
     let mut path = [0_u8; 32];
-    let parts: [&[u8]; 3] = [b"/proc/", &name[..digits], b"/statm"];
+    let parts: [&[u8]; 3] = [b"/proc/", &name[..digits], b"/status"];
     let mut end = 0;
     for part in parts {
         let Some(place) = path.get_mut(end..end + part.len()) else { return 0 };
@@ -768,16 +768,24 @@ fn resident(name: &[u8]) -> u64 {
     }
     let Ok(path) = CStr::from_bytes_until_nul(&path) else { return 0 };
     let Ok(file) = open(path, libc::O_RDONLY) else { return 0 };
-    let mut text = [0_u8; 128];
+    let mut text = [0_u8; 4096];
     let count = read(file, &mut text).unwrap_or_default();
     close(file);
-    let fields = text.get(..count).unwrap_or_default();
-    // The second field counts resident pages.
-    let resident = fields.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
-    let pages = resident.iter().fold(0_u64, |sum, digit| {
-        sum.wrapping_mul(10).wrapping_add(u64::from(digit.wrapping_sub(b'0')))
-    });
-    pages.wrapping_mul(PAGE)
+    memory_of(text.get(..count).unwrap_or_default())
+}
+
+/// Bytes in memory and in swap, by the text of `/proc/…/status`.
+fn memory_of(status: &[u8]) -> u64 {
+    const KIB: u64 = 1024;
+    let mut sum = 0_u64;
+    for line in status.split(|byte| *byte == b'\n') {
+        let rest = line.strip_prefix(b"VmRSS:").or_else(|| line.strip_prefix(b"VmSwap:"));
+        let digits = rest.unwrap_or_default().iter().filter(|byte| byte.is_ascii_digit());
+        sum = sum.wrapping_add(digits.fold(0_u64, |number, digit| {
+            number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'))
+        }));
+    }
+    sum.wrapping_mul(KIB)
 }
 
 /// Memory that this process and its clones share.
@@ -850,4 +858,15 @@ pub(super) fn set_creation_mask(mask: libc::mode_t) {
 pub(super) fn identity_of_process() -> (u32, u32) {
     // SAFETY: no arguments.
     unsafe { (libc::geteuid(), libc::getegid()) }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn swap_counts_as_memory() {
+        // Attack E08, where no control group counts.
+        let status = b"Name:\tVmRSS\nVmPeak:\t    9 kB\nVmRSS:\t     120 kB\nRssAnon:\t 7 kB\nVmSwap:\t    3 kB\n";
+        assert_eq!(super::memory_of(status), 123 << 10);
+        assert_eq!(super::memory_of(b"State:\tZ (zombie)\n"), 0);
+    }
 }
