@@ -340,10 +340,19 @@ fn start(context: &Context<'_>) -> Built<Never> {
         // Before the program exists: the first process must be able to signal it from the start.
         sys::become_user(NOBODY, NOBODY).at(Stage::User)?;
     }
+    // Its other end closes when the program is executed.
+    let (executed, execution) = sys::pipe().at(Stage::Init)?;
     // SAFETY: neither side allocates; see the head of this file.
     let program = unsafe { sys::fork() }.at(Stage::Init)?;
     if program == 0 {
         sys::close(signals);
+        sys::close(executed);
+        // Out of the way of the descriptors that are put in their places.
+        if let Err((stage, errno)) = sys::dup_above(execution, ABOVE).at(Stage::Init) {
+            report(context.status, REPORT_FAILED, stage as i32, errno);
+            sys::exit(120)
+        }
+        sys::close(execution);
         let (stage, errno) = match become_program(context) {
             Err(failure) => failure,
             Ok(never) => match never {},
@@ -354,23 +363,30 @@ fn start(context: &Context<'_>) -> Built<Never> {
     sys::drop_capabilities_if_any()
         .and_then(|()| sys::prctl(libc::PR_SET_DUMPABLE, 0))
         .at(Stage::Init)?;
-    let mut keep = [signals, context.control, context.status];
+    let mut keep = [signals, context.control, context.status, executed];
     keep.sort_unstable();
     close_others(&keep).at(Stage::Init)?;
     // Output ends when the program's processes are gone, so this one must not hold it open.
     for fd in 0..3 {
         sys::close(fd);
     }
-    watch(context, signals, program)
+    watch(context, signals, executed, program)
 }
 
 /// The life of the first process: reap, pass on orders, end everything when the supervisor is gone.
-fn watch(context: &Context<'_>, signals: RawFd, program: i32) -> ! {
-    let interval = if context.memory.is_some() { 50 } else { -1 };
+fn watch(context: &Context<'_>, signals: RawFd, executed: RawFd, program: i32) -> ! {
+    // Until it is executed, the program is a copy of the supervisor too, with memory that is not its own.
+    let mut executed = Some(executed);
     loop {
+        let interval = if context.memory.is_some() && executed.is_none() { 50 } else { -1 };
         let event = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        let mut events = [event(signals), event(context.control)];
+        let mut events = [event(signals), event(context.control), event(executed.unwrap_or(-1))];
         let _ = sys::poll(&mut events, interval);
+        if events[2].revents != 0
+            && let Some(pipe) = executed.take()
+        {
+            sys::close(pipe);
+        }
         if events[0].revents != 0 {
             let mut information = [0_u8; 128];
             let _ = sys::read(signals, &mut information);
@@ -394,6 +410,7 @@ fn watch(context: &Context<'_>, signals: RawFd, program: i32) -> ! {
             }
         }
         if let Some(most) = context.memory
+            && executed.is_none()
             && sys::memory_in_use() > most
         {
             report(context.status, REPORT_MEMORY, 0, 0);
@@ -431,10 +448,11 @@ struct Arranged {
     start: Option<RawFd>,
 }
 
+/// Above all places, so that filling one place never overwrites what belongs into another.
+const ABOVE: i32 = 200;
+
 /// Puts descriptors in their places: the three streams, then the private channels. The rest is closed by exec.
 fn arrange_descriptors(context: &Context<'_>) -> Outcome<Arranged> {
-    // Above all places, so that filling one place never overwrites what belongs into another.
-    const ABOVE: i32 = 200;
     let status = sys::dup_above(context.status, ABOVE)?;
     let ruleset = sys::dup_above(super::plan::number(&context.plan.ruleset), ABOVE)?;
     let start = match context.start {

@@ -722,7 +722,16 @@ pub(super) unsafe fn execute(words: usize) -> Errno {
     result.err().unwrap_or(libc::ENOEXEC)
 }
 
-/// The sum of the memory of all processes that /proc shows, in bytes.
+/// Both ends of a pipe that exec closes: reading, writing.
+pub(super) fn pipe() -> Outcome<(RawFd, RawFd)> {
+    let mut ends = [-1; 2];
+    // SAFETY: there is room for two descriptors.
+    done(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
+    Ok((ends[0], ends[1]))
+}
+
+/// The sum of the memory of all processes that /proc shows but the first one, in bytes. That one is a copy of the
+/// supervisor and shares the supervisor's memory.
 pub(super) fn memory_in_use() -> u64 {
     let Ok(folder) = open(c"/proc", libc::O_RDONLY | libc::O_DIRECTORY) else { return 0 };
     let mut sum = 0;
@@ -755,7 +764,7 @@ pub(super) fn memory_in_use() -> u64 {
 /// What one process takes, also of what was swapped out (attack E08).
 fn resident(name: &[u8]) -> u64 {
     let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if digits == 0 || digits > 10 {
+    if digits == 0 || digits > 10 || &name[..digits] == b"1" {
         return 0;
     }
     let mut path = [0_u8; 32];

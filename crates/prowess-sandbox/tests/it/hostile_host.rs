@@ -270,6 +270,23 @@ fn memory_is_bounded() {
 }
 
 #[test]
+fn the_memory_of_the_supervisor_does_not_count() {
+    let large = vec![1_u8; 200 << 20];
+    let world = World::new();
+    // Long enough for somebody to look.
+    let mut spec = world.python("import time\ntime.sleep(0.3)\nprint('enough')");
+    spec.limits.memory = Some(64 << 20);
+    let (ended, output, _) = ran(spec);
+    assert_eq!((ended.expect("it starts").how, output.as_str()), (How::Exited(0), "enough\n"));
+    assert!(large.iter().all(|byte| *byte == 1));
+}
+
+#[test]
+fn the_memory_of_an_ordinary_supervisor_does_not_count() {
+    crate::attacks::again_as_nobody("hostile_host::the_memory_of_the_supervisor_does_not_count");
+}
+
+#[test]
 fn memory_is_bounded_for_an_ordinary_user() {
     crate::attacks::again_as_nobody("hostile_host::memory_is_bounded");
 }
