@@ -13,6 +13,7 @@ mod new;
 mod reference;
 mod render;
 mod run;
+mod run_limits;
 mod run_python;
 mod schema;
 mod show;
