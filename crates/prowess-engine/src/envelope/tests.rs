@@ -127,6 +127,8 @@ fn every_end_has_a_code_and_a_reason() {
         assert_eq!(envelope["exit_code"], code);
         assert_eq!(envelope.get("error").and_then(Value::as_str), error);
         assert_eq!(envelope["success"], outcome == "success");
+        let has_hint = envelope.get("hints").is_some();
+        assert_eq!(has_hint, outcome == "too_much_written", "{envelope}");
     }
 }
 

@@ -26,8 +26,8 @@ use crate::spec::{Limits, Written};
 pub(super) const FIRST_LOOK: Duration = Duration::from_millis(200);
 /// How often the filesystem is asked.
 const TICK: Duration = Duration::from_millis(100);
-/// How often folders are walked through when nothing seems to happen.
-const WALK_INTERVAL: Duration = Duration::from_secs(1);
+/// How often folders are walked through while they grow, and when nothing happens for long.
+const WALK_INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 /// How much longer than a walk the time to the next one is, and to one that is urgent.
 const WALK_SHARE: [u32; 2] = [20, 2];
 /// The most entries that a walk looks at; larger folders are judged by their filesystem.
@@ -300,6 +300,8 @@ fn watch(
     let mut walked: Option<(Instant, Duration)> = None;
     let mut added = Usage::default();
     let mut lost_then = Usage::default();
+    let [shortest, longest] = WALK_INTERVALS;
+    let mut interval = shortest;
     loop {
         if watched.is_nearly_full() {
             return Some(Written::Disk);
@@ -313,11 +315,12 @@ fn watch(
             || is_urgent(lost.entries, lost_then.entries, most_entries, added.entries);
         let is_due = walked.is_none_or(|(ended, took)| {
             let [usual, urgent] = WALK_SHARE.map(|share| took * share);
-            ended.elapsed() >= if is_urgent { urgent } else { usual.max(WALK_INTERVAL) }
+            ended.elapsed() >= if is_urgent { urgent } else { usual.max(interval) }
         });
         if is_due {
             let began = Instant::now();
-            added = watched.added(started, stop)?;
+            let before = std::mem::replace(&mut added, watched.added(started, stop)?);
+            interval = if added == before { (interval * 2).min(longest) } else { shortest };
             if added.bytes > most_bytes {
                 return Some(Written::Bytes(most_bytes));
             }
