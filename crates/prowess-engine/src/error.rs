@@ -43,6 +43,17 @@ pub enum RunError {
     /// The skill is written in a way that can't be run.
     #[error("{0}")]
     Unsupported(String),
+    /// A grant for a database behind a server: nothing here can tell reading from changing, or one database from another
+    /// (attack G02).
+    #[error(
+        "`{skill}` asks for the database `{database}`, and nothing here can hold it to that: a sandbox sees connections, no statements"
+    )]
+    Database {
+        /// The skill.
+        skill: String,
+        /// The database.
+        database: String,
+    },
     /// A skill with Python tools can't be loaded.
     #[error(transparent)]
     Load(Box<LoadError>),
@@ -110,6 +121,7 @@ impl RunError {
             RunError::Requirements { .. }
             | RunError::Digest(_)
             | RunError::Unsupported(_)
+            | RunError::Database { .. }
             | RunError::Load(_)
             | RunError::Denied(_)
             | RunError::NobodyToAsk { .. }
@@ -164,6 +176,10 @@ impl RunError {
             }
             RunError::Sandbox(prowess_sandbox::Error::HardLink { .. }) => vec![
                 "give the file here a copy of its own, or grant a folder without it".to_owned(),
+            ],
+            RunError::Database { .. } => vec![
+                "give the tool a user of that database with just these rights, and ask for its server instead: `network:write:HOST`".to_owned(),
+                "a database in a file is granted as a file: `filesystem:read:./data.db`".to_owned(),
             ],
             RunError::Store(_) => {
                 vec!["move the file away: you will be asked again".to_owned()]

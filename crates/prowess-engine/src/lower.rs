@@ -2,6 +2,7 @@
 
 mod files;
 mod protect;
+mod worktree;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -70,7 +71,11 @@ pub(crate) fn lower(
     let mut warnings = not_there(allowed);
     let opened = files::open(allowed, world, launch.skill_directory)?;
     warnings.extend(opened.warnings);
+    let repository = worktree::open(allowed, launch.images, &opened.grants, world);
     spec.files = opened.grants;
+    spec.files.extend(repository.grants);
+    let mut missing = opened.missing;
+    missing.extend(repository.missing);
     if let Some(folder) = launch.skill_directory {
         // Attack A11: read-only whatever is granted, and the scripts in it can be started.
         spec.files.push(grant(folder, Access::Execute));
@@ -89,7 +94,7 @@ pub(crate) fn lower(
     spec.arguments = launch.arguments;
     spec.input = launch.input;
     spec.limits = limits(allowed);
-    Ok(Lowered { spec, warnings, missing: opened.missing })
+    Ok(Lowered { spec, warnings, missing })
 }
 
 fn grant(path: &Path, access: Access) -> FileGrant {
@@ -106,6 +111,8 @@ fn limits(allowed: &SandboxSpec) -> Limits {
         memory: limits.memory_bytes,
         processes: limits.processes.map_or(usual.processes, u64::from),
         output: limits.output_bytes,
+        written_bytes: limits.written_bytes,
+        written_entries: limits.written_entries,
         ..usual
     }
 }

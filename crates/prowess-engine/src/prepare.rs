@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prowess_format::eligibility::{self, Machine};
+use prowess_format::permission::Domain;
 use prowess_format::skill::{Skill, Tool};
 use prowess_policy::{
-    Approvals, Decision, Digest, Grant, GrantSet, Mode, ProgramPin, Request, Source, Trust, decide,
-    grants,
+    Approvals, Decision, Digest, Grant, GrantSet, Mode, ProgramPin, Request, Scope, Source, Trust,
+    decide, grants,
 };
 use serde_json::{Map, Value};
 
@@ -96,6 +97,7 @@ fn prepare_with<'c>(
     }
     let grants = grants::of(subject.skill).with(named_files(files, world)?);
     check_credentials(tool, &grants, world)?;
+    refuse_servers_of_databases(&grants, &call)?;
     let images = images_of(&recipe, tool, &grants, finder)?;
     let digest = digest_of(subject)?;
     let mut hashes = ImageHashes::load(&world.state);
@@ -113,6 +115,28 @@ fn prepare_with<'c>(
         grace: None,
         outside: Outside::real(),
     })
+}
+
+/// How the names of files of databases end: these are granted as files, and then held to it.
+const DATABASE_FILES: &[&str] = &[".db", ".db3", ".sqlite", ".sqlite3", ".duckdb"];
+
+/// A server knows who asks and what for; a sandbox sees bytes on a connection (attack G02). A grant that nothing enforces
+/// is refused before anybody is asked to approve it.
+fn refuse_servers_of_databases(grants: &GrantSet, call: &Call<'_>) -> Result<(), RunError> {
+    let wanted = grants.for_tool(&call.tool.name);
+    let server = wanted.grants().iter().find_map(|grant| match grant.scope() {
+        Scope::Name(name)
+            if grant.domain() == Domain::Database
+                && !DATABASE_FILES.iter().any(|end| name.ends_with(end)) =>
+        {
+            Some(name.clone())
+        }
+        _ => None,
+    });
+    match server {
+        None => Ok(()),
+        Some(database) => Err(RunError::Database { skill: call.subject.name.to_owned(), database }),
+    }
 }
 
 /// What the policy says about a tool, whatever values it is called with. A program that is missing does not matter here.

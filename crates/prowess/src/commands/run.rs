@@ -215,6 +215,7 @@ fn tell_ending(envelope: &Envelope, printer: &mut Printer) {
         Ending::TimedOut
         | Ending::OutOfMemory
         | Ending::TooMuchOutput
+        | Ending::TooMuchWritten
         | Ending::InvalidOutput
         | Ending::MissingParameter
         | Ending::InvalidParameter

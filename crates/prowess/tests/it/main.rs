@@ -14,6 +14,7 @@ mod reference;
 mod render;
 mod run;
 mod run_hostile_names;
+mod run_limits;
 mod run_python;
 mod run_secrets;
 mod schema;
