@@ -9,6 +9,7 @@ use crate::envelope::{Envelope, NOT_EXECUTABLE, NOT_FOUND, Outcome, REFUSED};
 use crate::inputs::InputError;
 use crate::lower::FileError;
 use crate::programs::ProgramError;
+use crate::tool::openclaw::HandlerError;
 use crate::tool::python::LoadError;
 
 /// The code of wrong arguments.
@@ -42,6 +43,9 @@ pub enum RunError {
     /// The skill is written in a way that can't be run.
     #[error("{0}")]
     Unsupported(String),
+    /// A handler can't be started as it is declared.
+    #[error(transparent)]
+    Handler(#[from] HandlerError),
     /// A skill with Python tools can't be loaded.
     #[error(transparent)]
     Load(Box<LoadError>),
@@ -108,6 +112,7 @@ impl RunError {
             RunError::Requirements { .. }
             | RunError::Digest(_)
             | RunError::Unsupported(_)
+            | RunError::Handler(_)
             | RunError::Load(_)
             | RunError::Denied(_)
             | RunError::NobodyToAsk { .. }
@@ -165,6 +170,7 @@ impl RunError {
             RunError::Store(_) => {
                 vec!["move the file away: you will be asked again".to_owned()]
             }
+            RunError::Handler(error) => vec![error.hint()],
             RunError::Load(error) => error.hints.clone(),
             RunError::Changed(_) => vec!["run it again".to_owned()],
             _ => Vec::new(),

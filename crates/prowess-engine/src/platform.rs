@@ -101,3 +101,8 @@ pub(crate) fn place(path: &Path) -> io::Result<String> {
 pub(crate) fn place(_path: &Path) -> io::Result<String> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
+
+/// A path as text that no other path has: one that is no UTF-8 stands in quotes, which no absolute path begins with.
+pub(crate) fn unique_text(path: &std::path::Path) -> String {
+    path.to_str().map_or_else(|| format!("{path:?}"), str::to_owned)
+}

@@ -324,6 +324,11 @@ impl Denied {
 }
 
 impl Decision {
+    /// What the run could touch, if it were allowed.
+    pub fn spec(&self) -> &SandboxSpec {
+        &self.case().spec
+    }
+
     pub(crate) fn case(&self) -> &Case {
         match self {
             Decision::Allow(allowed) => &allowed.case,

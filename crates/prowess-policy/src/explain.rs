@@ -29,6 +29,8 @@ pub enum LineKind {
     Asks,
     /// Why it does not run.
     Refused,
+    /// What the words mean on this machine.
+    Note,
     /// How much it may use.
     Limit,
     /// What to do next.

@@ -80,6 +80,13 @@ impl Request {
         })
     }
 
+    /// The same wish with the images that its programs resolve to.
+    #[must_use]
+    pub fn with_pins(mut self, pins: Vec<ProgramPin>) -> Self {
+        self.pins = pins;
+        self
+    }
+
     /// The same wish with the images that the programs of the skill's other tools resolve to: an approval of the whole skill keeps them too.
     #[must_use]
     pub fn with_skill_pins(mut self, pins: Vec<ProgramPin>) -> Self {

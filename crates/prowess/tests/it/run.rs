@@ -535,7 +535,8 @@ fn an_answer_is_remembered_until_something_changes() {
     assert_eq!(stored["approvals"][0]["tool"], "say");
     let scene = scene.script("skills/probe/say.sh", "#!/bin/sh\necho bye\n");
     let again = scene.run_on_terminal(&say, "y\n");
-    assert!(again.contains("asks again, because its files have changed since you approved it"));
+    let change = "asks again, because `say.sh` has changed since you approved it on 2";
+    assert!(again.contains(change), "{again}");
     assert_eq!(scene.stdout("run ../skills/probe/say"), "bye\n");
     assert_snapshot!(scene.run("approvals revoke probe/list"), @"
     exit 3

@@ -161,6 +161,7 @@ fn stopped(skill: &str, error: &RunError) -> LoadError {
         RunError::Changed(_) | RunError::Sandbox(_) | RunError::Network(_) => LoadStep::Import,
         RunError::Inputs { .. }
         | RunError::Unsupported(_)
+        | RunError::Handler(_)
         | RunError::Denied(_)
         | RunError::NobodyToAsk { .. }
         | RunError::Declined(_)
