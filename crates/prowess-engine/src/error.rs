@@ -1,7 +1,7 @@
 //! Why a tool did not start. Nothing was executed in any of these cases.
 
 use prowess_format::eligibility::Missing;
-use prowess_policy::Denied;
+use prowess_policy::{Denial, Denied};
 
 use crate::approvals::StoreError;
 use crate::digest::DigestError;
@@ -150,6 +150,7 @@ impl RunError {
                     vec![format!("give `{}`", wanted.join(" "))]
                 }
             }
+            RunError::Denied(denied) => denied.reasons().iter().map(about_denial).collect(),
             RunError::Requirements { .. } => {
                 vec!["install or set what is missing; nothing has been started".to_owned()]
             }
@@ -182,6 +183,18 @@ impl RunError {
         Envelope {
             hints: self.hints(),
             ..Envelope::not_started(self.outcome(), self.exit_code(), self.to_string())
+        }
+    }
+}
+
+fn about_denial(denial: &Denial) -> String {
+    match denial {
+        Denial::Mode { declared, .. } => {
+            let mode = declared.first().map_or("Global", String::as_str);
+            format!("say that you are in it: `--mode {mode}`")
+        }
+        Denial::Refused(_) | Denial::ProgramNotGranted(_) => {
+            "no answer of yours allows that: the skill has to be changed".to_owned()
         }
     }
 }

@@ -141,9 +141,10 @@ pub(super) fn recipe(call: &Call<'_>, world: &World) -> Result<Recipe, RunError>
             return Err(HandlerError::NoFile { action: action(), file: name(), similar }.into());
         }
     }
-    let packages = match language.takes_python_packages {
-        true => HandlerPackages::of(&call.subject, world)?,
-        false => None,
+    let packages = if language.takes_python_packages {
+        HandlerPackages::of(&call.subject, world)?
+    } else {
+        None
     };
     let mut arguments: Vec<String> =
         language.options.iter().map(|option| (*option).to_owned()).collect();
