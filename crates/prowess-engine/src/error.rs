@@ -187,7 +187,8 @@ impl RunError {
     }
 }
 
-fn about_denial(denial: &Denial) -> String {
+/// What to do about a refusal of the policy.
+pub(crate) fn about_denial(denial: &Denial) -> String {
     match denial {
         Denial::Mode { declared, .. } => {
             let mode = declared.first().map_or("Global", String::as_str);

@@ -20,7 +20,10 @@ pub(crate) fn of(
     if allowed.programs != Programs::Any {
         hints.extend(about_program(&said, envelope.exit_code, images, world));
     }
-    hints.extend(about_place(world));
+    // To a tool without files every place is the same.
+    if !allowed.read.is_empty() || !allowed.write.is_empty() {
+        hints.extend(about_place(world));
+    }
     hints
 }
 

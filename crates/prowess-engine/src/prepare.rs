@@ -13,7 +13,7 @@ use prowess_policy::{
 };
 use serde_json::{Map, Value};
 
-use crate::error::RunError;
+use crate::error::{RunError, about_denial};
 use crate::network::Outside;
 use crate::pins::ImageHashes;
 use crate::programs::{Finder, Images, ProgramError};
@@ -147,11 +147,17 @@ pub fn examine(
     let decision = decide(&request.with_pins(pins), subject.trust, &grants, approvals, mode);
     let mut lines = explain(&decision);
     // What the policy refuses is refused before anybody looks for programs.
-    let is_denied = matches!(decision, Decision::Deny(_));
-    let obstacle = obstacle.filter(|_| !is_denied);
-    if !is_denied {
-        lines.extend(lower::absent(decision.spec(), world));
-    }
+    let obstacle = match &decision {
+        Decision::Deny(denied) => {
+            let hints = denied.reasons().iter().map(about_denial);
+            lines.extend(hints.map(|text| Line { kind: LineKind::Hint, text }));
+            None
+        }
+        Decision::Allow(_) | Decision::Ask(_) => {
+            lines.extend(lower::absent(decision.spec(), world));
+            obstacle
+        }
+    };
     if let Some(error) = &obstacle {
         let name = format!("{}/{}", subject.name, tool.name.value);
         let verdict = format!("`{}` does not run here", visible(&name));

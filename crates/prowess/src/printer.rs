@@ -217,7 +217,8 @@ impl Printer {
     fn talk(&mut self, word: &str, colour: AnsiColor, message: &str) {
         let style = if self.stderr.colour { colour.on_default().bold() } else { Style::new() };
         let mut text = String::new();
-        for (number, line) in message.lines().enumerate() {
+        let lines = message.lines().chain(message.is_empty().then_some(""));
+        for (number, line) in lines.enumerate() {
             let line = inline(line);
             let line = match number {
                 0 => format!("{style}{word}{style:#}: {line}"),

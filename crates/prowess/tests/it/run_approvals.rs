@@ -48,6 +48,11 @@ fn an_approval_is_for_the_folder_that_was_shown() {
     assert!(asked.contains("  works in [SCENE]/repo\n"), "{asked}");
     assert!(asked.starts_with("exit 0"), "{asked}");
     assert_snapshot!(listed(&scene));
+    for line in scene.run_on_terminal(&["approvals", "list"], "").lines() {
+        // A hash and a path are one word, and stay whole.
+        let fits = line.chars().count() <= 80 || line.trim_start().split(' ').count() == 1;
+        assert!(fits, "{line}");
+    }
     let scene = scene.inside("other");
     assert_snapshot!(undated(&scene.run("run ../skills/probe")));
     assert!(!scene.path().join("other/made").exists());

@@ -40,6 +40,9 @@ fn the_policy_says_what_a_run_would_end_with() {
         assert_eq!(told["tools"][0]["decision"], "deny", "{tool}");
         let obstacle = &told["tools"][0]["obstacle"];
         assert!(obstacle.is_null() || obstacle["exit_code"] == run["exit_code"], "{obstacle}");
+        for hint in run["hints"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            assert!(policy.contains(&format!("    {hint}\n")), "{hint}\n{policy}");
+        }
     }
     assert_snapshot!(scene.run("policy ../skills/probe/locked"));
     assert_snapshot!(scene.run("run ../skills/probe/outside --yes"));
@@ -90,6 +93,10 @@ fn a_failure_says_where_it_ran() {
     let shown = scene.run("run probe --yes");
     let place = "hint: it ran in your home `[SCENE]/home`, because no repository is around `[SCENE]/skills`";
     assert!(shown.contains(place), "{shown}");
+    // To a tool that sees no files every place is the same.
+    let scene = claw("", "handlers/search.py:nothing", "").inside("shelf");
+    let shown = scene.run("run . --yes");
+    assert!(shown.starts_with("exit 1") && !shown.contains("it ran in"), "{shown}");
     let scene =
         probe("", &[("fail", &[], "ls nowhere")]).file("repo/deep/x", "").inside("repo/deep");
     let shown = scene.run("run ../../skills/probe --yes");
@@ -224,6 +231,21 @@ with zipfile.ZipFile(f"{folder}/words_of_wisdom-1.2.0-py3-none-any.whl", "w") as
     wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
     wheel.writestr(f"{info}/RECORD", f"wisdom.py,,\n{info}/METADATA,,\n{info}/WHEEL,,\n{info}/RECORD,,\n")
 "#;
+
+#[test]
+fn handlers_in_javascript_say_it_too() {
+    let code = "exports.search = (given) => { if (given.query === 'x') throw new TypeError('no'); return { found: given.query }; };\n";
+    let scene = claw("", "handlers/search.js", "").file("shelf/handlers/search.js", code);
+    assert_eq!(scene.stdout("run ../shelf --yes --input query=ants"), "{\"found\":\"ants\"}\n");
+    let shown = scene.run("run ../shelf --yes --input query=x");
+    assert!(shown.ends_with("note: `search` raised TypeError: no\n"), "{shown}");
+    let scene = claw("", "handlers/search.js:serch", "").file("shelf/handlers/search.js", code);
+    assert_snapshot!(scene.run("run ../shelf --yes"), @"
+    exit 1
+    --- stderr
+    note: `search` has no function `serch` in handlers/search.js; the functions there: search
+    ");
+}
 
 #[test]
 fn packages_of_handlers_are_installed() {
