@@ -130,8 +130,9 @@ pub const NOT_EXECUTABLE: i32 = 126;
 /// The code of a program that is not there, as in a shell.
 pub const NOT_FOUND: i32 = 127;
 /// A program that a signal ended has this code and the signal's number, as in a shell.
-const SIGNALLED: i32 = 128;
-const SIGINT: i32 = 2;
+pub(crate) const SIGNALLED: i32 = 128;
+/// The code of a run that was cancelled and has none of its own: as after Ctrl-C.
+pub(crate) const INTERRUPTED: i32 = SIGNALLED + 2;
 const SIGKILL: i32 = 9;
 const SIGXCPU: i32 = 24;
 
@@ -160,7 +161,7 @@ impl Ending {
                 (Outcome::TimedOut, TIMED_OUT, error)
             }
             How::Cancelled(code) => {
-                let code = code.filter(|code| *code != 0).unwrap_or(SIGNALLED + SIGINT);
+                let code = code.filter(|code| *code != 0).unwrap_or(INTERRUPTED);
                 (Outcome::Cancelled, code, "Command was cancelled".to_owned())
             }
             How::OutOfMemory => {

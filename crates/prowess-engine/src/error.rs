@@ -1,7 +1,7 @@
 //! Why a tool did not start. Nothing was executed in any of these cases.
 
 use prowess_format::eligibility::Missing;
-use prowess_policy::Denied;
+use prowess_policy::{Denial, Denied};
 
 use crate::approvals::StoreError;
 use crate::credentials::CredentialError;
@@ -10,6 +10,7 @@ use crate::envelope::{Envelope, NOT_EXECUTABLE, NOT_FOUND, Outcome, REFUSED};
 use crate::inputs::InputError;
 use crate::lower::FileError;
 use crate::programs::ProgramError;
+use crate::tool::openclaw::HandlerError;
 use crate::tool::python::LoadError;
 
 /// The code of wrong arguments.
@@ -54,6 +55,9 @@ pub enum RunError {
         /// The database.
         database: String,
     },
+    /// A handler can't be started as it is declared.
+    #[error(transparent)]
+    Handler(#[from] HandlerError),
     /// A skill with Python tools can't be loaded.
     #[error(transparent)]
     Load(Box<LoadError>),
@@ -122,6 +126,7 @@ impl RunError {
             | RunError::Digest(_)
             | RunError::Unsupported(_)
             | RunError::Database { .. }
+            | RunError::Handler(_)
             | RunError::Load(_)
             | RunError::Denied(_)
             | RunError::NobodyToAsk { .. }
@@ -160,6 +165,7 @@ impl RunError {
                     vec![format!("give `{}`", wanted.join(" "))]
                 }
             }
+            RunError::Denied(denied) => denied.reasons().iter().map(about_denial).collect(),
             RunError::Requirements { .. } => {
                 vec!["install or set what is missing; nothing has been started".to_owned()]
             }
@@ -184,6 +190,7 @@ impl RunError {
             RunError::Store(_) => {
                 vec!["move the file away: you will be asked again".to_owned()]
             }
+            RunError::Handler(error) => vec![error.hint()],
             RunError::Load(error) => error.hints.clone(),
             RunError::Credential(error) => error.hints(),
             RunError::Changed(_) => vec!["run it again".to_owned()],
@@ -196,6 +203,19 @@ impl RunError {
         Envelope {
             hints: self.hints(),
             ..Envelope::not_started(self.outcome(), self.exit_code(), self.to_string())
+        }
+    }
+}
+
+/// What to do about a refusal of the policy.
+pub(crate) fn about_denial(denial: &Denial) -> String {
+    match denial {
+        Denial::Mode { declared, .. } => {
+            let mode = declared.first().map_or("Global", String::as_str);
+            format!("say that you are in it: `--mode {mode}`")
+        }
+        Denial::Refused(_) | Denial::ProgramNotGranted(_) => {
+            "no answer of yours allows that: the skill has to be changed".to_owned()
         }
     }
 }

@@ -17,6 +17,7 @@ mod envelope;
 mod error;
 mod event;
 mod evidence;
+mod failure_hints;
 mod handle;
 mod inputs;
 mod lower;
@@ -57,11 +58,12 @@ pub use model::{
     BoxFuture, Message, Model, ModelError, ModelErrorKind, ModelFacts, ModelRequest, ModelStream,
     Piece, Stop, ToolCall, ToolSpec, Usage,
 };
-pub use prepare::{Call, Prepared, Subject, examine, prepare};
+pub use prepare::{Call, Examined, Prepared, Subject, examine, prepare};
 pub use programs::ProgramError;
 pub use registry::{NameTaken, RegisteredTool, ToolRegistry};
 pub use retrieve::{Passage, Query, RetrieveError, Retriever};
 pub use run::{Cancel, run, run_with};
 pub use skill_files::DirectoryFiles;
+pub use tool::openclaw::HandlerError;
 pub use tool::python::{LoadError, LoadStep, Loading, PythonWorkers, load_skill};
 pub use world::{State, World, WorldError};

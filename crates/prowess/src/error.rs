@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use serde_json::Value;
+
 /// What kind of failure it is; the kind picks the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorKind {
@@ -38,6 +40,8 @@ pub(crate) struct Error {
     pub(crate) message: String,
     /// Next steps, one line each.
     pub(crate) hints: Vec<String>,
+    /// What a check has found, where that is why: for programs, in the shape of `check --format json`.
+    pub(crate) findings: Vec<Value>,
 }
 
 impl Error {
@@ -73,7 +77,7 @@ impl Error {
     }
 
     fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hints: Vec::new() }
+        Self { kind, message: message.into(), hints: Vec::new(), findings: Vec::new() }
     }
 
     /// Adds a next step.

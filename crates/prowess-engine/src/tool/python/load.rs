@@ -171,6 +171,7 @@ fn stopped(skill: &str, error: &RunError) -> LoadError {
         RunError::Inputs { .. }
         | RunError::Unsupported(_)
         | RunError::Database { .. }
+        | RunError::Handler(_)
         | RunError::Denied(_)
         | RunError::NobodyToAsk { .. }
         | RunError::Declined(_)
