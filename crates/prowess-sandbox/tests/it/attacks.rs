@@ -25,7 +25,7 @@ fn nothing(world: &World, payload: &str) -> Spec {
     world.python(payload)
 }
 
-fn files(world: &World, payload: &str) -> Spec {
+pub(crate) fn files(world: &World, payload: &str) -> Spec {
     let mut spec = world.python(payload);
     spec.files = vec![world.grant("ws", Access::Write), world.grant("ro", Access::Read)];
     spec
@@ -634,7 +634,7 @@ pub(crate) fn in_a_world_of_mounts(mount: &str, user: &str, test: &str) {
 }
 
 /// The same, with what a shell does afterwards: not everything goes away with a world of mounts.
-fn in_a_world_of_mounts_until(mount: &str, user: &str, test: &str, unmount: &str) {
+pub(crate) fn in_a_world_of_mounts_until(mount: &str, user: &str, test: &str, unmount: &str) {
     let home = copy_of_tests();
     let become_user = format!("setpriv --reuid={user} --regid={user} --clear-groups");
     let script = format!(
@@ -885,117 +885,6 @@ attempt('create another', lambda: write(F + b'/\\x83.sh', 'made'))
 #[test]
 fn names_need_not_be_text_for_an_ordinary_user() {
     again_as_nobody("attacks::names_need_not_be_text");
-}
-
-#[test]
-fn foreign_formats_do_not_run() {
-    // Attack B15: programs for other systems.
-    let world = World::new();
-    for (name, start) in [
-        ("x.exe", &b"MZ\x90\0"[..]),
-        ("x.wasm", b"\0asm\x01\0\0\0"),
-        ("x.class", b"\xca\xfe\xba\xbe"),
-    ] {
-        executable(&world.path("skill").join(name), "");
-        fs::write(world.path("skill").join(name), start).expect("a file");
-    }
-    runs_no_foreign_formats(&world, &["x.exe", "x.wasm", "x.class"]);
-}
-
-#[test]
-fn foreign_formats_do_not_run_for_an_ordinary_user() {
-    again_as_nobody("attacks::foreign_formats_do_not_run");
-}
-
-/// Neither as the program of a run nor from inside.
-fn runs_no_foreign_formats(world: &World, names: &[&str]) {
-    for name in names {
-        let mut spec = Spec::new(world.path("skill").join(name));
-        spec.files = vec![world.grant("skill", Access::Execute)];
-        let (ended, output, _) = ran(spec);
-        assert!(
-            matches!(ended, Err(Error::NotExecutable { .. } | Error::NotFound(_))),
-            "{ended:?}"
-        );
-        assert_eq!(output, "");
-        let mut spec = world.python(&format!(
-            "
-try:
-    os.execv(SKILL + '/{name}', ['x'])
-except OSError as error:
-    print(errno.errorcode[error.errno] in ('ENOEXEC', 'EACCES', 'ENOENT'))"
-        ));
-        spec.files = vec![world.grant("skill", Access::Execute)];
-        let (_, output, error) = ran(spec);
-        assert_eq!(output, "True\n", "{name}: {error}");
-    }
-}
-
-/// Not a test: run where the machine has interpreters for formats of its own, which begin with these words.
-#[test]
-#[ignore = "run by another test"]
-fn registered_formats_do_not_run() {
-    let formats = std::env::var("FORMATS").expect("the other test sets it");
-    let world = World::new();
-    let names: Vec<&str> = formats.split(' ').collect();
-    for name in &names {
-        executable(&world.path("skill").join(name), name);
-        // Outside it does run, so there is something to stop.
-        let output = Command::new(world.path("skill").join(name)).output().expect("it runs");
-        assert_eq!(String::from_utf8_lossy(&output.stdout), *name);
-    }
-    runs_no_foreign_formats(&world, &names);
-}
-
-#[test]
-fn formats_of_the_machine_do_not_run() {
-    // Attack B15: a format with an interpreter that is looked up when it is needed, and one that the kernel holds open
-    // (flag F), as emulators and the door to Windows are registered. Formats belong to the machine and not to a mount, so
-    // they are removed.
-    let own = std::process::id();
-    let (named, open) = (format!("prowess-named-{own}"), format!("prowess-open-{own}"));
-    let register = format!(
-        "mkdir formats
-mount -t binfmt_misc none formats
-echo ':{named}:M::{named}::/bin/cat:' > formats/register
-echo ':{open}:M::{open}::/bin/cat:F' > formats/register
-export FORMATS='{named} {open}'"
-    );
-    let remove = format!("for name in {named} {open}; do echo -1 > formats/$name; done");
-    for user in ["0", "65534"] {
-        let test = "attacks::registered_formats_do_not_run";
-        in_a_world_of_mounts_until(&register, user, test, &remove);
-    }
-}
-
-#[test]
-fn the_walls_hold_on_other_filesystems() {
-    // Attack A29.
-    let memory = "mount -t tmpfs -o mode=1777 tmpfs /tmp";
-    let layers = "mkdir lower upper work
-chmod 1777 lower upper
-mount -t tmpfs tmpfs work
-mkdir work/upper work/work
-chmod 1777 work/upper
-mount -t overlay -o lowerdir=lower,upperdir=work/upper,workdir=work/work overlay /tmp";
-    for (mount, user) in [(memory, "0"), (memory, "65534"), (layers, "65534")] {
-        in_a_world_of_mounts(mount, user, "attacks::from_inside_as_this_user");
-    }
-    // Root's files can't be lent there, and without that programs would need root's powers.
-    in_a_world_of_mounts(layers, "0", "attacks::nothing_can_be_written_here");
-}
-
-/// Not a test: run where files can't be lent.
-#[test]
-#[ignore = "run by another test"]
-fn nothing_can_be_written_here() {
-    let world = World::new();
-    let (ended, output, _) = ran(files(&world, "print('ran')"));
-    assert!(
-        matches!(&ended, Err(Error::Unenforceable { cause, .. }) if cause.contains("can't be lent")),
-        "{ended:?}"
-    );
-    assert_eq!(output, "");
 }
 
 #[test]
