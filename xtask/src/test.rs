@@ -31,6 +31,9 @@ const FUZZ_SECONDS: u64 = 10;
 /// The interpreter that has the reference validator; tests that compare with it read this variable.
 const REFERENCE_PYTHON: &str = "PROWESS_SKILLS_REF_PYTHON";
 
+/// uv; the test of installing with it reads this variable.
+const UV: &str = "PROWESS_UV";
+
 /// The official JSON Schema of SARIF; the test that compares with it reads this variable.
 const SARIF_SCHEMA: &str = "PROWESS_SARIF_SCHEMA";
 
@@ -44,6 +47,7 @@ struct Step {
 /// What the steps use beyond cargo.
 struct Tools {
     reference_python: PathBuf,
+    uv: PathBuf,
     sarif_schema: PathBuf,
 }
 
@@ -89,6 +93,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "tests",
         again: "PROWESS_SKILLS_REF_PYTHON=$PWD/target/tools/venv/bin/python \
+                PROWESS_UV=$PWD/target/tools/venv/bin/uv \
                 PROWESS_SARIF_SCHEMA=$PWD/target/tools/sarif/sources/serde-sarif/src/schema.json \
                 cargo nextest run --workspace",
         run: run_tests,
@@ -182,6 +187,7 @@ fn run_tests(tools: &Tools) -> Result<()> {
         cargo.args(["--profile", "ci"]);
     }
     cargo.env(REFERENCE_PYTHON, &tools.reference_python);
+    cargo.env(UV, &tools.uv);
     cargo.env(SARIF_SCHEMA, &tools.sarif_schema);
     process::run(&mut cargo)
 }

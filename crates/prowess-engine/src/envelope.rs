@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prowess_sandbox::{Capture, How};
+use prowess_sandbox::{Capture, How, Written};
 use serde_json::Value;
 
 use crate::event::{Event, Stream};
@@ -50,6 +50,8 @@ pub enum Outcome {
     OutOfMemory,
     /// It printed more than anybody can want.
     TooMuchOutput,
+    /// It filled the folders that it may write to.
+    TooMuchWritten,
     /// What it returned is not what it declares (SRT §4.5).
     InvalidOutput,
     /// A value is missing; nothing was started.
@@ -74,6 +76,7 @@ impl Outcome {
             Outcome::Cancelled => "cancelled",
             Outcome::OutOfMemory => "out_of_memory",
             Outcome::TooMuchOutput => "too_much_output",
+            Outcome::TooMuchWritten => "too_much_written",
             Outcome::InvalidOutput => "invalid_output",
             Outcome::MissingParameter => "missing_parameter",
             Outcome::InvalidParameter => "invalid_parameter",
@@ -131,6 +134,7 @@ pub(crate) const SIGNALLED: i32 = 128;
 /// The code of a run that was cancelled and has none of its own: as after Ctrl-C.
 pub(crate) const INTERRUPTED: i32 = SIGNALLED + 2;
 const SIGKILL: i32 = 9;
+const SIGXCPU: i32 = 24;
 
 impl Ending {
     /// What an end means. `successes` are codes other than 0 that the tool's author calls a success.
@@ -141,6 +145,10 @@ impl Ending {
             }
             How::Exited(code) => {
                 (Outcome::Failed, code, format!("Command failed with exit code {code}"))
+            }
+            How::Signalled(SIGXCPU) => {
+                let error = "Command computed for longer than it may";
+                (Outcome::Failed, SIGNALLED + SIGXCPU, error.to_owned())
             }
             How::Signalled(signal) => {
                 let code = SIGNALLED + signal;
@@ -164,8 +172,39 @@ impl Ending {
                 let error = "Command printed more than it may";
                 (Outcome::TooMuchOutput, SIGNALLED + SIGKILL, error.to_owned())
             }
+            How::TooMuchWritten(written) => {
+                (Outcome::TooMuchWritten, SIGNALLED + SIGKILL, too_much_written(written))
+            }
         };
         Self { outcome, exit_code, error: Some(error) }
+    }
+}
+
+/// Which limit it was.
+fn too_much_written(written: Written) -> String {
+    const MIB: u64 = 1 << 20;
+    match written {
+        Written::Bytes(most) => format!(
+            "Command was ended: it added more than {} MiB to the folders it may write",
+            most / MIB
+        ),
+        Written::Entries(most) => format!(
+            "Command was ended: it added more than {most} files to the folders it may write"
+        ),
+        Written::Disk => {
+            "Command was ended: the disk of a folder it may write is nearly full".to_owned()
+        }
+    }
+}
+
+/// What to do about an end, where that is not the tool's own business.
+fn hints(outcome: Outcome) -> Vec<String> {
+    match outcome {
+        Outcome::TooMuchWritten => vec![
+            "look at what it has left there and make room; then let it do less at a time"
+                .to_owned(),
+        ],
+        _ => Vec::new(),
     }
 }
 
@@ -228,7 +267,7 @@ impl Fold {
             error: ending.error,
             duration,
             warnings: self.warnings,
-            hints: Vec::new(),
+            hints: hints(ending.outcome),
         }
     }
 }

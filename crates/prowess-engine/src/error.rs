@@ -4,6 +4,7 @@ use prowess_format::eligibility::Missing;
 use prowess_policy::{Denial, Denied};
 
 use crate::approvals::StoreError;
+use crate::credentials::CredentialError;
 use crate::digest::DigestError;
 use crate::envelope::{Envelope, NOT_EXECUTABLE, NOT_FOUND, Outcome, REFUSED};
 use crate::inputs::InputError;
@@ -43,6 +44,17 @@ pub enum RunError {
     /// The skill is written in a way that can't be run.
     #[error("{0}")]
     Unsupported(String),
+    /// A grant for a database behind a server: nothing here can tell reading from changing, or one database from another
+    /// (attack G02).
+    #[error(
+        "`{skill}` asks for the database `{database}`, and nothing here can hold it to that: a sandbox sees connections, no statements"
+    )]
+    Database {
+        /// The skill.
+        skill: String,
+        /// The database.
+        database: String,
+    },
     /// A handler can't be started as it is declared.
     #[error(transparent)]
     Handler(#[from] HandlerError),
@@ -77,6 +89,9 @@ pub enum RunError {
     /// The walls can't be built.
     #[error(transparent)]
     Sandbox(#[from] prowess_sandbox::Error),
+    /// A credential can't be used, or a key not be kept out of the output.
+    #[error(transparent)]
+    Credential(#[from] CredentialError),
     /// The way out can't be built.
     #[error("{0}")]
     Network(String),
@@ -99,9 +114,7 @@ impl RunError {
             RunError::Program(ProgramError::NotFound { .. })
             | RunError::Sandbox(prowess_sandbox::Error::NotFound(_)) => Outcome::NotFound,
             RunError::Requirements { missing, .. }
-                if missing.iter().any(|missing| {
-                    matches!(missing, Missing::Program(_) | Missing::AnyProgram(_))
-                }) =>
+                if missing.iter().any(Missing::is_for_starting) =>
             {
                 Outcome::NotFound
             }
@@ -112,6 +125,7 @@ impl RunError {
             RunError::Requirements { .. }
             | RunError::Digest(_)
             | RunError::Unsupported(_)
+            | RunError::Database { .. }
             | RunError::Handler(_)
             | RunError::Load(_)
             | RunError::Denied(_)
@@ -121,6 +135,7 @@ impl RunError {
             | RunError::Store(_)
             | RunError::Files(_)
             | RunError::Sandbox(_)
+            | RunError::Credential(_)
             | RunError::Network(_) => Outcome::Refused,
         }
     }
@@ -168,11 +183,16 @@ impl RunError {
             RunError::Sandbox(prowess_sandbox::Error::HardLink { .. }) => vec![
                 "give the file here a copy of its own, or grant a folder without it".to_owned(),
             ],
+            RunError::Database { .. } => vec![
+                "give the tool a user of that database with just these rights, and ask for its server instead: `network:write:HOST`".to_owned(),
+                "a database in a file is granted as a file: `filesystem:read:./data.db`".to_owned(),
+            ],
             RunError::Store(_) => {
                 vec!["move the file away: you will be asked again".to_owned()]
             }
             RunError::Handler(error) => vec![error.hint()],
             RunError::Load(error) => error.hints.clone(),
+            RunError::Credential(error) => error.hints(),
             RunError::Changed(_) => vec!["run it again".to_owned()],
             _ => Vec::new(),
         }

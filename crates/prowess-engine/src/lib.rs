@@ -10,21 +10,28 @@ mod approvals;
 mod approver;
 mod clock;
 mod closure;
+mod credentials;
 mod deciding;
 mod digest;
 mod envelope;
 mod error;
 mod event;
+mod evidence;
 mod failure_hints;
+mod handle;
 mod inputs;
 mod lower;
+mod mcp_servers;
+mod model;
 mod network;
 mod outputs;
 mod pins;
 mod platform;
 mod prepare;
 mod programs;
+mod redact;
 mod registry;
+mod retrieve;
 mod run;
 mod skill_files;
 mod state_file;
@@ -35,6 +42,7 @@ mod world;
 pub use approvals::{ApprovalStore, StoreError};
 pub use approver::{Approver, Asked, NoApprover, Reply};
 pub use clock::{Clock, SystemClock};
+pub use credentials::{Credential, CredentialError};
 pub use deciding::{Consent, approve};
 pub use digest::{DigestError, of_skill as digest_of_skill};
 pub use envelope::{
@@ -43,11 +51,17 @@ pub use envelope::{
 };
 pub use error::RunError;
 pub use event::{Event, Source, Stream, Thought};
+pub use handle::{Surroundings, ToolHandle};
 pub use inputs::InputError;
 pub use lower::FileError;
+pub use model::{
+    BoxFuture, Message, Model, ModelError, ModelErrorKind, ModelFacts, ModelRequest, ModelStream,
+    Piece, Stop, ToolCall, ToolSpec, Usage,
+};
 pub use prepare::{Call, Examined, Prepared, Subject, examine, prepare};
 pub use programs::ProgramError;
 pub use registry::{NameTaken, RegisteredTool, ToolRegistry};
+pub use retrieve::{Passage, Query, RetrieveError, Retriever};
 pub use run::{Cancel, run, run_with};
 pub use skill_files::DirectoryFiles;
 pub use tool::openclaw::HandlerError;

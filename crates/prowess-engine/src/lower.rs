@@ -2,6 +2,7 @@
 
 mod files;
 mod protect;
+mod worktree;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -77,7 +78,11 @@ pub(crate) fn lower(
     let mut warnings = not_there(allowed);
     let opened = files::open(allowed, world, launch.skill_directory)?;
     warnings.extend(opened.warnings);
+    let repository = worktree::open(allowed, launch.images, &opened.grants, world);
     spec.files = opened.grants;
+    spec.files.extend(repository.grants);
+    let mut missing = opened.missing;
+    missing.extend(repository.missing);
     if let Some(folder) = launch.skill_directory {
         // Attack A11: read-only whatever is granted, and the scripts in it can be started.
         spec.files.push(grant(folder, Access::Execute));
@@ -96,7 +101,7 @@ pub(crate) fn lower(
     spec.arguments = launch.arguments;
     spec.input = launch.input;
     spec.limits = limits(allowed);
-    Ok(Lowered { spec, warnings, missing: opened.missing })
+    Ok(Lowered { spec, warnings, missing })
 }
 
 fn grant(path: &Path, access: Access) -> FileGrant {
@@ -113,6 +118,8 @@ fn limits(allowed: &SandboxSpec) -> Limits {
         memory: limits.memory_bytes,
         processes: limits.processes.map_or(usual.processes, u64::from),
         output: limits.output_bytes,
+        written_bytes: limits.written_bytes,
+        written_entries: limits.written_entries,
         ..usual
     }
 }
@@ -173,6 +180,10 @@ fn variables(
         .filter(|(name, _)| name != "PATH" && name != "HOME")
         .map(|(name, value)| (name.into(), value.into()))
         .collect();
+    for credential in &world.credentials {
+        variables.retain(|(name, _)| name != credential.name());
+        variables.push((credential.name().into(), credential.placeholder.text().into()));
+    }
     variables.push(("HOME".into(), home_inside(allowed, world).into()));
     variables.push(("PATH".into(), search_path(allowed, launch.images, world)));
     variables.sort();

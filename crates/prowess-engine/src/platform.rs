@@ -32,36 +32,108 @@ pub(crate) fn is_executable(path: &Path) -> io::Result<bool> {
     fs::metadata(path).map(|_| true)
 }
 
+/// Whether a file is the user's and nobody else may read or change it.
+#[cfg(unix)]
+pub(crate) fn is_private(data: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    const OTHERS: u32 = 0o077;
+    data.mode() & OTHERS == 0 && data.uid() == rustix::process::geteuid().as_raw()
+}
+
+/// Whether nobody else may read or change a file: not told by the file there.
+#[cfg(not(unix))]
+pub(crate) fn is_private(_data: &fs::Metadata) -> bool {
+    true
+}
+
 /// Clocks of file systems are coarse: two changes within this time may carry the same time.
 #[cfg(unix)]
 const COARSE_SECONDS: i64 = 2;
 
 /// What tells a file from its later self: place, size and times. Nobody but the superuser can set the last of them.
-/// A file that was changed just now could be changed again without a trace, so it has none.
-#[cfg(unix)]
-pub(crate) fn identity(path: &Path) -> Option<String> {
-    use std::os::unix::fs::MetadataExt as _;
-    let data = fs::metadata(path).ok()?;
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
-    if data.ctime() + COARSE_SECONDS >= i64::try_from(now.as_secs()).ok()? {
-        return None;
-    }
-    Some(format!(
-        "{}:{}:{}:{}.{}:{}.{}",
-        data.dev(),
-        data.ino(),
-        data.size(),
-        data.mtime(),
-        data.mtime_nsec(),
-        data.ctime(),
-        data.ctime_nsec()
-    ))
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    place: PlaceOf,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
 }
 
-/// What tells a file from its later self: nothing that could be relied on.
+/// Which file or folder it is, whatever is in it: file system and number.
+pub(crate) type PlaceOf = (u64, u64);
+
+#[cfg(test)]
+impl Identity {
+    /// Whether it was changed after another one.
+    pub(crate) fn is_later_than(&self, other: &Self) -> bool {
+        self.changed > other.changed
+    }
+}
+
+impl std::fmt::Display for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { place: (dev, ino), size, modified, changed } = self;
+        let ((modified, its), (changed, nanos)) = (modified, changed);
+        write!(f, "{dev}:{ino}:{size}:{modified}.{its}:{changed}.{nanos}")
+    }
+}
+
+/// The identity of a file. One that was changed just now could be changed again without a trace, so it has none.
+#[cfg(unix)]
+pub(crate) fn identity_of(data: &fs::Metadata) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt as _;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
+    let is_settled = data.ctime() + COARSE_SECONDS < i64::try_from(now.as_secs()).ok()?;
+    is_settled.then(|| identity_at_any_age(data))
+}
+
+/// The identity of a file, also of one that was changed just now.
+#[cfg(unix)]
+pub(crate) fn identity_at_any_age(data: &fs::Metadata) -> Identity {
+    use std::os::unix::fs::MetadataExt as _;
+    Identity {
+        place: (data.dev(), data.ino()),
+        size: data.size(),
+        modified: (data.mtime(), data.mtime_nsec()),
+        changed: (data.ctime(), data.ctime_nsec()),
+    }
+}
+
+/// Whether a file is still what it was. One that has changed since is later than its identity, so its age does not matter.
+#[cfg(unix)]
+pub(crate) fn same_identity(data: &fs::Metadata, identity: &Identity) -> bool {
+    identity_at_any_age(data) == *identity
+}
+
+/// Which file or folder it is.
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems do not tell")]
+pub(crate) fn place_of(data: &fs::Metadata) -> Option<PlaceOf> {
+    use std::os::unix::fs::MetadataExt as _;
+    Some((data.dev(), data.ino()))
+}
+
+/// The identity of a file: nothing that could be relied on there.
 #[cfg(not(unix))]
-pub(crate) fn identity(_path: &Path) -> Option<String> {
+pub(crate) fn identity_of(_data: &fs::Metadata) -> Option<Identity> {
     None
+}
+
+/// Whether a file is still what it was: not told there.
+#[cfg(not(unix))]
+pub(crate) fn same_identity(_data: &fs::Metadata, _identity: &Identity) -> bool {
+    false
+}
+
+/// Which file or folder it is: not told there.
+#[cfg(not(unix))]
+pub(crate) fn place_of(_data: &fs::Metadata) -> Option<PlaceOf> {
+    None
+}
+
+/// The identity of the file that a path leads to.
+pub(crate) fn identity(path: &Path) -> Option<String> {
+    Some(identity_of(&fs::metadata(path).ok()?)?.to_string())
 }
 
 /// Makes a folder that only its owner can look into.
@@ -86,20 +158,6 @@ pub(crate) fn private_file(path: &Path) -> io::Result<File> {
         options.mode(0o600);
     }
     options.open(path)
-}
-
-/// Which file or folder a name leads to, whatever is in it.
-#[cfg(unix)]
-pub(crate) fn place(path: &Path) -> io::Result<String> {
-    use std::os::unix::fs::MetadataExt as _;
-    let data = fs::symlink_metadata(path)?;
-    Ok(format!("{}:{}", data.dev(), data.ino()))
-}
-
-/// Which file or folder a name leads to: not told there.
-#[cfg(not(unix))]
-pub(crate) fn place(_path: &Path) -> io::Result<String> {
-    Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
 /// An absolute path as text that no other one has: bytes that are no UTF-8 would all become the same character, so such a

@@ -5,21 +5,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prowess_format::eligibility::{self, Machine};
+use prowess_format::permission::Domain;
 use prowess_format::skill::{Skill, Tool};
 use prowess_format::text::visible;
 use prowess_policy::{
     Approvals, Decision, Digest, Grant, GrantSet, Line, LineKind, Mode, Places, ProgramPin,
-    Request, Source, Trust, decide, explain, grants,
+    Request, Scope, Source, Trust, decide, explain, grants,
 };
 use serde_json::{Map, Value};
 
+use crate::credentials::Credential;
 use crate::error::{RunError, about_denial};
 use crate::network::Outside;
 use crate::pins::ImageHashes;
 use crate::programs::{Finder, Images, ProgramError};
 use crate::tool::{self, Recipe};
 use crate::world::World;
-use crate::{digest, inputs, lower, outputs, platform};
+use crate::{digest, inputs, lower, mcp_servers, outputs, platform};
 
 /// A skill on this machine.
 #[derive(Clone, Debug)]
@@ -94,6 +96,8 @@ fn prepare_with<'c>(
     let recipe = tool::recipe(&call, world)?;
     let finder = finder(subject, world);
     check_needs(subject, tool, finder, world)?;
+    check_credentials(tool, &grants, world)?;
+    refuse_servers_of_databases(&grants, &call)?;
     let images = images_of(&recipe, tool, &grants, finder)?;
     let mut hashes = ImageHashes::load(&world.state);
     let pins = pins(&images, subject.directory, &mut hashes)?;
@@ -111,6 +115,28 @@ fn prepare_with<'c>(
         outside: Outside::real(),
         notes,
     })
+}
+
+/// How the names of files of databases end: these are granted as files, and then held to it.
+const DATABASE_FILES: &[&str] = &[".db", ".db3", ".sqlite", ".sqlite3", ".duckdb"];
+
+/// A server knows who asks and what for; a sandbox sees bytes on a connection (attack G02). A grant that nothing enforces
+/// is refused before anybody is asked to approve it.
+fn refuse_servers_of_databases(grants: &GrantSet, call: &Call<'_>) -> Result<(), RunError> {
+    let wanted = grants.for_tool(&call.tool.name);
+    let server = wanted.grants().iter().find_map(|grant| match grant.scope() {
+        Scope::Name(name)
+            if grant.domain() == Domain::Database
+                && !DATABASE_FILES.iter().any(|end| name.ends_with(end)) =>
+        {
+            Some(name.clone())
+        }
+        _ => None,
+    });
+    match server {
+        None => Ok(()),
+        Some(database) => Err(RunError::Database { skill: call.subject.name.to_owned(), database }),
+    }
 }
 
 /// What a tool comes to, whatever values it is called with.
@@ -270,7 +296,13 @@ impl Prepared<'_> {
         roots: prowess_proxy::UpstreamRoots,
         permit_addresses: Vec<std::net::IpAddr>,
     ) {
-        self.outside = Outside { resolver, roots, permit_addresses };
+        self.outside = Outside { resolver, roots, permit_addresses, byte_cap: None };
+    }
+
+    /// Lowers the limit of bytes sent and received, for tests that reach it.
+    #[doc(hidden)]
+    pub fn limit_traffic(&mut self, bytes: u64) {
+        self.outside.byte_cap = Some(bytes);
     }
 }
 
@@ -342,6 +374,21 @@ fn images_of(
     Ok(images)
 }
 
+/// A credential for a host that the tool can't reach is a mistake that is better told before anybody is asked.
+fn check_credentials(tool: &Tool, grants: &GrantSet, world: &World) -> Result<(), RunError> {
+    let granted = grants.for_tool(&tool.name);
+    let reached = |credential: &Credential| {
+        granted.grants().iter().any(|grant| match grant.scope() {
+            prowess_policy::Scope::Host(hosts) => credential.is_within(hosts),
+            _ => false,
+        })
+    };
+    match world.credentials.iter().find(|credential| !reached(credential)) {
+        Some(credential) => Err(credential.not_granted().into()),
+        None => Ok(()),
+    }
+}
+
 /// The programs that are granted to a tool by name.
 fn granted_programs(tool: &Tool, grants: &GrantSet) -> Vec<prowess_policy::scope::Program> {
     grants
@@ -394,5 +441,9 @@ impl Machine for Here<'_> {
     /// Settings are those of a host agent, which nobody here can look up.
     fn has_setting(&self, _path: &str) -> bool {
         true
+    }
+
+    fn server_problem(&self, name: &str) -> Option<String> {
+        mcp_servers::problem(name, self.world, self.finder)
     }
 }

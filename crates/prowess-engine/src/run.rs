@@ -20,9 +20,11 @@ use crate::lower::{self, Launch};
 use crate::network::{self, Door};
 use crate::outputs;
 use crate::pins::ImageHashes;
-use crate::prepare::{self, Prepared};
+use crate::prepare::{self, Call, Prepared};
+use crate::programs::Images;
+use crate::redact::Redactor;
 use crate::tool::openclaw::{self, Told};
-use crate::tool::python::{PythonWorkers, Session};
+use crate::tool::python::{self, PythonWorkers, Session, Warmth};
 use crate::world::World;
 
 /// What a handler may return.
@@ -108,29 +110,100 @@ pub fn run_with(
     cancel: &Cancel,
     sink: &mut dyn FnMut(&Event),
 ) -> Envelope {
-    let mut watcher = Watcher { fold: Fold::default(), sink, door: Door::Closed };
-    let envelope = match start(workers, prepared, allowed, world, cancel, &mut watcher) {
+    run_and_keep(workers, prepared, allowed, world, cancel, sink).0
+}
+
+/// What is left of a run that the next one can build on.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) warmth: Warmth,
+    pub(crate) time: Duration,
+    pub(crate) warnings: Vec<String>,
+    /// Knows the keys that the worker was given.
+    redactor: Redactor,
+    images: Images,
+}
+
+/// The same, telling what the next call of the tool can build on.
+pub(crate) fn run_and_keep(
+    workers: &PythonWorkers,
+    prepared: &Prepared<'_>,
+    allowed: &Allowed,
+    world: &World,
+    cancel: &Cancel,
+    sink: &mut dyn FnMut(&Event),
+) -> (Envelope, Option<Kept>) {
+    let mut watcher = Watcher::new(sink, Redactor::idle());
+    let started = start(workers, prepared, allowed, world, cancel, &mut watcher);
+    let (finished, kept) = match started {
+        Ok((finished, kept)) => (Ok(finished), kept),
+        Err(error) => (Err(error), None),
+    };
+    let Prepared { call, images, .. } = prepared;
+    (finish(finished, &After { call, allowed, images, world, cancel }, watcher), kept)
+}
+
+/// Runs a tool in a worker that an earlier run has kept; `None` when it is gone, and then nothing was told.
+pub(crate) fn run_again(
+    session: &Session<'_>,
+    kept: &Kept,
+    call: &Call<'_>,
+    sink: &mut dyn FnMut(&Event),
+) -> Option<Envelope> {
+    let mut watcher = Watcher::new(sink, kept.redactor.fresh());
+    let warm = session.warm(&kept.warmth)?;
+    watcher.warn(kept.warnings.clone());
+    watcher.tell(&Event::Started {
+        skill: call.subject.name.to_owned(),
+        tool: call.tool.name.value.clone(),
+        command: python::shown(call),
+    });
+    let finished = session.converse(warm, &mut |event| watcher.tell_of_python(&event));
+    let Session { allowed, world, cancel, .. } = *session;
+    let images = &kept.images;
+    Some(finish(finished, &After { call, allowed, images, world, cancel }, watcher))
+}
+
+/// What the end of a run is judged by.
+struct After<'a> {
+    call: &'a Call<'a>,
+    allowed: &'a Allowed,
+    images: &'a Images,
+    world: &'a World,
+    cancel: &'a Cancel,
+}
+
+/// The envelope of a run, after everything that is told at its end.
+fn finish(
+    finished: Result<Finished, RunError>,
+    after: &After<'_>,
+    mut watcher: Watcher<'_>,
+) -> Envelope {
+    watcher.flush();
+    let envelope = match finished {
         Ok(Finished { mut ending, duration, result }) => {
             if ending.outcome == Outcome::Cancelled
                 && ending.exit_code == INTERRUPTED
-                && let Some(code) = cancel.exit_code()
+                && let Some(code) = after.cancel.exit_code()
             {
                 ending.exit_code = code;
             }
             let mut envelope = std::mem::take(&mut watcher.fold).finish(ending, duration);
             envelope.parsed = result.or(envelope.parsed);
-            let call = &prepared.call;
+            // What is held to a schema is what a caller gets to see.
+            let mut envelope = watcher.redactor.envelope(envelope);
             if envelope.outcome == Outcome::Failed {
-                let (spec, images) = (allowed.spec(), &prepared.images);
-                envelope.hints = failure_hints::of(&envelope, spec, images, world);
+                envelope.hints =
+                    failure_hints::of(&envelope, after.allowed.spec(), after.images, after.world);
             }
-            match outputs::schema(call.subject.skill, call.tool) {
+            match outputs::schema(after.call.subject.skill, after.call.tool) {
                 Some(schema) => outputs::validate(envelope, schema),
                 None => envelope,
             }
         }
         Err(error) => error.envelope(),
     };
+    let envelope = watcher.redactor.envelope(envelope);
     if let Some(error) = &envelope.error {
         (watcher.sink)(&Event::Error { message: error.clone() });
     }
@@ -142,9 +215,14 @@ struct Watcher<'w> {
     fold: Fold,
     sink: &'w mut dyn FnMut(&Event),
     door: Door,
+    redactor: Redactor,
 }
 
-impl Watcher<'_> {
+impl<'w> Watcher<'w> {
+    fn new(sink: &'w mut dyn FnMut(&Event), redactor: Redactor) -> Self {
+        Self { fold: Fold::default(), sink, door: Door::Closed, redactor }
+    }
+
     fn warn(&mut self, messages: Vec<String>) {
         for message in messages {
             self.tell(&Event::Warning { message });
@@ -152,6 +230,29 @@ impl Watcher<'_> {
     }
 
     fn tell(&mut self, event: &Event) {
+        if self.redactor.is_idle() {
+            self.pass(event);
+        } else if let Some(event) = self.redactor.event(event) {
+            self.pass(&event);
+        }
+    }
+
+    /// Of Python only the result is standard output, and what was printed comes before it.
+    fn tell_of_python(&mut self, event: &Event) {
+        if matches!(event, Event::Output { stream: Stream::Stdout, .. }) {
+            self.flush();
+        }
+        self.tell(event);
+    }
+
+    /// What was held back because it might have been the beginning of a key.
+    fn flush(&mut self) {
+        for event in self.redactor.rest() {
+            self.pass(&event);
+        }
+    }
+
+    fn pass(&mut self, event: &Event) {
         self.fold.push(event);
         (self.sink)(event);
     }
@@ -209,7 +310,13 @@ pub(crate) fn specification(
     };
     let lowered = lower::lower(allowed.spec(), launch, world)?;
     let (mut spec, mut warnings) = (lowered.spec, lowered.warnings);
-    let door = network::prepare(allowed.spec(), &mut spec, &prepared.outside, &mut warnings)?;
+    let door = network::prepare(
+        allowed.spec(),
+        &mut spec,
+        &prepared.outside,
+        &world.credentials,
+        &mut warnings,
+    )?;
     // Package managers and local clones are full of hard links. Somebody else's skill is refused there; the user's own is
     // trusted with them, and told.
     spec.hard_links = match call.subject.trust.origin() {
@@ -231,10 +338,11 @@ fn start(
     world: &World,
     cancel: &Cancel,
     watcher: &mut Watcher<'_>,
-) -> Result<Finished, RunError> {
+) -> Result<(Finished, Option<Kept>), RunError> {
+    watcher.redactor = Redactor::of(allowed.spec(), world)?;
     let Specification { mut spec, time, door, warnings, missing } =
         specification(prepared, allowed, world)?;
-    watcher.warn(warnings);
+    watcher.warn(warnings.clone());
     let call = &prepared.call;
     let recipe = &prepared.recipe;
     let started = Event::Started {
@@ -246,9 +354,13 @@ fn start(
         watcher.tell(&started);
         let subject = &call.subject;
         let session = Session { subject, plan, allowed, world, workers, cancel, time };
-        let finished = session.run(spec, door, &mut |event| watcher.tell(&event));
+        let finished = session.run(spec, door, &mut |event| watcher.tell_of_python(&event));
         watcher.warn(lower::planted(&missing));
-        return finished;
+        let (finished, warmth) = finished?;
+        let redactor = watcher.redactor.fresh();
+        let images = prepared.images.clone();
+        let keep = |warmth| Kept { warmth, time, warnings, redactor, images };
+        return Ok((finished, warmth.map(keep)));
     }
     watcher.door = door;
     let result = if recipe.private_result { Some(private_result(&mut spec)?) } else { None };
@@ -265,6 +377,7 @@ fn start(
     watcher.warn(refused);
     watcher.warn(lower::planted(&missing));
     let ended = ended?;
+    watcher.flush();
     let told = result
         .map(|reader| openclaw::told(&reader.join().unwrap_or_default(), call.tool.name.as_str()));
     if let Some(Told::Returned(result)) = &told {
@@ -282,7 +395,7 @@ fn start(
         }
         _ => {}
     }
-    Ok(Finished { ending, duration: ended.duration, result: None })
+    Ok((Finished { ending, duration: ended.duration, result: None }, None))
 }
 
 /// What a person should know about the files that a run has left. That a folder was too large to be looked through is no

@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::credentials::Credential;
+
 /// The machine as a run sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct World {
@@ -17,6 +19,8 @@ pub struct World {
     pub search_path: Vec<PathBuf>,
     /// The variables of this process; those that are no text are left out.
     pub environment: Vec<(String, String)>,
+    /// Credentials that tools use without seeing them, see [`World::bind_credential`].
+    pub credentials: Vec<Credential>,
     /// Folders with our own state. No tool ever sees them.
     pub state: State,
 }
@@ -90,6 +94,7 @@ impl World {
             home,
             current,
             environment,
+            credentials: Vec::new(),
             state,
         })
     }

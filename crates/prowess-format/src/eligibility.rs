@@ -14,6 +14,8 @@ pub trait Machine {
     fn has_variable(&self, name: &str) -> bool;
     /// Whether a setting such as `browser.enabled` is on.
     fn has_setting(&self, path: &str) -> bool;
+    /// What is wrong with an MCP server, as the end of a sentence that begins with its name; `None` if it is there.
+    fn server_problem(&self, name: &str) -> Option<String>;
 }
 
 /// One thing that stands in the way.
@@ -29,6 +31,23 @@ pub enum Missing {
     Variable(String),
     /// A setting.
     Setting(String),
+    /// An MCP server.
+    Server {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+impl Missing {
+    /// Whether it is something to be started, which is an error of its own (GIB §9.3).
+    pub fn is_for_starting(&self) -> bool {
+        match self {
+            Missing::Program(_) | Missing::AnyProgram(_) | Missing::Server { .. } => true,
+            Missing::Os(_) | Missing::Variable(_) | Missing::Setting(_) => false,
+        }
+    }
 }
 
 impl std::fmt::Display for Missing {
@@ -42,6 +61,7 @@ impl std::fmt::Display for Missing {
             Missing::AnyProgram(names) => write!(f, "none of {} is on PATH", list(names)),
             Missing::Variable(name) => write!(f, "the variable `{name}` is not set"),
             Missing::Setting(path) => write!(f, "the setting `{path}` is off"),
+            Missing::Server { name, problem } => write!(f, "the MCP server `{name}` {problem}"),
         }
     }
 }
@@ -71,6 +91,10 @@ pub fn missing(skill: &Skill, machine: &dyn Machine) -> Vec<Missing> {
     missing.extend(absent.map(|name| Missing::Variable(name.value.clone())));
     let absent = wanted.config.iter().filter(|path| !machine.has_setting(path));
     missing.extend(absent.map(|path| Missing::Setting(path.value.clone())));
+    missing.extend(wanted.mcp_servers.iter().filter_map(|name| {
+        let problem = machine.server_problem(name)?;
+        Some(Missing::Server { name: name.value.clone(), problem })
+    }));
     missing
 }
 

@@ -48,6 +48,8 @@ pub enum RefusalKind {
     Slow,
     /// The byte cap is used up.
     ByteCap,
+    /// A credential's placeholder was on its way to where the credential does not belong.
+    Credential,
 }
 
 impl Refusal {
@@ -64,7 +66,8 @@ impl Refusal {
             | RefusalKind::ServerName
             | RefusalKind::NotTls
             | RefusalKind::Certificate
-            | RefusalKind::ByteCap => 403,
+            | RefusalKind::ByteCap
+            | RefusalKind::Credential => 403,
         }
     }
 
@@ -174,6 +177,27 @@ impl Refusal {
             "reading is enforced inside TLS; `network:write:{}` needs no certificate of this run",
             scope(host, port)
         ))
+    }
+
+    /// The certificate was not accepted, and without it no credential can be put in.
+    pub(crate) fn certificate_for_credential(host: &Host, port: u16) -> Self {
+        Refusal {
+            hint: Some(format!(
+                "credentials for `{host}` are put in inside TLS; run it without them"
+            )),
+            ..Self::certificate(host, port)
+        }
+    }
+
+    pub(crate) fn credential(host: &Host, port: u16, name: &str, bound: &Host) -> Self {
+        let message = format!("the credential `{name}` is for `{bound}` and was sent to `{host}`");
+        Self::about(RefusalKind::Credential, host, port, message)
+    }
+
+    pub(crate) fn credential_without_tls(host: &Host, port: u16, name: &str) -> Self {
+        let message = format!("the credential `{name}` was sent to `{host}` without TLS");
+        Self::about(RefusalKind::Credential, host, port, message)
+            .with_hint(format!("ask for `https://{host}`"))
     }
 
     pub(crate) fn byte_cap(host: &Host, port: u16, cap: u64) -> Self {

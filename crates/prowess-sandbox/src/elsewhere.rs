@@ -24,6 +24,9 @@ pub fn run(spec: Spec, observer: &mut dyn Observer) -> Result<Ended, Error> {
     Sandbox::spawn(spec)?.wait(observer)
 }
 
+/// There is nothing to get ready.
+pub fn warm_up() {}
+
 /// What this machine can enforce: nothing.
 pub fn probe() -> Probe {
     let layer = Layer {

@@ -20,6 +20,9 @@ pub(crate) enum Permission {
 const REFERENCE_VALIDATOR: &str = "skills-ref";
 const REFERENCE_VERSION: &str = "0.1.1";
 
+/// Installs Python packages where it is there; the tests of that use exactly this version.
+const UV_VERSION: &str = "0.13.7";
+
 /// A crate that carries the official JSON Schema of SARIF 2.1.0, and where it lies in it.
 const SARIF_CRATE: &str = "serde-sarif";
 const SARIF_VERSION: &str = "0.8.0";
@@ -34,8 +37,9 @@ pub(super) fn tools(permission: Permission) -> Result<Tools> {
     system_program("c++", "g++", permission)?;
     system_program("python3", "python3", permission)?;
     let reference_python = reference_validator(permission)?;
+    let uv = uv(&reference_python, permission)?;
     let sarif_schema = sarif_schema(permission)?;
-    Ok(Tools { reference_python, sarif_schema })
+    Ok(Tools { reference_python, uv, sarif_schema })
 }
 
 fn toolchain_component(component: &str, subcommand: &str, permission: Permission) -> Result<()> {
@@ -127,6 +131,21 @@ fn has_reference_validator(python: &Path) -> bool {
          assert importlib.metadata.version('{REFERENCE_VALIDATOR}') == '{REFERENCE_VERSION}'"
     );
     succeeds(command(python).args(["-c", &script]))
+}
+
+/// uv, beside the interpreter of our own environment.
+fn uv(python: &Path, permission: Permission) -> Result<PathBuf> {
+    let program = python.with_file_name("uv");
+    let wanted = format!("uv {UV_VERSION}");
+    let says = command(&program).arg("--version").output();
+    if says.is_ok_and(|output| output.stdout.starts_with(wanted.as_bytes())) {
+        found(&wanted);
+        return Ok(program);
+    }
+    let mut pip = command(python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    install(&wanted, pip.arg(format!("uv=={UV_VERSION}")), permission)?;
+    Ok(program)
 }
 
 /// The schema as a file. Cargo fetches the crate that carries it, and nothing of it is built.

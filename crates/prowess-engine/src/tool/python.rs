@@ -30,6 +30,7 @@ use crate::digest;
 use crate::envelope::{Ending, Outcome};
 use crate::error::RunError;
 use crate::event::{Event, Stream, Thought};
+use crate::evidence::Evidence;
 use crate::network::Door;
 use crate::prepare::{self, Call, Subject};
 use crate::run::{self, Cancel, Finished};
@@ -63,7 +64,7 @@ const MODULE_FILES: &[(&str, &str)] = &[
 ];
 
 /// What a call of a Python tool needs beside what every tool needs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Plan {
     interpreter: Interpreter,
     /// In one spelling and order.
@@ -72,6 +73,11 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// The same for another call of the tool.
+    pub(crate) fn again(&self, call: &Call<'_>) -> Self {
+        Self { arguments: with_defaults(call), ..self.clone() }
+    }
+
     /// Folders that the interpreter needs.
     pub(crate) fn support(&self) -> &[PathBuf] {
         &self.interpreter.support
@@ -111,11 +117,7 @@ pub(super) fn recipe(call: &Call<'_>, world: &World) -> Result<Recipe, RunError>
         program: Program::At(interpreter.image.to_string_lossy().into_owned()),
         // Isolated from the user's variables and packages; no files of compiled code, the skill is read-only.
         arguments: options.into_iter().chain([format!("{MODULES}/worker.py")]).collect(),
-        shown: vec![
-            "python3".to_owned(),
-            format!("tools.py:{}", tool.name.value),
-            Value::Object(call.values.clone()).to_string(),
-        ],
+        shown: shown(call),
         option_like: Vec::new(),
         variables: Vec::new(),
         input: None,
@@ -124,6 +126,15 @@ pub(super) fn recipe(call: &Call<'_>, world: &World) -> Result<Recipe, RunError>
         python: Some(Plan { interpreter, packages, arguments }),
         packages: None,
     })
+}
+
+/// What a person reads as the command of a call.
+pub(crate) fn shown(call: &Call<'_>) -> Vec<String> {
+    vec![
+        "python3".to_owned(),
+        format!("tools.py:{}", call.tool.name.value),
+        Value::Object(call.values.clone()).to_string(),
+    ]
 }
 
 /// The interpreter of a skill's tools.
@@ -165,28 +176,47 @@ impl From<LoadError> for NotReady {
 }
 
 impl Session<'_> {
-    /// Runs a tool. `spec` is what it may touch.
+    /// Runs a tool. `spec` is what it may touch. Tells which worker is warm now, where one is.
     pub(crate) fn run(
         &self,
         spec: Spec,
         door: Door,
         tell: &mut dyn FnMut(Event),
-    ) -> Result<Finished, RunError> {
-        let tool = self.allowed.tool();
+    ) -> Result<(Finished, Option<Warmth>), RunError> {
         let started = Instant::now();
-        let output_limit = spec.limits.output;
-        let mut ready = match self.ready(spec, door, tell) {
+        let ready = match self.ready(spec, door, tell) {
             Ok(ready) => ready,
             Err(NotReady::Run(error)) => return Err(error),
             // Code of the skill has run and failed: that is a result, with everything it has printed.
             Err(NotReady::Load(error)) if error.step >= LoadStep::Import => {
-                return Ok(failed(error.to_string(), started));
+                return Ok((failed(error.to_string(), started), None));
             }
             Err(NotReady::Load(error)) => return Err(error.into()),
-            Err(NotReady::Lost(lost)) => return self.lost(lost, started),
+            Err(NotReady::Lost(lost)) => return Ok((self.lost(lost, started)?, None)),
         };
+        let warmth = ready.place.keeps(&ready.warmth.rules).then(|| ready.warmth.clone());
+        Ok((self.converse(ready, tell)?, warmth))
+    }
+
+    /// A worker of an earlier call, if it is still there.
+    pub(crate) fn warm(&self, warmth: &Warmth) -> Option<Ready> {
+        let started = Instant::now();
+        let mut place = self.workers.warm_place(&warmth.key, self.allowed.tool())?;
+        let mut worker = place.worker.take()?;
+        worker.is_clean().then_some(())?;
+        Some(Ready { place, worker, warmth: warmth.clone(), started })
+    }
+
+    /// Calls the tool.
+    pub(crate) fn converse(
+        &self,
+        mut ready: Ready,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<Finished, RunError> {
+        let started = ready.started;
+        let tool = self.allowed.tool();
         let called = Instant::now();
-        let bounds = Bounds { until: called + self.time, output: output_limit };
+        let bounds = Bounds { until: called + self.time, output: ready.warmth.output };
         let arguments = self.plan.arguments.clone();
         let request =
             Map::from_iter([("call".to_owned(), tool.into()), ("arguments".to_owned(), arguments)]);
@@ -234,23 +264,29 @@ impl Session<'_> {
     ) -> Result<Ready, NotReady> {
         let packages = self.packages(tell)?;
         spec.support.extend(packages.clone());
-        let rules = Rules::of(&spec);
         let folder = self.subject.directory.unwrap_or(Path::new("/")).to_owned();
         let key = Key {
             digest: self.allowed.digest().as_str().to_owned(),
             fingerprint: pool::fingerprint(&spec),
             folder,
         };
-        let until = Instant::now() + self.time;
-        let place = self.workers.place(&key, self.allowed.tool(), until, self.cancel);
+        let warmth = Warmth {
+            rules: Rules::of(&spec),
+            places: pool::places(&spec),
+            output: spec.limits.output,
+            key,
+        };
+        let started = Instant::now();
+        let until = started + self.time;
+        let place = self.workers.place(&warmth.key, self.allowed.tool(), until, self.cancel);
         let mut place = place.map_err(|_| NotReady::Lost(Lost::TimedOut))?;
         if let Some(mut worker) = place.worker.take()
             && worker.is_clean()
         {
-            return Ok(Ready { place, worker, rules });
+            return Ok(Ready { place, worker, warmth, started });
         }
         let worker = self.import(spec, door, packages.as_deref(), until, tell)?;
-        Ok(Ready { place, worker, rules })
+        Ok(Ready { place, worker, warmth, started })
     }
 
     /// Step 4: the folder of the skill's packages, where it has any.
@@ -376,16 +412,28 @@ impl Session<'_> {
 }
 
 /// A worker for a call, and its place.
-struct Ready {
+pub(crate) struct Ready {
     place: Place,
     worker: Worker,
+    warmth: Warmth,
+    started: Instant,
+}
+
+/// What has to be known to find a worker again.
+#[derive(Clone, Debug)]
+pub(crate) struct Warmth {
+    key: Key,
     rules: Rules,
+    /// Bytes that a call may print.
+    output: u64,
+    /// Everything that the worker has in view. It sees what was there when it started, whatever is there now.
+    pub(crate) places: Option<Evidence>,
 }
 
 impl Ready {
     /// Keeps the worker for the next call, or ends it.
     fn dismiss(mut self, tell: &mut dyn FnMut(Event)) {
-        if self.place.keeps(&self.rules) {
+        if self.place.keeps(&self.warmth.rules) {
             self.place.keep(self.worker);
             return;
         }

@@ -2,7 +2,10 @@
 
 mod approving;
 mod attacks;
+mod limits;
 mod network;
 mod python;
 mod running;
+mod secrets;
+mod tls;
 mod world;

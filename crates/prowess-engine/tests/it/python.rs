@@ -5,5 +5,6 @@ mod calling;
 mod interpreters;
 mod loading;
 mod packages;
-mod scene;
+mod repeating;
+pub(crate) mod scene;
 mod staying;

@@ -15,6 +15,7 @@ mod sys;
 mod system;
 mod view;
 mod walk;
+mod watchdog;
 
 use std::ffi::OsString;
 use std::io;
@@ -92,6 +93,19 @@ struct Launch {
     program: PathBuf,
 }
 
+/// Does what the first run would have to wait for and what depends on no specification, in a thread of its own. Whoever
+/// knows that a program will be run, and has something else to do first, calls it; nothing needs it.
+pub fn warm_up() {
+    // Without a thread the first run does it.
+    let _ = std::thread::Builder::new().name("prowess-warm-up".to_owned()).spawn(|| {
+        // What is wrong with the machine is said when something is to be run.
+        let _ = Host::get();
+        if let Some(home) = cgroup::Home::get() {
+            home.prime();
+        }
+    });
+}
+
 fn set_up(stage: &'static str, source: io::Error) -> Error {
     Error::SetUp { stage, source }
 }
@@ -144,6 +158,7 @@ impl Launch {
                 .chain(descriptors.iter().copied())
                 .chain([&status_writer, &control_reader, &plan.ruleset].map(plan::number))
                 .chain(host.owners.as_ref().map(plan::number))
+                .chain(host.plain_users.as_ref().map(plan::number))
                 .chain(start.map(plan::number))
                 .chain(network.map(plan::number))
                 .chain(listeners.as_ref().map(|(_, theirs)| plan::number(theirs))),
@@ -153,6 +168,7 @@ impl Launch {
             plan: &plan,
             owners: host.owners.as_ref().map(plan::number),
             privileged: host.privileged,
+            plain_users: host.plain_users.as_ref().map(plan::number),
             network: network.map(plan::number),
             user_map: host.user_map.as_bytes(),
             group_map: host.group_map.as_bytes(),
@@ -189,6 +205,7 @@ impl Launch {
             limits,
             program: program.clone(),
             started: Instant::now(),
+            watched: plan.afterwards.watched(),
             afterwards: plan.afterwards,
         })?;
         if waits {

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod files;
+mod filling;
 mod hostile_host;
 mod running;
 mod world;

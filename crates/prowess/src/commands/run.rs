@@ -71,6 +71,14 @@ pub(crate) struct Arguments {
     /// The situation: Global, Dev, Meeting or Writer
     #[arg(long, value_name = "MODE", default_value = "Global", value_parser = running::parse_mode)]
     mode: Mode,
+    /// Let the tool use a credential that it never sees, with this host alone
+    ///
+    /// NAME is the variable in which the tool gets a placeholder. The real value
+    /// comes from your variable of that name, or from the file of that name in
+    /// `~/.config/prowess/credentials`, which nobody else may read. It is put into
+    /// the headers of requests to HOST, over TLS. May be repeated.
+    #[arg(long, value_name = "NAME=HOST")]
+    credential: Vec<String>,
     /// Say yes to everything that may be answered in advance, for this one run
     #[arg(short, long)]
     yes: bool,
@@ -136,11 +144,16 @@ impl From<prowess_engine::RunError> for NotRun {
 }
 
 fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRun> {
+    // While the skill is read and decided about.
+    prowess_sandbox::warm_up();
     let (loaded, tool_name) = choosing::load_with_tool(&arguments.path)?;
     let sound = running::sound(&loaded, arguments.dialect.dialect, "run", printer)?;
     let tool = choose(&sound, tool_name.as_deref(), &loaded)?;
     let values = inputs::values(&arguments.inputs, &tool.parameters)?;
-    let world = running::world()?;
+    let mut world = running::world()?;
+    for binding in &arguments.credential {
+        world.bind_credential(binding).map_err(prowess_engine::RunError::from)?;
+    }
     let call = Call { subject: sound.subject(), tool, values: &values, mode: arguments.mode };
     let prepared = prepare(call, &world)?;
     for (parameter, value) in prepared.option_like() {
@@ -233,6 +246,7 @@ fn tell_ending(envelope: &Envelope, printer: &mut Printer) {
         Ending::TimedOut
         | Ending::OutOfMemory
         | Ending::TooMuchOutput
+        | Ending::TooMuchWritten
         | Ending::InvalidOutput
         | Ending::MissingParameter
         | Ending::InvalidParameter

@@ -12,6 +12,8 @@ use prowess_sandbox::{Access, FileGrant, Network, Spec};
 use sha2::{Digest as _, Sha256};
 
 use super::worker::Worker;
+use crate::evidence::Evidence;
+use crate::platform::PlaceOf;
 use crate::run::Cancel;
 use crate::{digest, platform};
 
@@ -132,6 +134,15 @@ impl PythonWorkers {
         digest::hexadecimal(&hasher.finalize()[..16])
     }
 
+    /// A place with a warm worker, if there is one.
+    pub(super) fn warm_place(&self, key: &Key, tool: &str) -> Option<Place> {
+        let mut state = self.shared.state();
+        let at = state.idle.iter().rposition(|idle| idle.key == *key)?;
+        let idle = state.idle.remove(at);
+        state.busy += 1;
+        Some(Place::new(&self.shared, key, tool, Some(idle)))
+    }
+
     /// A place for a call of a tool, with a warm worker where there is one.
     pub(super) fn place(
         &self,
@@ -148,14 +159,7 @@ impl PythonWorkers {
                 && (idle.key.digest != key.digest
                     || (idle.key.fingerprint != key.fingerprint && idle.tools.contains(tool)))
         });
-        let place = |idle: Option<Idle>| {
-            let (worker, mut tools, spent) = match idle {
-                Some(idle) => (Some(idle.worker), idle.tools, idle.spent),
-                None => (None, BTreeSet::new(), Duration::ZERO),
-            };
-            tools.insert(tool.to_owned());
-            Place { shared: Arc::clone(shared), key: key.clone(), worker, tools, spent }
-        };
+        let place = |idle: Option<Idle>| Place::new(shared, key, tool, idle);
         let taken = loop {
             if let Some(at) = state.idle.iter().rposition(|idle| idle.key == *key) {
                 let idle = state.idle.remove(at);
@@ -197,6 +201,17 @@ impl State {
 }
 
 impl Place {
+    fn new(shared: &Arc<Shared>, key: &Key, tool: &str, idle: Option<Idle>) -> Self {
+        let (worker, mut tools, spent) = match idle {
+            Some(idle) => (Some(idle.worker), idle.tools, idle.spent),
+            None => (None, BTreeSet::new(), Duration::ZERO),
+        };
+        if !tools.contains(tool) {
+            tools.insert(tool.to_owned());
+        }
+        Place { shared: Arc::clone(shared), key: key.clone(), worker, tools, spent }
+    }
+
     /// Whether a worker that is done here may stay.
     ///
     /// Patterns are snapshots of the start, what a run leaves in folders that it may write to is looked at when it ends,
@@ -265,7 +280,16 @@ pub(super) fn fingerprint(spec: &Spec) -> String {
     digest::hexadecimal(&hasher.finalize())
 }
 
+/// Every file and folder that a specification opens, as it is now.
+pub(super) fn places(spec: &Spec) -> Option<Evidence> {
+    let granted = spec.files.iter().map(|grant| &grant.path);
+    let programs = spec.programs.iter().chain(&spec.support).chain([&spec.program]);
+    let mut evidence = Evidence::default();
+    granted.chain(programs).try_for_each(|path| evidence.place(path.clone()))?;
+    Some(evidence)
+}
+
 /// Which file or folder a name leads to, whatever is in it.
-fn place_of(path: &Path) -> Option<String> {
-    platform::place(path).ok()
+fn place_of(path: &Path) -> Option<PlaceOf> {
+    platform::place_of(&path.symlink_metadata().ok()?)
 }

@@ -73,6 +73,9 @@ impl VenvError {
             "error sending request",
             "timed out",
         ]) {
+            if says(&["UnknownIssuer", "CERTIFICATE_VERIFY_FAILED"]) {
+                hints.push("the certificate of the package index is not known: set UV_SYSTEM_CERTS=1 for uv to trust what the system trusts, or SSL_CERT_FILE");
+            }
             hints.push("the package index can't be reached: try again with a network, or set PIP_NO_INDEX=1 and PIP_FIND_LINKS to a folder of wheels");
         } else if says(&[
             "No matching distribution",
@@ -84,6 +87,31 @@ impl VenvError {
         }
         hints.into_iter().map(str::to_owned).collect()
     }
+}
+
+/// What the user has told pip about where packages are, in the words of uv. What uv was told itself counts more.
+fn settings_of_pip(world: &World) -> Vec<OsString> {
+    const SETTINGS: &[(&str, &[&str], &str)] = &[
+        ("PIP_INDEX_URL", &["UV_INDEX_URL", "UV_DEFAULT_INDEX"], "--index-url"),
+        ("PIP_EXTRA_INDEX_URL", &["UV_EXTRA_INDEX_URL", "UV_INDEX"], "--extra-index-url"),
+        ("PIP_FIND_LINKS", &["UV_FIND_LINKS"], "--find-links"),
+    ];
+    let value = |name: &str| {
+        let mut variables = world.environment.iter();
+        variables.find(|(known, value)| known == name && !value.is_empty()).map(|(_, value)| value)
+    };
+    let mut words = Vec::new();
+    for (name, own, option) in SETTINGS {
+        // pip takes several, with blanks between them.
+        let places = value(name).filter(|_| own.iter().all(|name| value(name).is_none()));
+        for place in places.into_iter().flat_map(|text| text.split_whitespace()) {
+            words.extend([OsString::from(option), place.into()]);
+        }
+    }
+    if value("PIP_NO_INDEX").is_some_and(|value| !matches!(value.as_str(), "0" | "no" | "false")) {
+        words.push("--no-index".into());
+    }
+    words
 }
 
 /// Everything that an environment depends on.
@@ -210,7 +238,9 @@ fn install(
         write_list()?;
         let mut add = words(&["pip", "install", "--only-binary", ":all:", "--compile-bytecode"]);
         // Links into a cache would change with the cache.
-        add.extend(words(&["--link-mode", "copy", "--python"]));
+        add.extend(words(&["--link-mode", "copy"]));
+        add.extend(settings_of_pip(world));
+        add.push("--python".into());
         add.extend([own_python.into(), "--requirement".into(), asked.clone().into()]);
         return run("`uv pip install`", &uv, &add).map(|_| ());
     }
@@ -318,6 +348,9 @@ mod tests {
         };
         let offline = "WARNING: Retrying: NewConnectionError: Temporary failure in name resolution\nERROR: No matching distribution found for x";
         assert!(advice(offline)[0].contains("PIP_FIND_LINKS"), "{:?}", advice(offline));
+        let unknown =
+            "error sending request for url\ncause: invalid peer certificate: UnknownIssuer";
+        assert!(advice(unknown)[0].contains("UV_SYSTEM_CERTS"), "{:?}", advice(unknown));
         let source = "ERROR: No matching distribution found for x";
         assert!(advice(source)[0].contains("only wheels"), "{:?}", advice(source));
         let debian = "The virtual environment was not created because ensurepip is not available";

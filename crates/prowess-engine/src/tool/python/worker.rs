@@ -187,6 +187,12 @@ impl Worker {
 
     /// Whether nothing was written since the last answer. Output of that time belongs to no call and is thrown away.
     pub(super) fn is_clean(&mut self) -> bool {
+        // One look at all of them; nearly always nothing is there.
+        match self.ready(None, true, Instant::now()) {
+            Ok([_, false, false, false]) => return true,
+            Ok([_, true, ..]) | Err(_) => return false,
+            Ok(_) => {}
+        }
         let silent = matches!(self.answers.read(&mut [0]), Err(error) if is_not_yet(&error));
         let mut stray = 0;
         self.drain(&mut |_, bytes| stray += bytes.len(), MOST_STRAY) && silent && stray < MOST_STRAY
@@ -212,11 +218,11 @@ impl Worker {
         let mut answer = Vec::new();
         let mut printed = 0;
         let mut buffer = [0; PIECE];
+        // The pipe of an idle worker is empty: most requests fit into it at once.
+        let mut has_room = true;
         loop {
-            let requests = self.requests.as_ref().filter(|_| written < request.len());
-            let requests = requests.map(|pipe| (pipe.as_fd(), Interest::Write));
-            let ready = self.ready(requests, true, bounds.until)?;
-            if ready[0]
+            if has_room
+                && written < request.len()
                 && let Some(pipe) = &mut self.requests
             {
                 match pipe.write(&request[written..]) {
@@ -225,6 +231,10 @@ impl Worker {
                     Err(_) => return Err(Stop::Silent),
                 }
             }
+            let requests = self.requests.as_ref().filter(|_| written < request.len());
+            let requests = requests.map(|pipe| (pipe.as_fd(), Interest::Write));
+            let ready = self.ready(requests, true, bounds.until)?;
+            has_room = ready[0];
             for (at, stream) in [Stream::Stdout, Stream::Stderr].into_iter().enumerate() {
                 if ready[2 + at] {
                     printed += self.pass_on(at, stream, &mut buffer, output) as u64;
@@ -245,8 +255,10 @@ impl Worker {
                 Some(length) if length > MOST_ANSWER => return Err(Stop::TooLong),
                 Some(length) if answer.len() > 4 + length => return Err(Stop::Dishonest),
                 Some(length) if answer.len() == 4 + length => {
-                    // It was flushed before the answer, so it is in the pipes already.
-                    self.drain(output, usize::try_from(bounds.output).unwrap_or(usize::MAX));
+                    // What was printed was flushed before the answer, so it was in the pipes when the answer was seen.
+                    if ready[2] || ready[3] {
+                        self.drain(output, usize::try_from(bounds.output).unwrap_or(usize::MAX));
+                    }
                     return Ok(answer.split_off(4));
                 }
                 _ => {}

@@ -1,8 +1,6 @@
 //! Packages in environments of their own.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
 use std::process::Command;
 
 use prowess_engine::{Event, Outcome};
@@ -142,26 +140,63 @@ fn what_an_interrupted_installation_left_is_cleared_away() {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "a test that does nothing says so")]
 fn uv_is_used_where_it_is() {
+    let Some(uv) = std::env::var_os("PROWESS_UV") else {
+        eprintln!("SKIPPED: PROWESS_UV is not set, `cargo xtask test` sets it");
+        return;
+    };
     let mut scene = needing("words-of-wisdom", SAY);
-    let log = scene.root.join("uv.log");
-    // Does what uv does for these words, and writes them down.
-    let uv = format!(
-        "#!/bin/sh\necho \"$@\" >> {log}\ncase \"$1\" in\nvenv) for last; do :; done; exec /usr/bin/python3 -I -m venv --without-pip \"$last\";;\npip) exec /usr/bin/python3 -I -m pip --python \"$9\" install --quiet --requirement \"${{11}}\";;\nesac\n",
-        log = log.display()
-    );
-    scene.write("bin/uv", uv);
-    let path = scene.root.join("bin");
-    fs::set_permissions(path.join("uv"), fs::Permissions::from_mode(0o755)).expect("it is ours");
-    scene.path = format!("{}:{}", path.display(), scene.path);
+    let bin = scene.root.join("bin");
+    fs::create_dir(&bin).expect("it can be made");
+    std::os::unix::fs::symlink(uv, bin.join("uv")).expect("it can be linked");
+    scene.path = format!("{}:{}", bin.display(), scene.path);
+    // What pip was told about indexes counts for uv; settings for other places must not matter.
+    scene.variables.push(("UV_TARGET".to_owned(), "/nowhere".to_owned()));
+    scene.variables.push(("UV_NO_BINARY".to_owned(), "1".to_owned()));
     assert_eq!(scene.returned(), json!(["less is more", false]));
-    let words = fs::read_to_string(log).expect("it was called");
-    let python = Path::new("/usr/bin/python3").canonicalize().expect("it is there");
-    let fresh = environment(&scene).with_extension("new");
-    let expected = format!(
-        "venv --no-project --python {0} {1}\npip install --only-binary :all: --compile-bytecode --link-mode copy --python {1}/bin/python --requirement {1}/requirements.in\n",
-        python.display(),
-        fresh.display()
-    );
-    assert_eq!(words, expected);
+    let place = environment(&scene);
+    let settings = fs::read_to_string(place.join("pyvenv.cfg")).expect("it is an environment");
+    assert!(settings.contains("\nuv = "), "uv has made it: {settings}");
+    let exact = fs::read_to_string(place.join("requirements.txt")).expect("what was installed");
+    assert_eq!(exact, "words-of-wisdom==1.2.0\n");
+    // Source would be built with all rights of the user, by uv as by pip.
+    let source = Scene { path: scene.path.clone(), ..needing("runs-at-install", "return 1") };
+    let error = source.error();
+    assert!(error.contains("runs-at-install"), "{error}");
+    assert!(!source.root.join("wheels/marker").exists(), "nothing of it ran");
+    // What uv was told itself counts more.
+    let mut own = Scene { path: scene.path.clone(), ..needing("words-of-wisdom", SAY) };
+    own.variables.push(("UV_FIND_LINKS".to_owned(), own.root.join("home").display().to_string()));
+    let error = own.error();
+    assert!(error.contains("words-of-wisdom"), "{error}");
+}
+
+#[test]
+fn no_name_leads_out_of_the_folder_of_environments() {
+    // NEG-1: whatever a skill is called, what is prepared for it lies in our own folders.
+    let scene = needing("words-of-wisdom>=1.0", SAY);
+    let file = scene.root.join("probe/SKILL.md");
+    let text = fs::read_to_string(&file).expect("it is there");
+    let outside = |scene: &Scene| {
+        let ours = ["home/.local/share/prowess", "home/.cache/prowess"];
+        let all = prowess_testkit::files_below(&scene.root, &|_| true);
+        let foreign = all
+            .into_iter()
+            .filter(|file| !ours.iter().any(|folder| file.starts_with(scene.root.join(folder))));
+        foreign.collect::<Vec<_>>()
+    };
+    let before = outside(&scene);
+    let mut ran = 0;
+    for name in ["../../../x", "/../x", "a/../../../b", "\"..\""] {
+        fs::write(&file, text.replacen("name: probe", &format!("name: {name}"), 1))
+            .expect("it is ours");
+        let called = scene.call("go", &Value::Null);
+        ran += usize::from(called.is_ok_and(|(envelope, _)| envelope.is_success()));
+        let loaded = scene.load(&mut prowess_engine::ToolRegistry::default());
+        assert!(outside(&scene) == before, "{name}: {loaded:?} {:?}", outside(&scene));
+    }
+    // A check refuses such names. The engine does not depend on it: they all ran, in one environment.
+    assert_eq!(ran, 4);
+    assert_eq!(scene.environments().len(), 1);
 }
