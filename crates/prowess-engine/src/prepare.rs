@@ -95,9 +95,7 @@ fn prepare_with<'c>(
     }
     let recipe = tool::recipe(&call, world)?;
     let finder = finder(subject, world);
-    check_needs(subject, tool, finder, world)?;
-    check_credentials(tool, &grants, world)?;
-    refuse_servers_of_databases(&grants, &call)?;
+    check_needs(&call, &grants, finder, world)?;
     let images = images_of(&recipe, tool, &grants, finder)?;
     let mut hashes = ImageHashes::load(&world.state);
     let pins = pins(&images, subject.directory, &mut hashes)?;
@@ -207,18 +205,20 @@ fn look(
     let Call { subject, tool, .. } = call;
     let program = tool::program(call, world)?;
     let finder = finder(subject, world);
-    check_needs(subject, tool, finder, world)?;
+    check_needs(call, grants, finder, world)?;
     let images = finder.images(&program, &granted_programs(tool, grants))?;
     pins(&images, subject.directory, hashes)
 }
 
-/// What the skill declares to need, before anything is looked for on its behalf (SRT §4.5, §4.6).
+/// What the skill declares to need, before anything is looked for on its behalf (SRT §4.5, §4.6). Everything that refuses a
+/// call for what is declared stands here, because a run and `examine` have to say the same.
 fn check_needs(
-    subject: &Subject<'_>,
-    tool: &Tool,
+    call: &Call<'_>,
+    grants: &GrantSet,
     finder: Finder<'_>,
     world: &World,
 ) -> Result<(), RunError> {
+    let Call { subject, tool, .. } = call;
     if let Some(schema) = outputs::schema(subject.skill, tool) {
         outputs::check_schema(schema).map_err(|reason| {
             RunError::Unsupported(format!(
@@ -227,10 +227,11 @@ fn check_needs(
         })?;
     }
     let missing = eligibility::missing(subject.skill, &Here { finder, world });
-    if missing.is_empty() {
-        return Ok(());
+    if !missing.is_empty() {
+        return Err(RunError::Requirements { skill: subject.name.to_owned(), missing });
     }
-    Err(RunError::Requirements { skill: subject.name.to_owned(), missing })
+    check_credentials(tool, grants, world)?;
+    refuse_servers_of_databases(grants, call)
 }
 
 fn request(subject: &Subject<'_>, tool: &Tool, world: &World) -> Result<Request, RunError> {

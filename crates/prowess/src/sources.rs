@@ -8,6 +8,7 @@ use crate::loading::Loaded;
 use crate::printer::Printer;
 
 /// What browsers and `curl --xattr` write down with a file from the internet.
+#[cfg(target_os = "linux")]
 const DOWNLOADED_FROM: &str = "user.xdg.origin.url";
 
 /// SRT §9: a prose skill is nothing but instructions, and whoever reads it may follow them. One from an untrusted source
@@ -41,6 +42,5 @@ fn downloaded_from(path: &Path) -> Option<String> {
 /// Not told there.
 #[cfg(not(target_os = "linux"))]
 fn downloaded_from(_path: &Path) -> Option<String> {
-    let _ = DOWNLOADED_FROM;
     None
 }

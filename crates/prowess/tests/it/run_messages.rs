@@ -44,6 +44,11 @@ fn the_policy_says_what_a_run_would_end_with() {
             assert!(policy.contains(&format!("    {hint}\n")), "{hint}\n{policy}");
         }
     }
+    let database = probe("permissions: [\"database:write:shop\"]\n", &[("sell", &[], "true")]);
+    let run = json_of(&database, "run ../skills/probe --yes --format json");
+    let policy = json_of(&database, "policy ../skills/probe --format json");
+    assert!(run["error"].as_str().is_some_and(|error| error.contains("`shop`")), "{run}");
+    assert_eq!(policy["tools"][0]["obstacle"]["error"], run["error"]);
     assert_snapshot!(scene.run("policy ../skills/probe/locked"));
     assert_snapshot!(scene.run("run ../skills/probe/outside --yes"));
     let fine = json_of(&scene, "policy ../skills/probe/fine --format json");
