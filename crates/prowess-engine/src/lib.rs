@@ -56,7 +56,7 @@ pub use inputs::InputError;
 pub use lower::FileError;
 pub use model::{
     BoxFuture, Message, Model, ModelError, ModelErrorKind, ModelFacts, ModelRequest, ModelStream,
-    Piece, Stop, ToolCall, ToolSpec, Usage,
+    Piece, Stop, ToolCall, ToolSpec, Usage, looks_truncated, unmet,
 };
 pub use prepare::{Call, Examined, Prepared, Subject, examine, prepare};
 pub use programs::ProgramError;

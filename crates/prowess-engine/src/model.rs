@@ -3,6 +3,9 @@
 //! Who speaks to a provider implements [`Model`]. Dropping a stream, or the future that makes one, ends the request at the
 //! provider: that is how a run is cancelled.
 
+mod requirements;
+mod truncation;
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -10,6 +13,9 @@ use std::time::Duration;
 
 use futures_core::Stream;
 use serde_json::Value;
+
+pub use requirements::unmet;
+pub use truncation::looks_truncated;
 
 /// A future of a trait that is used through a reference.
 pub type BoxFuture<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
