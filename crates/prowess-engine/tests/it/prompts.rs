@@ -169,8 +169,8 @@ impl Scene {
             history: &self.history,
             time: self.time,
         };
-        let shelf = FolderShelf { folders: vec![self.root.join("skills")] };
-        let around = PromptSurroundings { world: &world, model, retriever, shelf: &shelf, cancel };
+        let beside = FolderShelf { folders: vec![self.root.join("skills")] };
+        let around = PromptSurroundings { world: &world, model, retriever, shelf: &beside, cancel };
         let mut writer = wire::EventWriter::default();
         let mut lines = Vec::new();
         let mut sink = |event: &Event| {
