@@ -167,7 +167,9 @@ fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
     while let Some(source) = deepest.source() {
         deepest = source;
     }
-    super::key::reason(deepest)
+    let why = super::key::reason(deepest);
+    // The library tells in which part of its own work that happened.
+    if why.contains("EOF") { "it was closed too early".to_owned() } else { why }
 }
 
 #[cfg(test)]

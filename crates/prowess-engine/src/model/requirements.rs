@@ -55,7 +55,7 @@ mod tests {
         );
         let options = ReadOptions {
             dialect: prowess_format::dialect::by_id("gaia"),
-            ..ReadOptions::default()
+            ..ReadOptions::DETECT
         };
         check(&text, options).skill.requirements
     }
