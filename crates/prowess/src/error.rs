@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use prowess_engine::{ModelError, ModelErrorKind};
+
 /// What kind of failure it is; the kind picks the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorKind {
@@ -81,6 +83,24 @@ impl Error {
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+}
+
+/// A model that is not there is something named that does not exist; everything else has failed.
+impl From<ModelError> for Error {
+    fn from(error: ModelError) -> Self {
+        let kind = match error.kind {
+            ModelErrorKind::UnknownModel => ErrorKind::NotFound,
+            ModelErrorKind::NotConfigured
+            | ModelErrorKind::Unreachable
+            | ModelErrorKind::Unauthorized
+            | ModelErrorKind::RateLimited { .. }
+            | ModelErrorKind::Rejected
+            | ModelErrorKind::Provider
+            | ModelErrorKind::Protocol
+            | ModelErrorKind::TimedOut => ErrorKind::Failed,
+        };
+        Self { kind, message: error.message, hints: error.hints }
     }
 }
 
