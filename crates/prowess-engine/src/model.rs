@@ -129,6 +129,14 @@ pub struct Usage {
     pub output: u64,
 }
 
+impl std::ops::Add for Usage {
+    type Output = Usage;
+
+    fn add(self, other: Usage) -> Usage {
+        Usage { input: self.input + other.input, output: self.output + other.output }
+    }
+}
+
 /// Why an answer ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -142,6 +150,19 @@ pub enum Stop {
     Filtered,
     /// Something else, in the provider's word.
     Other(String),
+}
+
+impl Stop {
+    /// The word on the wire.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Stop::Done => "done",
+            Stop::Length => "length",
+            Stop::ToolCalls => "tool_calls",
+            Stop::Filtered => "filtered",
+            Stop::Other(word) => word,
+        }
+    }
 }
 
 /// Why there is no answer, or no more of it. No text of it ever holds a key.

@@ -30,20 +30,28 @@ impl Redactor {
     /// For a run that may see these variables: the values of those whose names say that they are keys, and the
     /// credentials that are put in on the way, which a server may have repeated in its own words.
     pub(crate) fn of(allowed: &SandboxSpec, world: &World) -> Result<Self, CredentialError> {
-        let bound =
-            |name: &str| world.credentials.iter().any(|credential| credential.name() == name);
+        let bound = |name: &str| world.credentials.iter().any(|bound| bound.name() == name);
         let mut secrets = Vec::new();
-        for (name, value) in &world.environment {
-            if !is_credential(name) || !allowed.variables.allow(name) || bound(name) {
+        // No secret passes that is not granted by name (R31).
+        for granted in &allowed.variables.named {
+            let name = granted.as_str();
+            let found = world.environment.iter().find(|(known, _)| known == name);
+            let Some((_, value)) = found.filter(|_| is_credential(name) && !bound(name)) else {
                 continue;
-            }
+            };
             if value.len() > LONGEST {
-                return Err(CredentialError::Long { name: name.clone(), length: value.len() });
+                return Err(CredentialError::Long { name: name.to_owned(), length: value.len() });
             }
             secrets.push(Secret::new(name, value));
         }
         secrets.extend(world.credentials.iter().map(|bound| bound.placeholder.secret().clone()));
         Ok(Self::with(&secrets))
+    }
+
+    /// The same for another run.
+    pub(crate) fn fresh(&self) -> Self {
+        let replacer = self.replacer.clone();
+        Self { streams: [replacer.stream(), replacer.stream()], replacer }
     }
 
     fn with(secrets: &[Secret]) -> Self {

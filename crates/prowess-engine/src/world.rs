@@ -11,6 +11,8 @@ use crate::credentials::Credential;
 pub struct World {
     /// The user's home, free of symbolic links.
     pub home: PathBuf,
+    /// The folder that the user is in, free of symbolic links.
+    pub current: PathBuf,
     /// Where commands work (GIB §5.1): the root of the repository around the current folder, else the home.
     pub working_directory: PathBuf,
     /// The folders in which programs are looked for, in order.
@@ -90,6 +92,7 @@ impl World {
             // A relative entry would mean another program in every folder (attack H12).
             search_path: std::env::split_paths(path).filter(|entry| entry.is_absolute()).collect(),
             home,
+            current,
             environment,
             credentials: Vec::new(),
             state,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::address;
 use crate::host::{Host, HostError};
 use crate::policy::Ungranted;
 
@@ -100,6 +101,14 @@ impl Refusal {
     }
 
     pub(crate) fn ungranted(reason: Ungranted, host: &Host, port: u16) -> Self {
+        // A grant for it would be refused in the next step, so nobody is told to add one.
+        let never = match host {
+            Host::Address(address) => address::forbidden(*address),
+            Host::Name(name) => is_localhost(name.as_str()).then_some("a loopback address"),
+        };
+        if let Some(what) = never {
+            return Self::address(host, port, what);
+        }
         let grant = scope(host, port);
         let (kind, message) = match reason {
             Ungranted::Host => (RefusalKind::Host, format!("no grant covers the host `{host}`")),
@@ -118,7 +127,10 @@ impl Refusal {
             Host::Address(_) => "is",
         };
         Self::about(RefusalKind::Address, host, port, format!("`{host}` {verb} {what}"))
-            .with_hint("no grant reaches private, local or special addresses".to_owned())
+            .with_hint(
+                "no grant reaches it: such addresses belong to this machine, its network or its cloud, and only public ones can be granted"
+                    .to_owned(),
+            )
     }
 
     pub(crate) fn method(host: &Host, port: u16, method: &str) -> Self {
@@ -192,6 +204,11 @@ impl Refusal {
         let message = format!("this run's {cap} bytes of network traffic are used up");
         Self::about(RefusalKind::ByteCap, host, port, message)
     }
+}
+
+/// RFC 6761: such names are this machine, whatever a resolver says.
+fn is_localhost(name: &str) -> bool {
+    name == "localhost" || name.ends_with(".localhost")
 }
 
 /// What a client is told, and what a terminal shows.

@@ -170,8 +170,15 @@ impl Scene {
     /// Runs the program on a terminal of its own, on which something is typed, and gives exit code and screen.
     #[cfg(target_os = "linux")]
     pub fn run_on_terminal(&self, arguments: &[&str], typed: &str) -> String {
+        self.run_on_terminal_after("", arguments, typed)
+    }
+
+    /// The same with something that was typed before the program started.
+    #[cfg(target_os = "linux")]
+    pub fn run_on_terminal_after(&self, ahead: &str, arguments: &[&str], typed: &str) -> String {
         use std::io::Read as _;
         let (mut screen, terminal) = crate::terminal::open();
+        screen.write_all(ahead.as_bytes()).expect("the terminal takes what is typed");
         let same = || Stdio::from(terminal.try_clone().expect("a descriptor can be copied"));
         let mut command = self.command(arguments);
         command

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use prowess_engine::{ModelError, ModelErrorKind};
+use serde_json::Value;
 
 /// What kind of failure it is; the kind picks the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub(crate) struct Error {
     pub(crate) message: String,
     /// Next steps, one line each.
     pub(crate) hints: Vec<String>,
+    /// What a check has found, where that is why: for programs, in the shape of `check --format json`.
+    pub(crate) findings: Vec<Value>,
 }
 
 impl Error {
@@ -75,7 +78,7 @@ impl Error {
     }
 
     fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hints: Vec::new() }
+        Self { kind, message: message.into(), hints: Vec::new(), findings: Vec::new() }
     }
 
     /// Adds a next step.
@@ -100,7 +103,7 @@ impl From<ModelError> for Error {
             | ModelErrorKind::Protocol
             | ModelErrorKind::TimedOut => ErrorKind::Failed,
         };
-        Self { kind, message: error.message, hints: error.hints }
+        Self { hints: error.hints, ..Self::new(kind, error.message) }
     }
 }
 

@@ -15,8 +15,10 @@ mod printer;
 mod progress;
 mod reading;
 mod running;
+mod sources;
 mod walk;
 mod wire;
+mod wrapping;
 mod writing;
 
 use std::process::ExitCode;

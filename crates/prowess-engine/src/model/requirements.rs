@@ -53,10 +53,8 @@ mod tests {
         let text = format!(
             "---\nname: a\ndescription: Does it\nversion: 1.0.0\nrequirements:\n{lines}---\n\n# A\n"
         );
-        let options = ReadOptions {
-            dialect: prowess_format::dialect::by_id("gaia"),
-            ..ReadOptions::DETECT
-        };
+        let options =
+            ReadOptions { dialect: prowess_format::dialect::by_id("gaia"), ..ReadOptions::DETECT };
         check(&text, options).skill.requirements
     }
 

@@ -14,6 +14,7 @@ use prowess_engine::{
 };
 use prowess_format::skill::Tool;
 use prowess_policy::Mode;
+use serde_json::Value;
 
 use super::Outcome;
 use crate::approving::Terminal;
@@ -42,15 +43,23 @@ use crate::running::{self, Sound};
 Examples:
   prowess run examples/word-count --input file=examples/README.md --yes
   prowess run examples/word-count --input file=/dev/null --yes --format json
-  GITHUB_TOKEN=… prowess run skills/issues --credential GITHUB_TOKEN=api.github.com
 
 Exit codes:
-  The tool's own code, or
-    2  a value is missing or wrong
+    0  the tool succeeded
+    n  the tool's own code, if it failed; 1 if a function raised an error
+    2  a value is missing or wrong, or the arguments are
+    3  the skill or the tool does not exist
   124  the time was up
-  125  it was refused: by you, by the policy, or for want of a sandbox
+  125  it was refused: by you, by the policy, because the skill has errors,
+       or for want of a sandbox
   126  the program can't be executed
-  127  there is no such program")]
+  127  there is no such program
+  129, 130, 143, 141
+       it was ended by SIGHUP, Ctrl-C or SIGTERM, or nobody read its output
+       any more; a tool that ends itself on SIGTERM with a code keeps that one
+  137  it was killed for want of memory, or because it printed too much
+`--format json` tells the tool's own 2, 3 and 124 to 127 from these by
+`outcome`.")]
 pub(crate) struct Arguments {
     /// A skill's folder or file, with `/TOOL` behind it for one of its tools
     #[arg(value_name = "PATH[/TOOL]")]
@@ -78,6 +87,9 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
+/// What the system sends to a program that writes where nobody reads.
+const SIGPIPE: i32 = 13;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// What the tool prints, while it prints it
@@ -98,9 +110,10 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                     ErrorKind::Usage => Ending::InvalidParameter,
                     _ => Ending::Refused,
                 };
-                Box::new(Envelope::not_started(outcome, code, error.message.clone()))
+                let envelope = Envelope::not_started(outcome, code, error.message.clone());
+                Box::new(Envelope { hints: error.hints.clone(), ..envelope })
             });
-            tell_not_run(arguments.format, envelope, printer);
+            tell_not_run(arguments.format, envelope, &error.findings, printer);
             error
         }
     };
@@ -159,7 +172,7 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
         show.event(event);
         // As with any program in a pipe: who has no reader any more has nothing left to do.
         if show.is_unread() {
-            cancel.cancel();
+            cancel.cancel_by(SIGPIPE);
         }
     });
     show.finish();
@@ -188,15 +201,29 @@ fn exit_code(envelope: &Envelope) -> u8 {
 }
 
 /// Programs that read JSON get their answer also when nothing ran.
-fn tell_not_run(format: Format, envelope: Box<Envelope>, printer: &mut Printer) {
+fn tell_not_run(
+    format: Format,
+    envelope: Box<Envelope>,
+    findings: &[Value],
+    printer: &mut Printer,
+) {
+    let with_findings = |mut envelope: Value| {
+        if !findings.is_empty() {
+            envelope["findings"] = findings.into();
+        }
+        envelope
+    };
     match format {
         Format::Text => {}
-        Format::Json => printer.json(&wire::envelope(&envelope)),
+        Format::Json => printer.json(&with_findings(wire::envelope(&envelope))),
         Format::Events => {
             let mut writer = wire::EventWriter::default();
             let message = envelope.error.clone().unwrap_or_default();
             for event in [Event::Error { message }, Event::Done(envelope)] {
-                for line in writer.write(&event) {
+                for mut line in writer.write(&event) {
+                    if let Some(envelope) = line["data"].get_mut("envelope") {
+                        *envelope = with_findings(envelope.take());
+                    }
                     printer.json_line(&line);
                 }
             }
@@ -212,10 +239,14 @@ fn tell_ending(envelope: &Envelope, printer: &mut Printer) {
     let message = format!("{}{}", lower.unwrap_or_default(), characters.as_str());
     match envelope.outcome {
         Ending::Success => {}
-        Ending::Failed | Ending::Cancelled => printer.note(&message),
+        Ending::Failed | Ending::Cancelled => {
+            printer.note(&message);
+            envelope.hints.iter().for_each(|hint| printer.hint(hint));
+        }
         Ending::TimedOut
         | Ending::OutOfMemory
         | Ending::TooMuchOutput
+        | Ending::TooMuchWritten
         | Ending::InvalidOutput
         | Ending::MissingParameter
         | Ending::InvalidParameter
@@ -242,7 +273,7 @@ fn listen_for_signals(cancel: &Cancel) {
             if count > 0 {
                 std::process::exit(128 + signal);
             }
-            cancel.cancel();
+            cancel.cancel_by(signal);
         }
     });
 }

@@ -214,3 +214,23 @@ fn a_program_that_was_replaced_ends_what_stands() {
     let (found, _) = host.call(&Value::Null).expect("it runs");
     assert_eq!(found, Some(json!(1)));
 }
+
+#[test]
+fn the_short_way_keeps_keys_out_as_well() {
+    // Attack F05.
+    let python = format!(
+        "{IMPORT}\nimport os\nCALLS = []\n@tool\ndef go(text: str = '') -> int:\n    \"\"\"Counts, and shows its key when it is told to.\"\"\"\n    CALLS.append(text)\n    print(os.environ['API_TOKEN'])\n    return os.environ['API_TOKEN'] if text else len(CALLS)\n"
+    );
+    let front = "permissions: [\"env:read:API_TOKEN\", filesystem:none, network:none]\n";
+    let mut scene = Scene::module(front, &["go"], &python);
+    scene.workers = PythonWorkers::new(2);
+    scene.variables.push(("API_TOKEN".to_owned(), "0123456789abcdef".to_owned()));
+    host!(host, scene);
+    host.settle();
+    let (parsed, events) = host.call(&json!({"text": "show"})).expect("it runs");
+    assert!(host.handle.is_standing());
+    assert_eq!(parsed, Some(json!("[redacted: API_TOKEN]")));
+    let events = format!("{events:?}");
+    let bytes = format!("{:?}", b"0123456789abcdef").replace(['[', ']'], "");
+    assert!(!events.contains("0123456789") && !events.contains(&bytes), "{events}");
+}
