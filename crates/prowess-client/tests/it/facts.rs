@@ -37,6 +37,10 @@ fn servers_say_it_in_their_own_ways() {
         { "id": "m", "max_context_length": 131_072, "loaded_context_length": 4096 },
     ] });
     check("lmstudio", &[list(json!({})), ("/api/v0/models", studio)], Some(4096), None);
+    let only = json!({ "data": [
+        { "id": "/a/file.gguf", "owned_by": "llamacpp", "meta": { "n_ctx": 2048 } },
+    ] });
+    check("work", &[("/v1/models", only)], Some(2048), None);
     check("openai", &[list(json!({ "owned_by": "system" }))], None, None);
     check("openai", &[("/v1/models", json!({ "data": [] }))], None, None);
     check("openai", &[("/v1/models", json!([1]))], None, None);

@@ -1,47 +1,125 @@
-//! A real model behind a real server, where there is one. `cargo xtask real-model` starts one and runs this.
+//! A real model behind a real server, where `PROWESS_REAL_MODEL_URL` names one. `cargo xtask real-model` starts one.
+//!
+//! The model is a very small one, so the questions are too. It takes no chances: its temperature is zero.
 
 use prowess_client::models::choose;
-use prowess_engine::{Message, ModelRequest, Piece, Stop};
+use prowess_engine::{Message, Model, ModelRequest, Piece, Stop, Usage};
+use serde_json::{Value, json};
 
-use crate::{next, run};
+use crate::{DIALECTS, next, run};
 
-/// The base URL of an OpenAI-compatible server; `PROWESS_REAL_MODEL` names its model.
-#[test]
-fn a_real_model_answers() {
-    let Ok(url) = std::env::var("PROWESS_REAL_MODEL_URL") else {
-        return;
-    };
-    let name = std::env::var("PROWESS_REAL_MODEL").unwrap_or_else(|_| "model".to_owned());
-    let variables = vec![("OPENAI_BASE_URL".to_owned(), url)];
-    let model =
-        choose(Some(&format!("openai/{name}")), &variables, std::path::Path::new("/nowhere"));
-    let model = model.expect("a model");
-    let request = ModelRequest {
-        system: Some("Answer with one word.".to_owned()),
-        messages: vec![Message::User("What is the capital of France?".to_owned())],
-        temperature: Some(0.0),
-        max_tokens: Some(24),
-        ..ModelRequest::default()
-    };
+/// What a model has said.
+struct Said {
+    text: String,
+    pieces: usize,
+    usage: Option<Usage>,
+    end: Option<Stop>,
+}
+
+/// The server, or nothing and a word about it.
+#[expect(clippy::print_stderr, reason = "a test that does nothing says so")]
+fn server() -> Option<String> {
+    let url = std::env::var("PROWESS_REAL_MODEL_URL").ok();
+    if url.is_none() {
+        eprintln!("skipped: `cargo xtask real-model` runs this with a real model");
+    }
+    url
+}
+
+/// llama.cpp's server speaks both dialects, and answers with its one model whatever it is called.
+fn model(dialect: &str, url: &str) -> Box<dyn Model> {
+    let variables: Vec<_> = ["OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"]
+        .map(|name| (name.to_owned(), url.to_owned()))
+        .to_vec();
+    choose(Some(&format!("{dialect}/small")), &variables, std::path::Path::new("/nowhere"))
+        .expect("a model")
+}
+
+fn ask(dialect: &str, url: &str, request: &ModelRequest) -> Said {
+    let model = model(dialect, url);
     run(async {
-        let mut stream = model.answer(&request).await.expect("an answer");
-        let (mut text, mut pieces, mut usage, mut end) = (String::new(), 0, None, None);
+        let mut stream = model.answer(request).await.expect("an answer");
+        let mut said = Said { text: String::new(), pieces: 0, usage: None, end: None };
         while let Some(piece) = next(&mut stream).await {
             match piece.expect("a whole answer") {
                 Piece::Text(more) => {
-                    text.push_str(&more);
-                    pieces += 1;
+                    said.text.push_str(&more);
+                    said.pieces += 1;
                 }
-                Piece::Usage(counted) => usage = Some(counted),
-                Piece::End(stop) => end = Some(stop),
+                Piece::Usage(usage) => said.usage = Some(usage),
+                Piece::End(stop) => said.end = Some(stop),
                 Piece::ToolCall(call) => panic!("no tools were offered: {call:?}"),
             }
         }
-        assert!(text.contains("Paris"), "{text}");
-        assert!(pieces > 1, "the answer came in one piece");
-        assert!(matches!(end, Some(Stop::Done | Stop::Length)), "{end:?}");
-        if let Some(usage) = usage {
-            assert!(usage.input > 10 && usage.output > 0, "{usage:?}");
-        }
+        said
+    })
+}
+
+fn question(system: &str, text: &str) -> ModelRequest {
+    ModelRequest {
+        system: Some(system.to_owned()),
+        messages: vec![Message::User(text.to_owned())],
+        temperature: Some(0.0),
+        max_tokens: Some(32),
+        ..ModelRequest::default()
+    }
+}
+
+#[test]
+fn it_answers_in_both_dialects() {
+    let Some(url) = server() else { return };
+    for dialect in DIALECTS {
+        let request = question("You are helpful.", "What is the capital of France?");
+        let said = ask(dialect, &url, &request);
+        assert!(said.text.contains("Paris"), "{dialect}: {}", said.text);
+        assert!(said.pieces > 1, "{dialect}: the answer came in one piece");
+        assert!(matches!(said.end, Some(Stop::Done | Stop::Length)), "{dialect}: {:?}", said.end);
+        let usage = said.usage.expect("the server counts");
+        assert!(usage.input > 10 && (1..=32).contains(&usage.output), "{dialect}: {usage:?}");
+    }
+}
+
+#[test]
+fn it_stops_where_it_is_told_to() {
+    let Some(url) = server() else { return };
+    for dialect in DIALECTS {
+        let request = ModelRequest { max_tokens: Some(3), ..question("Talk.", "Tell a story.") };
+        let said = ask(dialect, &url, &request);
+        assert_eq!(said.end, Some(Stop::Length), "{dialect}: {}", said.text);
+        assert_eq!(said.usage.map(|usage| usage.output), Some(3), "{dialect}");
+    }
+}
+
+#[test]
+fn it_answers_in_a_shape() {
+    let Some(url) = server() else { return };
+    let schema = json!({
+        "type": "object", "properties": { "city": { "type": "string" } },
+        "required": ["city"], "additionalProperties": false,
     });
+    let request = ModelRequest {
+        schema: Some(schema),
+        ..question("You answer with JSON.", "What is the capital of France?")
+    };
+    let said = ask("openai", &url, &request);
+    let value: Value = serde_json::from_str(&said.text).expect("the server sees to the shape");
+    assert!(value["city"].is_string(), "{value}");
+}
+
+#[test]
+fn it_knows_what_stands_only_in_the_prompt() {
+    let Some(url) = server() else { return };
+    let fact = "Context: The password of the harbour is Bluefish.";
+    let asked = "What is the password of the harbour?";
+    let with = ask("openai", &url, &question(fact, asked));
+    assert!(with.text.contains("Bluefish"), "{}", with.text);
+    let without = ask("openai", &url, &question("You are helpful.", asked));
+    assert!(!without.text.contains("Bluefish"), "{}", without.text);
+}
+
+#[test]
+fn it_says_what_it_is() {
+    let Some(url) = server() else { return };
+    let facts = run(async { model("openai", &url).facts().await }).expect("facts");
+    assert_eq!((facts.context, facts.parameters), (Some(2048), Some(134_515_008)));
 }
