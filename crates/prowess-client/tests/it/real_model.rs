@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 use crate::{DIALECTS, next, run};
 
+/// How AFL §6 begins; a model this small needs words that it has seen before.
+const PLAIN: &str = "You are a helpful AI assistant.";
+
 /// What a model has said.
 struct Said {
     text: String,
@@ -69,7 +72,7 @@ fn question(system: &str, text: &str) -> ModelRequest {
 fn it_answers_in_both_dialects() {
     let Some(url) = server() else { return };
     for dialect in DIALECTS {
-        let request = question("You are helpful.", "What is the capital of France?");
+        let request = question(PLAIN, "What is the capital of France?");
         let said = ask(dialect, &url, &request);
         assert!(said.text.contains("Paris"), "{dialect}: {}", said.text);
         assert!(said.pieces > 1, "{dialect}: the answer came in one piece");
@@ -109,12 +112,18 @@ fn it_answers_in_a_shape() {
 #[test]
 fn it_knows_what_stands_only_in_the_prompt() {
     let Some(url) = server() else { return };
-    let fact = "Context: The password of the harbour is Bluefish.";
-    let asked = "What is the password of the harbour?";
-    let with = ask("openai", &url, &question(fact, asked));
-    assert!(with.text.contains("Bluefish"), "{}", with.text);
-    let without = ask("openai", &url, &question("You are helpful.", asked));
-    assert!(!without.text.contains("Bluefish"), "{}", without.text);
+    let grounded = format!(
+        "{PLAIN}\n\nAnswer the user's request based on the provided context. If the context doesn't \
+         contain relevant information, say so clearly.\n\nContext:\n\
+         [1] The captain of the ship Aurora is called Mirella."
+    );
+    let asked = "What is the captain of the ship Aurora called?";
+    for dialect in DIALECTS {
+        let with = ask(dialect, &url, &question(&grounded, asked));
+        assert!(with.text.contains("Mirella"), "{dialect}: {}", with.text);
+        let without = ask(dialect, &url, &question(PLAIN, asked));
+        assert!(!without.text.contains("Mirella"), "{dialect}: {}", without.text);
+    }
 }
 
 #[test]
