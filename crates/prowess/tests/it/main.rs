@@ -9,6 +9,7 @@ mod explain;
 mod fix;
 mod formats;
 mod migrate;
+mod models;
 mod new;
 mod reference;
 mod render;
