@@ -11,6 +11,7 @@ mod formats;
 mod migrate;
 mod models;
 mod new;
+mod prompt;
 mod reference;
 mod render;
 mod run;
