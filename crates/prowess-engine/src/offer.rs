@@ -94,7 +94,8 @@ impl Offer {
                 })
                 .collect();
             if !lines.is_empty() {
-                text.push_str(&format!("\n[{title}]\n{}", lines.concat()));
+                text.extend(["\n[", title, "]\n"]);
+                text.extend(lines);
             }
         };
         group("Native Tools", &mut native.into_iter());
@@ -147,15 +148,18 @@ fn safe(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
 
     fn skill(name: &str, front_matter: &str, tools: &[(&str, &str)]) -> Skill {
         let mut text =
             format!("---\nname: {name}\nversion: 1.0.0\ndescription: X\n{front_matter}---\n");
         for (tool, description) in tools {
-            text.push_str(&format!(
+            let _ = write!(
+                text,
                 "\n### {tool}\n\n{description}\n\n#### Parameters\n\n| Name | Type | Required | Description |\n|---|---|---|---|\n| count | integer | yes | How many |\n\n#### Command\n\n```bash\ntrue\n```\n"
-            ));
+            );
         }
         prowess_format::check(&text, prowess_format::ReadOptions::DETECT).skill
     }
