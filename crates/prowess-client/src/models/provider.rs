@@ -208,8 +208,12 @@ pub(crate) fn ollama_host(text: &str) -> Result<Url, String> {
 /// Whether an address is this machine's own.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        // Whoever connects to the address of every interface reaches this machine.
+        Some(url::Host::Ipv4(address)) => address.is_loopback() || address.is_unspecified(),
+        Some(url::Host::Ipv6(address)) => {
+            let address = address.to_canonical();
+            address.is_loopback() || address.is_unspecified()
+        }
         Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         None => false,
     }

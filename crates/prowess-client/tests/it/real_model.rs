@@ -39,7 +39,10 @@ fn model(dialect: &str, url: &str) -> Box<dyn Model> {
 }
 
 fn ask(dialect: &str, url: &str, request: &ModelRequest) -> Said {
-    let model = model(dialect, url);
+    said_by(&*model(dialect, url), request)
+}
+
+fn said_by(model: &dyn Model, request: &ModelRequest) -> Said {
     run(async {
         let mut stream = model.answer(request).await.expect("an answer");
         let mut said = Said { text: String::new(), pieces: 0, usage: None, end: None };
@@ -91,6 +94,17 @@ fn it_stops_where_it_is_told_to() {
         assert_eq!(said.end, Some(Stop::Length), "{dialect}: {}", said.text);
         assert_eq!(said.usage.map(|usage| usage.output), Some(3), "{dialect}");
     }
+}
+
+/// Connections are kept for the next request, but not for the next runtime.
+#[test]
+fn one_model_is_asked_from_several_runtimes() {
+    let Some(url) = server() else { return };
+    let model = model("openai", &url);
+    let request = ModelRequest { max_tokens: Some(2), ..question(PLAIN, "Say yes.") };
+    let first = said_by(&*model, &request).text;
+    assert_eq!(said_by(&*model, &request).text, first);
+    assert_eq!(said_by(&*model, &request).text, first);
 }
 
 #[test]

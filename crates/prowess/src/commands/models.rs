@@ -29,8 +29,9 @@ use crate::running;
 #[command(after_long_help = "\
 Examples:
   prowess models
-  prowess models --test ollama/llama3.2
   prowess models --format json
+
+With a server that runs: prowess models --test ollama/llama3.2
 
 Variables: PROWESS_MODEL, OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY,
 ANTHROPIC_BASE_URL, OLLAMA_HOST, HTTP_PROXY, HTTPS_PROXY, NO_PROXY.

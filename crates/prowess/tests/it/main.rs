@@ -10,6 +10,7 @@ mod fix;
 mod formats;
 mod migrate;
 mod models;
+mod models_tls;
 mod new;
 mod prompt;
 mod reference;
