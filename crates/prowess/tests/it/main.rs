@@ -8,6 +8,8 @@ mod expectations;
 mod explain;
 mod fix;
 mod formats;
+mod kb;
+mod kb_crash;
 mod migrate;
 mod models;
 mod models_tls;
