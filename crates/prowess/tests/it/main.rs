@@ -15,6 +15,7 @@ mod models;
 mod models_tls;
 mod new;
 mod prompt;
+mod real_model;
 mod reference;
 mod render;
 mod run;
