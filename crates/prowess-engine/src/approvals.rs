@@ -70,14 +70,14 @@ impl ApprovalStore {
         self.change(|approvals| approvals.add(approval))
     }
 
-    /// Takes back those of a skill, or of one of its tools; how many there were.
-    pub fn revoke(&self, skill: &str, tool: Option<&str>) -> Result<usize, StoreError> {
+    /// Takes back those of a skill, or everything that lets one of its tools run; gives what was taken back.
+    pub fn revoke(&self, skill: &str, tool: Option<&str>) -> Result<Vec<Approval>, StoreError> {
         self.change(|approvals| approvals.revoke(skill, tool))
     }
 
-    /// Takes all of them back; how many there were.
-    pub fn revoke_all(&self) -> Result<usize, StoreError> {
-        self.change(|approvals| std::mem::take(approvals).records().len())
+    /// Takes all of them back; gives what was taken back.
+    pub fn revoke_all(&self) -> Result<Vec<Approval>, StoreError> {
+        self.change(|approvals| std::mem::take(approvals).records().to_vec())
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Approvals) -> T) -> Result<T, StoreError> {

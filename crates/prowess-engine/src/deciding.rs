@@ -1,6 +1,6 @@
 //! From a decision to leave to run: the policy's yes, the user's yes, or a reason why not.
 
-use prowess_policy::{Allowed, Answer, Approvals, Decision, explain};
+use prowess_policy::{Allowed, Answer, Approvals, Decision};
 
 use crate::approvals::ApprovalStore;
 use crate::approver::{Approver, Asked, Reply};
@@ -27,7 +27,7 @@ pub fn approve(
 ) -> Result<Allowed, RunError> {
     let approvals: Approvals = store.load()?;
     let decision = prepared.decide(&approvals);
-    let lines = explain(&decision);
+    let lines = prepared.explain(&decision);
     let question = match decision {
         Decision::Allow(allowed) => return Ok(allowed),
         Decision::Deny(denied) => return Err(RunError::Denied(Box::new(denied))),
@@ -53,7 +53,7 @@ pub fn approve(
         Reply::Nobody => {
             return Err(RunError::NobodyToAsk {
                 name: prepared.name(),
-                reasons: question.reasons().iter().map(ToString::to_string).collect(),
+                reasons: question.clauses(),
                 in_advance: question.allows_in_advance(),
             });
         }

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use prowess_policy::Digest;
+use prowess_policy::{Digest, FileHashes};
 use sha2::{Digest as _, Sha256};
 
 use crate::platform;
@@ -14,6 +14,8 @@ use crate::platform;
 const MOST_FILES: usize = 10_000;
 /// All files together; a package may have 50 MB (R9).
 const MOST_BYTES: u64 = 512 << 20;
+/// Of a skill with more files it is not told which one has changed: an approval is a record and no archive.
+const MOST_LISTED: usize = 256;
 /// R25: never content.
 const SIDECAR: &str = "SKILL.md.lock";
 
@@ -50,6 +52,11 @@ enum Entry {
 /// Names are hashed in the order of their bytes, each with its kind, so that renaming, moving, `chmod +x` and turning a
 /// file into a link all change the digest. Folders count through their files only.
 pub fn of_skill(place: &Path) -> Result<Digest, DigestError> {
+    hash(place, None).map(|(digest, _)| digest)
+}
+
+/// The same, and what is in the files one by one, unless there are many.
+pub(crate) fn of_skill_and_files(place: &Path) -> Result<(Digest, FileHashes), DigestError> {
     hash(place, None)
 }
 
@@ -67,7 +74,7 @@ pub(crate) fn snapshot(
     most: u64,
 ) -> Result<(Digest, Option<Snapshot>), DigestError> {
     let mut copier = Copier { most, taken: 0, snapshot: Snapshot::default(), links: Vec::new() };
-    let digest = hash(folder, Some(&mut copier))?;
+    let (digest, _) = hash(folder, Some(&mut copier))?;
     Ok((digest, copier.finish()))
 }
 
@@ -118,7 +125,10 @@ impl Copier {
     }
 }
 
-fn hash(place: &Path, mut copier: Option<&mut Copier>) -> Result<Digest, DigestError> {
+fn hash(
+    place: &Path,
+    mut copier: Option<&mut Copier>,
+) -> Result<(Digest, FileHashes), DigestError> {
     let read = |path: &Path, source| DigestError::Read { path: path.to_owned(), source };
     let root = place.canonicalize().map_err(|source| read(place, source))?;
     let entries = if root.is_dir() {
@@ -134,12 +144,19 @@ fn hash(place: &Path, mut copier: Option<&mut Copier>) -> Result<Digest, DigestE
     let mut hasher = Sha256::new();
     hasher.update(b"prowess-skill-1\0");
     let mut total = 0;
+    let mut files = FileHashes::new();
+    let mut list = |name: &[u8], what: String| {
+        if entries.len() <= MOST_LISTED {
+            files.insert(String::from_utf8_lossy(name).into_owned(), what);
+        }
+    };
     for (name, (path, entry)) in &entries {
         match entry {
             Entry::Link(target) => {
                 hasher.update(b"l");
                 framed(&mut hasher, name);
                 framed(&mut hasher, &platform::bytes(target.as_os_str()));
+                list(name, format!("link to {}", target.display()));
                 if let (Some(copier), Ok(real)) = (copier.as_deref_mut(), path.canonicalize()) {
                     copier.links.push((inside(&root, path), inside(&root, &real)));
                 }
@@ -160,10 +177,12 @@ fn hash(place: &Path, mut copier: Option<&mut Copier>) -> Result<Digest, DigestE
                     return Err(DigestError::TooLarge(root));
                 }
                 hasher.update(content);
+                let kind = if *executable { "x" } else { "f" };
+                list(name, format!("{kind} {}", hexadecimal(&content)));
             }
         }
     }
-    Ok(Digest::new(format!("sha256:{}", hexadecimal(&hasher.finalize()))))
+    Ok((Digest::new(format!("sha256:{}", hexadecimal(&hasher.finalize()))), files))
 }
 
 /// The SHA-256 of a file, in hexadecimal.

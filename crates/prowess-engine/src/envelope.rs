@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use prowess_sandbox::{Capture, How};
+use prowess_sandbox::{Capture, How, Written};
 use serde_json::Value;
 
-use crate::event::{Event, Stream};
+use crate::event::{Event, Source, Stream};
+use crate::model::{Stop, Usage};
 
 /// How much of standard output is looked at for JSON. More is a file and not an answer.
 const MOST_PARSED: usize = 4 << 20;
@@ -33,6 +34,21 @@ pub struct Envelope {
     pub warnings: Vec<String>,
     /// What to do about the error, one line each.
     pub hints: Vec<String>,
+    /// How an answer of a model came to be; set for every prompt skill, and for nothing else.
+    pub answer: Option<Box<Answer>>,
+}
+
+/// How an answer of a model came to be.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// The model; empty when none was asked.
+    pub model: String,
+    /// What the provider counted.
+    pub usage: Option<Usage>,
+    /// Why it ended.
+    pub stop: Option<Stop>,
+    /// The passages that were found, those that the model got to see first.
+    pub sources: Vec<Source>,
 }
 
 /// What a run came to. GIB §9.3 wants its four errors told apart.
@@ -50,6 +66,8 @@ pub enum Outcome {
     OutOfMemory,
     /// It printed more than anybody can want.
     TooMuchOutput,
+    /// It filled the folders that it may write to.
+    TooMuchWritten,
     /// What it returned is not what it declares (SRT §4.5).
     InvalidOutput,
     /// A value is missing; nothing was started.
@@ -74,6 +92,7 @@ impl Outcome {
             Outcome::Cancelled => "cancelled",
             Outcome::OutOfMemory => "out_of_memory",
             Outcome::TooMuchOutput => "too_much_output",
+            Outcome::TooMuchWritten => "too_much_written",
             Outcome::InvalidOutput => "invalid_output",
             Outcome::MissingParameter => "missing_parameter",
             Outcome::InvalidParameter => "invalid_parameter",
@@ -98,6 +117,16 @@ impl Envelope {
             duration: Duration::ZERO,
             warnings: Vec::new(),
             hints: Vec::new(),
+            answer: None,
+        }
+    }
+
+    /// The result of a prompt skill that was answered.
+    pub(crate) fn answered(answer: Answer) -> Self {
+        Self {
+            error: None,
+            answer: Some(Box::new(answer)),
+            ..Self::not_started(Outcome::Success, 0, String::new())
         }
     }
 
@@ -127,9 +156,11 @@ pub const NOT_EXECUTABLE: i32 = 126;
 /// The code of a program that is not there, as in a shell.
 pub const NOT_FOUND: i32 = 127;
 /// A program that a signal ended has this code and the signal's number, as in a shell.
-const SIGNALLED: i32 = 128;
-const SIGINT: i32 = 2;
+pub(crate) const SIGNALLED: i32 = 128;
+/// The code of a run that was cancelled and has none of its own: as after Ctrl-C.
+pub(crate) const INTERRUPTED: i32 = SIGNALLED + 2;
 const SIGKILL: i32 = 9;
+const SIGXCPU: i32 = 24;
 
 impl Ending {
     /// What an end means. `successes` are codes other than 0 that the tool's author calls a success.
@@ -140,6 +171,10 @@ impl Ending {
             }
             How::Exited(code) => {
                 (Outcome::Failed, code, format!("Command failed with exit code {code}"))
+            }
+            How::Signalled(SIGXCPU) => {
+                let error = "Command computed for longer than it may";
+                (Outcome::Failed, SIGNALLED + SIGXCPU, error.to_owned())
             }
             How::Signalled(signal) => {
                 let code = SIGNALLED + signal;
@@ -152,7 +187,7 @@ impl Ending {
                 (Outcome::TimedOut, TIMED_OUT, error)
             }
             How::Cancelled(code) => {
-                let code = code.filter(|code| *code != 0).unwrap_or(SIGNALLED + SIGINT);
+                let code = code.filter(|code| *code != 0).unwrap_or(INTERRUPTED);
                 (Outcome::Cancelled, code, "Command was cancelled".to_owned())
             }
             How::OutOfMemory => {
@@ -163,8 +198,39 @@ impl Ending {
                 let error = "Command printed more than it may";
                 (Outcome::TooMuchOutput, SIGNALLED + SIGKILL, error.to_owned())
             }
+            How::TooMuchWritten(written) => {
+                (Outcome::TooMuchWritten, SIGNALLED + SIGKILL, too_much_written(written))
+            }
         };
         Self { outcome, exit_code, error: Some(error) }
+    }
+}
+
+/// Which limit it was.
+fn too_much_written(written: Written) -> String {
+    const MIB: u64 = 1 << 20;
+    match written {
+        Written::Bytes(most) => format!(
+            "Command was ended: it added more than {} MiB to the folders it may write",
+            most / MIB
+        ),
+        Written::Entries(most) => format!(
+            "Command was ended: it added more than {most} files to the folders it may write"
+        ),
+        Written::Disk => {
+            "Command was ended: the disk of a folder it may write is nearly full".to_owned()
+        }
+    }
+}
+
+/// What to do about an end, where that is not the tool's own business.
+fn hints(outcome: Outcome) -> Vec<String> {
+    match outcome {
+        Outcome::TooMuchWritten => vec![
+            "look at what it has left there and make room; then let it do less at a time"
+                .to_owned(),
+        ],
+        _ => Vec::new(),
     }
 }
 
@@ -227,7 +293,8 @@ impl Fold {
             error: ending.error,
             duration,
             warnings: self.warnings,
-            hints: Vec::new(),
+            hints: hints(ending.outcome),
+            answer: None,
         }
     }
 }

@@ -1,18 +1,20 @@
 //! Why a tool did not start. Nothing was executed in any of these cases.
 
 use prowess_format::eligibility::Missing;
-use prowess_policy::Denied;
+use prowess_policy::{Denial, Denied};
 
 use crate::approvals::StoreError;
+use crate::credentials::CredentialError;
 use crate::digest::DigestError;
 use crate::envelope::{Envelope, NOT_EXECUTABLE, NOT_FOUND, Outcome, REFUSED};
 use crate::inputs::InputError;
 use crate::lower::FileError;
 use crate::programs::ProgramError;
+use crate::tool::openclaw::HandlerError;
 use crate::tool::python::LoadError;
 
 /// The code of wrong arguments.
-const USAGE: i32 = 2;
+pub(crate) const USAGE: i32 = 2;
 
 /// A run that did not start.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +44,28 @@ pub enum RunError {
     /// The skill is written in a way that can't be run.
     #[error("{0}")]
     Unsupported(String),
+    /// A grant for a database behind a server: nothing here can tell reading from changing, or one database from another
+    /// (attack G02).
+    #[error(
+        "`{skill}` asks for the database `{database}`, and nothing here can hold it to that: a sandbox sees connections, no statements"
+    )]
+    Database {
+        /// The skill.
+        skill: String,
+        /// The database.
+        database: String,
+    },
+    /// A handler can't be started as it is declared.
+    #[error(transparent)]
+    Handler(#[from] HandlerError),
+    /// Another skill that it needs is not there (SRT §4.6).
+    #[error("`{skill}` can't run here: {reason}")]
+    Dependency {
+        /// The skill.
+        skill: String,
+        /// What is missing.
+        reason: String,
+    },
     /// A skill with Python tools can't be loaded.
     #[error(transparent)]
     Load(Box<LoadError>),
@@ -73,6 +97,9 @@ pub enum RunError {
     /// The walls can't be built.
     #[error(transparent)]
     Sandbox(#[from] prowess_sandbox::Error),
+    /// A credential can't be used, or a key not be kept out of the output.
+    #[error(transparent)]
+    Credential(#[from] CredentialError),
     /// The way out can't be built.
     #[error("{0}")]
     Network(String),
@@ -95,9 +122,7 @@ impl RunError {
             RunError::Program(ProgramError::NotFound { .. })
             | RunError::Sandbox(prowess_sandbox::Error::NotFound(_)) => Outcome::NotFound,
             RunError::Requirements { missing, .. }
-                if missing.iter().any(|missing| {
-                    matches!(missing, Missing::Program(_) | Missing::AnyProgram(_))
-                }) =>
+                if missing.iter().any(Missing::is_for_starting) =>
             {
                 Outcome::NotFound
             }
@@ -108,6 +133,9 @@ impl RunError {
             RunError::Requirements { .. }
             | RunError::Digest(_)
             | RunError::Unsupported(_)
+            | RunError::Database { .. }
+            | RunError::Handler(_)
+            | RunError::Dependency { .. }
             | RunError::Load(_)
             | RunError::Denied(_)
             | RunError::NobodyToAsk { .. }
@@ -116,6 +144,7 @@ impl RunError {
             | RunError::Store(_)
             | RunError::Files(_)
             | RunError::Sandbox(_)
+            | RunError::Credential(_)
             | RunError::Network(_) => Outcome::Refused,
         }
     }
@@ -145,6 +174,7 @@ impl RunError {
                     vec![format!("give `{}`", wanted.join(" "))]
                 }
             }
+            RunError::Denied(denied) => denied.reasons().iter().map(about_denial).collect(),
             RunError::Requirements { .. } => {
                 vec!["install or set what is missing; nothing has been started".to_owned()]
             }
@@ -162,10 +192,19 @@ impl RunError {
             RunError::Sandbox(prowess_sandbox::Error::HardLink { .. }) => vec![
                 "give the file here a copy of its own, or grant a folder without it".to_owned(),
             ],
+            RunError::Database { .. } => vec![
+                "give the tool a user of that database with just these rights, and ask for its server instead: `network:write:HOST`".to_owned(),
+                "a database in a file is granted as a file: `filesystem:read:./data.db`".to_owned(),
+            ],
             RunError::Store(_) => {
                 vec!["move the file away: you will be asked again".to_owned()]
             }
+            RunError::Handler(error) => vec![error.hint()],
+            RunError::Dependency { .. } => vec![
+                "put it beside the skill, in a folder of its name; nothing has been started".to_owned(),
+            ],
             RunError::Load(error) => error.hints.clone(),
+            RunError::Credential(error) => error.hints(),
             RunError::Changed(_) => vec!["run it again".to_owned()],
             _ => Vec::new(),
         }
@@ -176,6 +215,19 @@ impl RunError {
         Envelope {
             hints: self.hints(),
             ..Envelope::not_started(self.outcome(), self.exit_code(), self.to_string())
+        }
+    }
+}
+
+/// What to do about a refusal of the policy.
+pub(crate) fn about_denial(denial: &Denial) -> String {
+    match denial {
+        Denial::Mode { declared, .. } => {
+            let mode = declared.first().map_or("Global", String::as_str);
+            format!("say that you are in it: `--mode {mode}`")
+        }
+        Denial::Refused(_) | Denial::ProgramNotGranted(_) => {
+            "no answer of yours allows that: the skill has to be changed".to_owned()
         }
     }
 }

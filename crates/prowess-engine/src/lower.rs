@@ -2,16 +2,16 @@
 
 mod files;
 mod protect;
+mod worktree;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prowess_policy::Mode;
-use prowess_policy::SandboxSpec;
 use prowess_policy::environment::{self, Injected, Sources, Why};
 use prowess_policy::scope::PathRoot;
 use prowess_policy::spec::{FileScope, Programs, Servers};
+use prowess_policy::{Line, LineKind, Mode, SandboxSpec};
 use prowess_sandbox::{Access, FileGrant, Input, Limits, Spec};
 
 use crate::programs::Images;
@@ -22,6 +22,14 @@ pub use files::FileError;
 /// What a run put where nothing was, in words.
 pub(crate) fn planted(missing: &[PathBuf]) -> Vec<String> {
     protect::planted(missing)
+}
+
+/// What is granted and not there, in words, so that no grant is silently void.
+pub(crate) fn absent(allowed: &SandboxSpec, world: &World) -> Vec<Line> {
+    files::absent(allowed, world)
+        .into_iter()
+        .map(|text| Line { kind: LineKind::Note, text })
+        .collect()
 }
 
 /// The home inside, when nothing of the real one is in view.
@@ -70,7 +78,11 @@ pub(crate) fn lower(
     let mut warnings = not_there(allowed);
     let opened = files::open(allowed, world, launch.skill_directory)?;
     warnings.extend(opened.warnings);
+    let repository = worktree::open(allowed, launch.images, &opened.grants, world);
     spec.files = opened.grants;
+    spec.files.extend(repository.grants);
+    let mut missing = opened.missing;
+    missing.extend(repository.missing);
     if let Some(folder) = launch.skill_directory {
         // Attack A11: read-only whatever is granted, and the scripts in it can be started.
         spec.files.push(grant(folder, Access::Execute));
@@ -89,7 +101,7 @@ pub(crate) fn lower(
     spec.arguments = launch.arguments;
     spec.input = launch.input;
     spec.limits = limits(allowed);
-    Ok(Lowered { spec, warnings, missing: opened.missing })
+    Ok(Lowered { spec, warnings, missing })
 }
 
 fn grant(path: &Path, access: Access) -> FileGrant {
@@ -106,6 +118,8 @@ fn limits(allowed: &SandboxSpec) -> Limits {
         memory: limits.memory_bytes,
         processes: limits.processes.map_or(usual.processes, u64::from),
         output: limits.output_bytes,
+        written_bytes: limits.written_bytes,
+        written_entries: limits.written_entries,
         ..usual
     }
 }
@@ -166,6 +180,10 @@ fn variables(
         .filter(|(name, _)| name != "PATH" && name != "HOME")
         .map(|(name, value)| (name.into(), value.into()))
         .collect();
+    for credential in &world.credentials {
+        variables.retain(|(name, _)| name != credential.name());
+        variables.push((credential.name().into(), credential.placeholder.text().into()));
+    }
     variables.push(("HOME".into(), home_inside(allowed, world).into()));
     variables.push(("PATH".into(), search_path(allowed, launch.images, world)));
     variables.sort();

@@ -14,6 +14,7 @@ use prowess_proxy::{
 };
 use prowess_sandbox::{Network, Spec, SyntheticFile};
 
+use crate::credentials::Credential;
 use crate::error::RunError;
 
 /// Where clients find the proxy.
@@ -53,6 +54,8 @@ pub(crate) struct Outside {
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) roots: UpstreamRoots,
     pub(crate) permit_addresses: Vec<IpAddr>,
+    /// Fewer bytes than a tier may have.
+    pub(crate) byte_cap: Option<u64>,
 }
 
 impl Outside {
@@ -62,6 +65,7 @@ impl Outside {
             resolver: Arc::new(SystemResolver),
             roots: UpstreamRoots::System,
             permit_addresses: Vec::new(),
+            byte_cap: None,
         }
     }
 }
@@ -91,8 +95,14 @@ pub(crate) fn prepare(
     allowed: &SandboxSpec,
     spec: &mut Spec,
     outside: &Outside,
+    credentials: &[Credential],
     warnings: &mut Vec<String>,
 ) -> Result<Door, RunError> {
+    for credential in credentials {
+        if !allowed.network.iter().any(|rule| credential.is_within(&rule.hosts)) {
+            return Err(credential.not_granted().into());
+        }
+    }
     if allowed.network.is_empty() {
         return Ok(Door::Closed);
     }
@@ -108,7 +118,8 @@ pub(crate) fn prepare(
     }
     let policy = ProxyPolicy {
         hosts,
-        byte_cap: allowed.limits.network_bytes,
+        credentials: credentials.iter().map(bound).collect::<Result<_, _>>()?,
+        byte_cap: outside.byte_cap.or(allowed.limits.network_bytes),
         bytes_per_second: allowed.limits.network_bytes_per_sec,
         connections: MOST_CONNECTIONS,
         head_timeout: HEAD_TIMEOUT,
@@ -143,6 +154,16 @@ fn grant(rule: &NetworkRule) -> Result<HostGrant, RunError> {
         Access::Write => prowess_proxy::Access::Write,
     };
     Ok(HostGrant { host, port: rule.hosts.port, access })
+}
+
+fn bound(credential: &Credential) -> Result<prowess_proxy::Credential, RunError> {
+    let host = match &credential.host {
+        HostName::Domain(name) => name.parse(),
+        HostName::Address(address) => Ok(prowess_proxy::Host::Address(*address)),
+    };
+    let host =
+        host.map_err(|error| RunError::Network(format!("`{}`: {error}", credential.host)))?;
+    Ok(prowess_proxy::Credential { host, placeholder: credential.placeholder.clone() })
 }
 
 /// Names that are granted one by one lead to the proxy also for programs that know of none.

@@ -32,6 +32,20 @@ pub(crate) fn is_executable(path: &Path) -> io::Result<bool> {
     fs::metadata(path).map(|_| true)
 }
 
+/// Whether a file is the user's and nobody else may read or change it.
+#[cfg(unix)]
+pub(crate) fn is_private(data: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    const OTHERS: u32 = 0o077;
+    data.mode() & OTHERS == 0 && data.uid() == rustix::process::geteuid().as_raw()
+}
+
+/// Whether nobody else may read or change a file: not told by the file there.
+#[cfg(not(unix))]
+pub(crate) fn is_private(_data: &fs::Metadata) -> bool {
+    true
+}
+
 /// Clocks of file systems are coarse: two changes within this time may carry the same time.
 #[cfg(unix)]
 const COARSE_SECONDS: i64 = 2;
@@ -144,4 +158,30 @@ pub(crate) fn private_file(path: &Path) -> io::Result<File> {
         options.mode(0o600);
     }
     options.open(path)
+}
+
+/// An absolute path as text that no other one has: bytes that are no UTF-8 would all become the same character, so such a
+/// path is written in hexadecimal behind a colon, which no absolute path begins with.
+pub(crate) fn unique_text(path: &Path) -> String {
+    path.to_str().map_or_else(
+        || format!(":{}", crate::digest::hexadecimal(&bytes(path.as_os_str()))),
+        str::to_owned,
+    )
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::path::Path;
+
+    use super::unique_text;
+
+    #[test]
+    fn two_paths_have_two_texts() {
+        let text = |bytes: &[u8]| unique_text(Path::new(OsStr::from_bytes(bytes)));
+        assert_eq!(text(b"/work/a"), "/work/a");
+        assert_eq!(text(b"/work/\xff"), ":2f776f726b2fff");
+        assert_ne!(text(b"/work/\xfe"), text(b"/work/\xff"));
+    }
 }

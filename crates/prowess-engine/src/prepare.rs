@@ -5,20 +5,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prowess_format::eligibility::{self, Machine};
+use prowess_format::permission::Domain;
 use prowess_format::skill::{Skill, Tool};
+use prowess_format::text::visible;
 use prowess_policy::{
-    Approvals, Decision, Digest, Grant, GrantSet, Mode, ProgramPin, Request, Source, Trust, decide,
-    grants,
+    Approvals, Decision, Digest, Grant, GrantSet, Line, LineKind, Mode, Places, ProgramPin,
+    Request, Scope, Source, Trust, decide, explain, grants,
 };
 use serde_json::{Map, Value};
 
-use crate::error::RunError;
+use crate::credentials::Credential;
+use crate::error::{RunError, about_denial};
 use crate::network::Outside;
 use crate::pins::ImageHashes;
 use crate::programs::{Finder, Images, ProgramError};
 use crate::tool::{self, Recipe};
 use crate::world::World;
-use crate::{digest, inputs, outputs};
+use crate::{digest, inputs, lower, mcp_servers, outputs, platform};
 
 /// A skill on this machine.
 #[derive(Clone, Debug)]
@@ -59,6 +62,8 @@ pub struct Prepared<'c> {
     pub(crate) time: Duration,
     pub(crate) grace: Option<Duration>,
     pub(crate) outside: Outside,
+    /// What is worth knowing about files that are granted and not there.
+    notes: Vec<Line>,
 }
 
 /// Checks a call and finds what it needs. Nothing is started, and nothing is written but hashes of programs.
@@ -79,28 +84,24 @@ fn prepare_with<'c>(
     files: &[PathBuf],
     world: &World,
 ) -> Result<Prepared<'c>, RunError> {
-    let Call { subject, tool, .. } = &call;
-    let recipe = tool::recipe(&call, world)?;
-    if let Some(schema) = outputs::schema(subject.skill, tool) {
-        outputs::check_schema(schema).map_err(|reason| {
-            RunError::Unsupported(format!(
-                "the skill's `outputs.schema` is no JSON Schema: {reason}"
-            ))
-        })?;
-    }
-    let finder = finder(subject, world);
-    let missing = eligibility::missing(subject.skill, &Here { finder, world });
-    if !missing.is_empty() {
-        return Err(RunError::Requirements { skill: subject.name.to_owned(), missing });
-    }
+    let Call { subject, tool, mode, .. } = &call;
     let grants = grants::of(subject.skill).with(named_files(files, world)?);
+    let request = request(subject, tool, world)?;
+    // What no answer allows is refused in the policy's words, whatever else is wrong: `examine` says the same.
+    let decision = decide(&request, subject.trust, &grants, &Approvals::default(), *mode);
+    let notes = lower::absent(decision.spec(), world);
+    if let Decision::Deny(denied) = decision {
+        return Err(RunError::Denied(Box::new(denied)));
+    }
+    let recipe = tool::recipe(&call, world)?;
+    let finder = finder(subject, world);
+    check_needs(&call, &grants, finder, world)?;
     let images = images_of(&recipe, tool, &grants, finder)?;
-    let digest = digest_of(subject)?;
     let mut hashes = ImageHashes::load(&world.state);
     let pins = pins(&images, subject.directory, &mut hashes)?;
     let skill_pins = pins_of_skill(&call, &grants, finder, &mut hashes, world);
     hashes.save();
-    let request = request(subject, tool, digest, pins, world)?.with_skill_pins(skill_pins);
+    let request = request.with_pins(pins).with_skill_pins(skill_pins);
     Ok(Prepared {
         call,
         recipe,
@@ -110,38 +111,139 @@ fn prepare_with<'c>(
         time: Duration::ZERO,
         grace: None,
         outside: Outside::real(),
+        notes,
     })
 }
 
-/// What the policy says about a tool, whatever values it is called with. A program that is missing does not matter here.
+/// How the names of files of databases end: these are granted as files, and then held to it.
+const DATABASE_FILES: &[&str] = &[".db", ".db3", ".sqlite", ".sqlite3", ".duckdb"];
+
+/// A server knows who asks and what for; a sandbox sees bytes on a connection (attack G02). A grant that nothing enforces
+/// is refused before anybody is asked to approve it.
+fn refuse_servers_of_databases(grants: &GrantSet, call: &Call<'_>) -> Result<(), RunError> {
+    let wanted = grants.for_tool(&call.tool.name);
+    let server = wanted.grants().iter().find_map(|grant| match grant.scope() {
+        Scope::Name(name)
+            if grant.domain() == Domain::Database
+                && !DATABASE_FILES.iter().any(|end| name.ends_with(end)) =>
+        {
+            Some(name.clone())
+        }
+        _ => None,
+    });
+    match server {
+        None => Ok(()),
+        Some(database) => Err(RunError::Database { skill: call.subject.name.to_owned(), database }),
+    }
+}
+
+/// What a tool comes to, whatever values it is called with.
+#[derive(Debug)]
+pub struct Examined {
+    /// What the policy says.
+    pub decision: Decision,
+    /// The same in plain words.
+    pub lines: Vec<Line>,
+    /// What would keep it from running although the policy does not: a program that is missing, a file that can't be
+    /// executed. It is the very error that a run would end with.
+    pub obstacle: Option<RunError>,
+}
+
+/// What the policy says about a tool, and what else stands in its way, whatever values it is called with.
 pub fn examine(
     subject: &Subject<'_>,
     tool: &Tool,
     mode: Mode,
     world: &World,
     approvals: &Approvals,
-) -> Result<Decision, RunError> {
+) -> Result<Examined, RunError> {
     let grants = grants::of(subject.skill);
-    let finder = finder(subject, world);
-    let images = tool::starter(subject.skill, tool, world)
-        .and_then(|starter| finder.images(&starter, &granted_programs(tool, &grants)).ok())
-        .unwrap_or_default();
+    let values = Map::new();
+    let call = Call { subject: subject.clone(), tool, values: &values, mode };
+    let request = request(subject, tool, world)?;
     let mut hashes = ImageHashes::load(&world.state);
-    let pins = pins(&images, subject.directory, &mut hashes)?;
+    let found = look(&call, &grants, &mut hashes, world);
     hashes.save();
-    let request = request(subject, tool, digest_of(subject)?, pins, world)?;
-    Ok(decide(&request, subject.trust, &grants, approvals, mode))
+    let (pins, obstacle) = match found {
+        Ok(pins) => (pins, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    let decision = decide(&request.with_pins(pins), subject.trust, &grants, approvals, mode);
+    let mut lines = explain(&decision);
+    // What the policy refuses is refused before anybody looks for programs.
+    let obstacle = match &decision {
+        Decision::Deny(denied) => {
+            let hints = denied.reasons().iter().map(about_denial);
+            lines.extend(hints.map(|text| Line { kind: LineKind::Hint, text }));
+            None
+        }
+        Decision::Allow(_) | Decision::Ask(_) => {
+            lines.extend(lower::absent(decision.spec(), world));
+            obstacle
+        }
+    };
+    if let Some(error) = &obstacle {
+        let name = format!("{}/{}", subject.name, tool.name.value);
+        let verdict = format!("`{}` does not run here", visible(&name));
+        let refused = format!("refused, because {}", visible(&error.to_string()));
+        let told = [(LineKind::Verdict, verdict), (LineKind::Refused, refused)];
+        let hints = error.hints().into_iter().map(|hint| (LineKind::Hint, hint));
+        let told = told.into_iter().chain(hints).map(|(kind, text)| Line { kind, text });
+        // In place of the policy's verdict, which is about the rest.
+        lines.splice(..1, told);
+    }
+    Ok(Examined { decision, lines, obstacle })
 }
 
-fn request(
-    subject: &Subject<'_>,
-    tool: &Tool,
-    digest: Digest,
-    pins: Vec<ProgramPin>,
+/// Looks for what a tool needs as a run does, and gives the images that it would start.
+fn look(
+    call: &Call<'_>,
+    grants: &GrantSet,
+    hashes: &mut ImageHashes,
     world: &World,
-) -> Result<Request, RunError> {
-    let request = Request::of(subject.skill, subject.name, &tool.name, digest, pins)
+) -> Result<Vec<ProgramPin>, RunError> {
+    let Call { subject, tool, .. } = call;
+    let program = tool::program(call, world)?;
+    let finder = finder(subject, world);
+    check_needs(call, grants, finder, world)?;
+    let images = finder.images(&program, &granted_programs(tool, grants))?;
+    pins(&images, subject.directory, hashes)
+}
+
+/// What the skill declares to need, before anything is looked for on its behalf (SRT §4.5, §4.6). Everything that refuses a
+/// call for what is declared stands here, because a run and `examine` have to say the same.
+fn check_needs(
+    call: &Call<'_>,
+    grants: &GrantSet,
+    finder: Finder<'_>,
+    world: &World,
+) -> Result<(), RunError> {
+    let Call { subject, tool, .. } = call;
+    if let Some(schema) = outputs::schema(subject.skill, tool) {
+        outputs::check_schema(schema).map_err(|reason| {
+            RunError::Unsupported(format!(
+                "the skill's `outputs.schema` is no JSON Schema: {reason}"
+            ))
+        })?;
+    }
+    let missing = eligibility::missing(subject.skill, &Here { finder, world });
+    if !missing.is_empty() {
+        return Err(RunError::Requirements { skill: subject.name.to_owned(), missing });
+    }
+    check_credentials(tool, grants, world)?;
+    refuse_servers_of_databases(grants, call)
+}
+
+fn request(subject: &Subject<'_>, tool: &Tool, world: &World) -> Result<Request, RunError> {
+    let place = subject.directory.unwrap_or(subject.file);
+    let (digest, files) = digest::of_skill_and_files(place)?;
+    let request = Request::of(subject.skill, subject.name, &tool.name, digest, Vec::new())
         .map_err(|error| RunError::Unsupported(error.to_string()))?;
+    let places = Places {
+        skill: platform::unique_text(place),
+        project: platform::unique_text(&world.working_directory),
+    };
+    let request = request.with_files(files).with_places(places);
     // Outside of a repository `./` is everything that the user has, which is judged as such.
     Ok(if world.working_directory == world.home { request.in_home() } else { request })
 }
@@ -151,6 +253,13 @@ impl Prepared<'_> {
     pub fn decide(&self, approvals: &Approvals) -> Decision {
         let Call { subject, mode, .. } = &self.call;
         decide(&self.request, subject.trust, &self.grants, approvals, *mode)
+    }
+
+    /// What the policy says in plain words, with what is granted and not there.
+    pub fn explain(&self, decision: &Decision) -> Vec<Line> {
+        let mut lines = explain(decision);
+        lines.extend(self.notes.iter().cloned());
+        lines
     }
 
     /// Skill and tool.
@@ -188,7 +297,13 @@ impl Prepared<'_> {
         roots: prowess_proxy::UpstreamRoots,
         permit_addresses: Vec<std::net::IpAddr>,
     ) {
-        self.outside = Outside { resolver, roots, permit_addresses };
+        self.outside = Outside { resolver, roots, permit_addresses, byte_cap: None };
+    }
+
+    /// Lowers the limit of bytes sent and received, for tests that reach it.
+    #[doc(hidden)]
+    pub fn limit_traffic(&mut self, bytes: u64) {
+        self.outside.byte_cap = Some(bytes);
     }
 }
 
@@ -254,7 +369,25 @@ fn images_of(
     if let Some(plan) = &recipe.python {
         images.support.extend_from_slice(plan.support());
     }
+    if let Some(packages) = &recipe.packages {
+        images.support.extend_from_slice(packages.support());
+    }
     Ok(images)
+}
+
+/// A credential for a host that the tool can't reach is a mistake that is better told before anybody is asked.
+fn check_credentials(tool: &Tool, grants: &GrantSet, world: &World) -> Result<(), RunError> {
+    let granted = grants.for_tool(&tool.name);
+    let reached = |credential: &Credential| {
+        granted.grants().iter().any(|grant| match grant.scope() {
+            prowess_policy::Scope::Host(hosts) => credential.is_within(hosts),
+            _ => false,
+        })
+    };
+    match world.credentials.iter().find(|credential| !reached(credential)) {
+        Some(credential) => Err(credential.not_granted().into()),
+        None => Ok(()),
+    }
 }
 
 /// The programs that are granted to a tool by name.
@@ -284,6 +417,10 @@ fn named_files(files: &[PathBuf], world: &World) -> Result<Vec<Grant>, RunError>
 }
 
 /// This machine, for the requirements of a skill.
+pub(crate) fn here<'h>(subject: &Subject<'h>, world: &'h World) -> impl Machine + 'h {
+    Here { finder: finder(subject, world), world }
+}
+
 struct Here<'h> {
     finder: Finder<'h>,
     world: &'h World,
@@ -309,5 +446,9 @@ impl Machine for Here<'_> {
     /// Settings are those of a host agent, which nobody here can look up.
     fn has_setting(&self, _path: &str) -> bool {
         true
+    }
+
+    fn server_problem(&self, name: &str) -> Option<String> {
+        mcp_servers::problem(name, self.world, self.finder)
     }
 }

@@ -8,20 +8,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use prowess_format::permission::Domain;
-use prowess_policy::scope::Program;
-use prowess_policy::{Allowed, Origin, Scope};
+use prowess_policy::{Allowed, Origin};
 use prowess_sandbox::{Canceller, Ended, HardLinks, Observer, Sandbox, Spec};
 use serde_json::Value;
+use tokio::sync::Notify;
 
-use crate::envelope::{Ending, Envelope, Fold, Outcome};
+use crate::envelope::{Ending, Envelope, Fold, INTERRUPTED, Outcome, SIGNALLED};
 use crate::error::RunError;
 use crate::event::{Event, Stream};
+use crate::failure_hints;
 use crate::lower::{self, Launch};
 use crate::network::{self, Door};
 use crate::outputs;
 use crate::pins::ImageHashes;
 use crate::prepare::{self, Call, Prepared};
+use crate::programs::Images;
+use crate::redact::Redactor;
+use crate::tool::openclaw::{self, Told};
 use crate::tool::python::{self, PythonWorkers, Session, Warmth};
 use crate::world::World;
 
@@ -35,17 +38,52 @@ pub struct Cancel(Arc<Mutex<CancelState>>);
 #[derive(Debug, Default)]
 struct CancelState {
     asked: bool,
+    /// Wakes those who wait for it.
+    bell: Arc<Notify>,
+    /// Why, as a signal.
+    signal: Option<i32>,
     running: Option<Canceller>,
 }
 
 impl Cancel {
     /// Ends the run, also one that has not started yet.
     pub fn cancel(&self) {
+        self.end(None);
+    }
+
+    /// The same because of a signal, which the code of the run then tells, as in a shell. The first one counts.
+    pub fn cancel_by(&self, signal: i32) {
+        self.end(Some(signal));
+    }
+
+    fn end(&self, signal: Option<i32>) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !state.asked {
+            state.signal = signal;
+        }
         state.asked = true;
+        state.bell.notify_waiters();
         if let Some(running) = &state.running {
             running.cancel();
         }
+    }
+
+    /// Waits until somebody wants the end.
+    pub(crate) async fn asked(&self) {
+        let bell = Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner).bell);
+        let rung = bell.notified();
+        let mut rung = std::pin::pin!(rung);
+        // Listening first: it may ring between the look and the wait.
+        rung.as_mut().enable();
+        if !self.is_asked() {
+            rung.await;
+        }
+    }
+
+    /// The code of a run that was ended and has none of its own.
+    pub(crate) fn exit_code(&self) -> Option<i32> {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.signal.map(|signal| SIGNALLED + signal)
     }
 
     /// Whether somebody wants the end.
@@ -97,6 +135,9 @@ pub(crate) struct Kept {
     pub(crate) warmth: Warmth,
     pub(crate) time: Duration,
     pub(crate) warnings: Vec<String>,
+    /// Knows the keys that the worker was given.
+    redactor: Redactor,
+    images: Images,
 }
 
 /// The same, telling what the next call of the tool can build on.
@@ -108,13 +149,14 @@ pub(crate) fn run_and_keep(
     cancel: &Cancel,
     sink: &mut dyn FnMut(&Event),
 ) -> (Envelope, Option<Kept>) {
-    let mut watcher = Watcher { fold: Fold::default(), sink, door: Door::Closed };
+    let mut watcher = Watcher::new(sink, Redactor::idle());
     let started = start(workers, prepared, allowed, world, cancel, &mut watcher);
     let (finished, kept) = match started {
         Ok((finished, kept)) => (Ok(finished), kept),
         Err(error) => (Err(error), None),
     };
-    (finish(finished, &prepared.call, watcher), kept)
+    let Prepared { call, images, .. } = prepared;
+    (finish(finished, &After { call, allowed, images, world, cancel }, watcher), kept)
 }
 
 /// Runs a tool in a worker that an earlier run has kept; `None` when it is gone, and then nothing was told.
@@ -124,7 +166,7 @@ pub(crate) fn run_again(
     call: &Call<'_>,
     sink: &mut dyn FnMut(&Event),
 ) -> Option<Envelope> {
-    let mut watcher = Watcher { fold: Fold::default(), sink, door: Door::Closed };
+    let mut watcher = Watcher::new(sink, kept.redactor.fresh());
     let warm = session.warm(&kept.warmth)?;
     watcher.warn(kept.warnings.clone());
     watcher.tell(&Event::Started {
@@ -132,27 +174,52 @@ pub(crate) fn run_again(
         tool: call.tool.name.value.clone(),
         command: python::shown(call),
     });
-    let finished = session.converse(warm, &mut |event| watcher.tell(&event));
-    Some(finish(finished, call, watcher))
+    let finished = session.converse(warm, &mut |event| watcher.tell_of_python(&event));
+    let Session { allowed, world, cancel, .. } = *session;
+    let images = &kept.images;
+    Some(finish(finished, &After { call, allowed, images, world, cancel }, watcher))
+}
+
+/// What the end of a run is judged by.
+struct After<'a> {
+    call: &'a Call<'a>,
+    allowed: &'a Allowed,
+    images: &'a Images,
+    world: &'a World,
+    cancel: &'a Cancel,
 }
 
 /// The envelope of a run, after everything that is told at its end.
 fn finish(
     finished: Result<Finished, RunError>,
-    call: &Call<'_>,
+    after: &After<'_>,
     mut watcher: Watcher<'_>,
 ) -> Envelope {
+    watcher.flush();
     let envelope = match finished {
-        Ok(Finished { ending, duration, result }) => {
+        Ok(Finished { mut ending, duration, result }) => {
+            if ending.outcome == Outcome::Cancelled
+                && ending.exit_code == INTERRUPTED
+                && let Some(code) = after.cancel.exit_code()
+            {
+                ending.exit_code = code;
+            }
             let mut envelope = std::mem::take(&mut watcher.fold).finish(ending, duration);
             envelope.parsed = result.or(envelope.parsed);
-            match outputs::schema(call.subject.skill, call.tool) {
+            // What is held to a schema is what a caller gets to see.
+            let mut envelope = watcher.redactor.envelope(envelope);
+            if envelope.outcome == Outcome::Failed {
+                envelope.hints =
+                    failure_hints::of(&envelope, after.allowed.spec(), after.images, after.world);
+            }
+            match outputs::schema(after.call.subject.skill, after.call.tool) {
                 Some(schema) => outputs::validate(envelope, schema),
                 None => envelope,
             }
         }
         Err(error) => error.envelope(),
     };
+    let envelope = watcher.redactor.envelope(envelope);
     if let Some(error) = &envelope.error {
         (watcher.sink)(&Event::Error { message: error.clone() });
     }
@@ -164,9 +231,14 @@ struct Watcher<'w> {
     fold: Fold,
     sink: &'w mut dyn FnMut(&Event),
     door: Door,
+    redactor: Redactor,
 }
 
-impl Watcher<'_> {
+impl<'w> Watcher<'w> {
+    fn new(sink: &'w mut dyn FnMut(&Event), redactor: Redactor) -> Self {
+        Self { fold: Fold::default(), sink, door: Door::Closed, redactor }
+    }
+
     fn warn(&mut self, messages: Vec<String>) {
         for message in messages {
             self.tell(&Event::Warning { message });
@@ -174,6 +246,29 @@ impl Watcher<'_> {
     }
 
     fn tell(&mut self, event: &Event) {
+        if self.redactor.is_idle() {
+            self.pass(event);
+        } else if let Some(event) = self.redactor.event(event) {
+            self.pass(&event);
+        }
+    }
+
+    /// Of Python only the result is standard output, and what was printed comes before it.
+    fn tell_of_python(&mut self, event: &Event) {
+        if matches!(event, Event::Output { stream: Stream::Stdout, .. }) {
+            self.flush();
+        }
+        self.tell(event);
+    }
+
+    /// What was held back because it might have been the beginning of a key.
+    fn flush(&mut self) {
+        for event in self.redactor.rest() {
+            self.pass(&event);
+        }
+    }
+
+    fn pass(&mut self, event: &Event) {
         self.fold.push(event);
         (self.sink)(event);
     }
@@ -231,7 +326,13 @@ pub(crate) fn specification(
     };
     let lowered = lower::lower(allowed.spec(), launch, world)?;
     let (mut spec, mut warnings) = (lowered.spec, lowered.warnings);
-    let door = network::prepare(allowed.spec(), &mut spec, &prepared.outside, &mut warnings)?;
+    let door = network::prepare(
+        allowed.spec(),
+        &mut spec,
+        &prepared.outside,
+        &world.credentials,
+        &mut warnings,
+    )?;
     // Package managers and local clones are full of hard links. Somebody else's skill is refused there; the user's own is
     // trusted with them, and told.
     spec.hard_links = match call.subject.trust.origin() {
@@ -254,6 +355,7 @@ fn start(
     cancel: &Cancel,
     watcher: &mut Watcher<'_>,
 ) -> Result<(Finished, Option<Kept>), RunError> {
+    watcher.redactor = Redactor::of(allowed.spec(), world)?;
     let Specification { mut spec, time, door, warnings, missing } =
         specification(prepared, allowed, world)?;
     watcher.warn(warnings.clone());
@@ -268,14 +370,22 @@ fn start(
         watcher.tell(&started);
         let subject = &call.subject;
         let session = Session { subject, plan, allowed, world, workers, cancel, time };
-        let finished = session.run(spec, door, &mut |event| watcher.tell(&event));
+        let finished = session.run(spec, door, &mut |event| watcher.tell_of_python(&event));
         watcher.warn(lower::planted(&missing));
         let (finished, warmth) = finished?;
-        return Ok((finished, warmth.map(|warmth| Kept { warmth, time, warnings })));
+        let redactor = watcher.redactor.fresh();
+        let images = prepared.images.clone();
+        let keep = |warmth| Kept { warmth, time, warnings, redactor, images };
+        return Ok((finished, warmth.map(keep)));
     }
     watcher.door = door;
     let result = if recipe.private_result { Some(private_result(&mut spec)?) } else { None };
     watcher.tell(&started);
+    if let Some(packages) = &recipe.packages {
+        let folder = packages.install(world, cancel, &mut |event| watcher.tell(event))?;
+        spec.arguments.push(folder.clone().into());
+        spec.support.push(folder);
+    }
     let sandbox = Sandbox::spawn(spec)?;
     cancel.watch(sandbox.canceller());
     let ended = sandbox.wait(watcher);
@@ -283,18 +393,23 @@ fn start(
     watcher.warn(refused);
     watcher.warn(lower::planted(&missing));
     let ended = ended?;
-    if let Some(reader) = result {
-        let mut bytes = reader.join().unwrap_or_default();
-        if !bytes.is_empty() {
-            bytes.push(b'\n');
-            watcher.tell(&Event::Output { stream: Stream::Stdout, bytes });
-        }
+    watcher.flush();
+    let told = result
+        .map(|reader| openclaw::told(&reader.join().unwrap_or_default(), call.tool.name.as_str()));
+    if let Some(Told::Returned(result)) = &told {
+        let bytes = format!("{result}\n").into_bytes();
+        watcher.tell(&Event::Output { stream: Stream::Stdout, bytes });
     }
     watcher.warn(left_behind(&ended));
-    let ending = Ending::of(ended.how, time, &recipe.successes);
-    if ending.outcome == Outcome::Failed && is_alone(prepared) {
-        let message = "the script sees no program but its interpreter: declare those that it starts, as in `permissions: [\"shell:execute:git,sort\"]`";
-        watcher.tell(&Event::Warning { message: message.to_owned() });
+    let mut ending = Ending::of(ended.how, time, &recipe.successes);
+    match (&told, ending.outcome) {
+        (Some(Told::Failed(reason)), Outcome::Failed) => ending.error = Some(reason.clone()),
+        // Without a result there is no success.
+        (Some(Told::Failed(_) | Told::Nothing), Outcome::Success) => {
+            let error = "the handler ended its process without a result".to_owned();
+            ending = Ending { outcome: Outcome::Failed, exit_code: 1, error: Some(error) };
+        }
+        _ => {}
     }
     Ok((Finished { ending, duration: ended.duration, result: None }, None))
 }
@@ -321,16 +436,6 @@ pub(crate) fn left_behind(ended: &Ended) -> Vec<String> {
         )
     });
     discarded.chain(planted).chain(shared).collect()
-}
-
-/// Whether the tool is a script of the skill without any program beside it: most scripts need one, and fail without.
-fn is_alone(prepared: &Prepared<'_>) -> bool {
-    let wanted = prepared.grants.for_tool(&prepared.call.tool.name);
-    matches!(prepared.recipe.program, Program::Own(_))
-        && wanted.grants().iter().all(|grant| {
-            grant.domain() != Domain::Shell
-                || matches!(grant.scope(), Scope::Program(Program::Own(_)))
-        })
 }
 
 /// A question may wait for minutes. What is run has to be what was shown (attacks B12, G07).

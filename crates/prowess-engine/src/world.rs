@@ -4,17 +4,23 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::credentials::Credential;
+
 /// The machine as a run sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct World {
     /// The user's home, free of symbolic links.
     pub home: PathBuf,
+    /// The folder that the user is in, free of symbolic links.
+    pub current: PathBuf,
     /// Where commands work (GIB §5.1): the root of the repository around the current folder, else the home.
     pub working_directory: PathBuf,
     /// The folders in which programs are looked for, in order.
     pub search_path: Vec<PathBuf>,
     /// The variables of this process; those that are no text are left out.
     pub environment: Vec<(String, String)>,
+    /// Credentials that tools use without seeing them, see [`World::bind_credential`].
+    pub credentials: Vec<Credential>,
     /// Folders with our own state. No tool ever sees them.
     pub state: State,
 }
@@ -86,7 +92,9 @@ impl World {
             // A relative entry would mean another program in every folder (attack H12).
             search_path: std::env::split_paths(path).filter(|entry| entry.is_absolute()).collect(),
             home,
+            current,
             environment,
+            credentials: Vec::new(),
             state,
         })
     }

@@ -158,11 +158,17 @@ pub fn alternatives(words: &[&str]) -> String {
     }
 }
 
-/// Whether a character is invisible or changes the direction of text: shown as an escape wherever a person reads.
+/// Whether a character is invisible, breaks the line or changes the direction of text: shown as an escape wherever a person reads.
 pub fn is_deceptive(character: char) -> bool {
     matches!(
         character,
-        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{e0000}'..='\u{e007f}'
+        // Without width, and changes of direction.
+        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{e0000}'..='\u{e007f}'
+        // Line breaks that are not called so.
+        | '\u{2028}' | '\u{2029}'
+        // Letters and marks that show nothing: fillers, joiners, annotations, selectors beyond those of emoji.
+        | '\u{034f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{3164}' | '\u{ffa0}'
+        | '\u{fff9}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0080}'..='\u{e0fff}'
     ) || (character.is_control() && !matches!(character, '\n' | '\t' | '\r'))
 }
 

@@ -105,6 +105,13 @@ impl Writer {
         engine.garbage_collect_files().wait().map_err(BaseError::index(&base.data))?;
         let metas = base.index.load_metas().map_err(BaseError::index(&base.data))?;
         let committed = Committed::parse(metas.payload.as_deref());
+        // Journals are cut to these lengths; an index that has entries and no lengths is not ours.
+        if committed.texts == 0 && !metas.segments.is_empty() {
+            return Err(BaseError::Damaged {
+                path: base.data.join(INDEX),
+                reason: "its last commit does not say how much text belongs to it".to_owned(),
+            });
+        }
         let texts = Journal::open(&base.data.join(TEXTS), committed.texts)?;
         let name = base.name().as_str();
         let vectors = match (&base.settings().embedder, &embedder) {

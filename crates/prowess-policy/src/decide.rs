@@ -2,7 +2,7 @@
 
 use prowess_format::permission::{Domain, Level};
 
-use crate::approval::{Approvals, Standing};
+use crate::approval::{Approvals, Change, Standing};
 use crate::decision::{
     Allowed, Because, Case, Decision, Denial, Denied, Every, Question, Reason, ReasonKind,
 };
@@ -46,7 +46,10 @@ pub fn decide(
             reasons.retain(|reason| reason.every == Every::Time);
             (Because::Approved { at: approval.given_at }, None)
         }
-        Standing::Void(_, void) => (Because::NothingToAsk, Some(void)),
+        Standing::Void(approval, void) => {
+            let approved_at = approval.given_at;
+            (Because::NothingToAsk, Some(Change { void, approved_at }))
+        }
         Standing::Never => (Because::NothingToAsk, None),
     };
     if reasons.is_empty() {

@@ -5,11 +5,11 @@ use std::fmt;
 use prowess_format::permission::Domain;
 use prowess_format::text::visible;
 
-use crate::approval::{Approval, Digest, ProgramPin, Void};
+use crate::approval::{Approval, Change, Digest, ProgramPin, Project};
 use crate::grant::{Grant, Scope};
 use crate::grants::Refusal;
 use crate::mode::Mode;
-use crate::request::Request;
+use crate::request::{Places, Request};
 use crate::spec::SandboxSpec;
 use crate::trust::{Tier, Trust};
 
@@ -60,7 +60,7 @@ pub(crate) enum Because {
 pub struct Question {
     pub(crate) case: Box<Case>,
     pub(crate) reasons: Vec<Reason>,
-    pub(crate) changed: Option<Void>,
+    pub(crate) changed: Option<Change>,
 }
 
 /// A request that does not run.
@@ -196,7 +196,7 @@ impl Question {
     }
 
     /// What has changed since an earlier approval, if there was one.
-    pub fn changed(&self) -> Option<&Void> {
+    pub fn changed(&self) -> Option<&Change> {
         self.changed.as_ref()
     }
 
@@ -225,6 +225,25 @@ impl Question {
         &self.case.request.tool
     }
 
+    /// Where the skill is and where it would work.
+    pub fn places(&self) -> Option<&Places> {
+        self.case.request.places.as_ref()
+    }
+
+    /// Why it is asked, one clause each: what has changed, or that it was never approved, and the rest.
+    pub fn clauses(&self) -> Vec<String> {
+        let changed = self.changed.iter().map(ToString::to_string);
+        changed.chain(self.told_reasons().map(ToString::to_string)).collect()
+    }
+
+    /// Of something that was approved before it would be odd to say that it never was.
+    pub(crate) fn told_reasons(&self) -> impl Iterator<Item = &Reason> {
+        let was_approved = self.changed.is_some();
+        self.reasons
+            .iter()
+            .filter(move |reason| reason.kind != ReasonKind::FirstUse || !was_approved)
+    }
+
     /// What would be granted for this tool.
     pub fn grants(&self) -> &[Grant] {
         &self.case.grants
@@ -243,9 +262,21 @@ impl Question {
     /// A person has read the question and says yes.
     pub fn approve(self, answer: Answer) -> Allowed {
         let request = &self.case.request;
+        let places = request.places.as_ref();
+        let project = |grants: &[Grant]| {
+            let spec = SandboxSpec::of(grants, self.case.tier, request.timeout_secs);
+            match places {
+                _ if !spec.depends_on_project() => Project::Any,
+                Some(places) => Project::Folder(places.project.clone()),
+                None => Project::Unknown,
+            }
+        };
         let record = |tool, grants: &[Grant], pins| Approval {
             skill: request.skill.clone(),
+            skill_folder: places.map(|places| places.skill.clone()),
+            project: project(grants),
             digest: request.digest.clone(),
+            files: request.files.clone(),
             tool,
             grants: grants.iter().map(ToString::to_string).collect(),
             pins,
@@ -293,6 +324,11 @@ impl Denied {
 }
 
 impl Decision {
+    /// What the run could touch, if it were allowed.
+    pub fn spec(&self) -> &SandboxSpec {
+        &self.case().spec
+    }
+
     pub(crate) fn case(&self) -> &Case {
         match self {
             Decision::Allow(allowed) => &allowed.case,

@@ -5,9 +5,10 @@ use std::fmt::{self, Write as _};
 use prowess_format::permission::{Domain, Level};
 use prowess_format::text::visible;
 
-use crate::decision::{Because, Case, Decision, Every, Question, Reason, ReasonKind};
+use crate::decision::{Because, Case, Decision, Every, Question};
 use crate::grant::{Grant, Scope, Source};
 use crate::limits::Limits;
+use crate::request::Places;
 use crate::scope::{HostScope, PathPattern};
 use crate::trust::Origin;
 
@@ -18,6 +19,8 @@ pub enum LineKind {
     Verdict,
     /// How far it is trusted.
     Trust,
+    /// Where it is, and where it works.
+    Place,
     /// Something it may do.
     May,
     /// Something it may not do.
@@ -26,6 +29,8 @@ pub enum LineKind {
     Asks,
     /// Why it does not run.
     Refused,
+    /// What the words mean on this machine.
+    Note,
     /// How much it may use.
     Limit,
     /// What to do next.
@@ -57,6 +62,7 @@ pub fn explain(decision: &Decision) -> Vec<Line> {
         lines.extend(reasons.map(|text| line(LineKind::Refused, text)));
         return lines;
     }
+    lines.extend(places(case));
     lines.extend(grouped(&case.grants).into_iter().map(|text| line(LineKind::May, text)));
     lines.extend(may_not(&case.grants).map(|text| line(LineKind::MayNot, text.to_owned())));
     lines.push(line(LineKind::Limit, limits(&case.spec.limits)));
@@ -104,6 +110,16 @@ fn trust_line(case: &Case) -> Line {
         let _ = write!(text, "; the registry calls it {}", badge.as_str());
     }
     line(LineKind::Trust, text)
+}
+
+/// An approval that names no folder is one that nobody can judge: the same `./` is another place in every project.
+fn places(case: &Case) -> Vec<Line> {
+    let Some(Places { skill, project }) = &case.request.places else { return Vec::new() };
+    let home = if case.request.in_home { ", which is your home" } else { "" };
+    vec![
+        line(LineKind::Place, format!("the skill is {}", visible(skill))),
+        line(LineKind::Place, format!("the working directory is {}{home}", visible(project))),
+    ]
 }
 
 /// Grants that allow the same are one line with the first of their sources.
@@ -201,13 +217,10 @@ fn may_not(grants: &[Grant]) -> impl Iterator<Item = &'static str> {
 
 fn asks(question: &Question) -> Vec<Line> {
     let mut lines = Vec::new();
-    if let Some(void) = &question.changed {
-        let void = void.to_string();
-        lines.push(line(LineKind::Asks, format!("asks again, because {}", visible(&void))));
+    if let Some(changed) = &question.changed {
+        lines.push(line(LineKind::Asks, format!("asks again, because {changed}")));
     }
-    // Of something that was approved before it would be odd to say that it never was.
-    let told = |reason: &&Reason| reason.kind != ReasonKind::FirstUse || question.changed.is_none();
-    for reason in question.reasons.iter().filter(told) {
+    for reason in question.told_reasons() {
         let every = match reason.every {
             Every::Time => "asks every time",
             Every::Change => "asks",

@@ -20,7 +20,7 @@ pub mod spec;
 mod tool_policy;
 mod trust;
 
-pub use approval::{Approval, Approvals, Digest, ProgramPin};
+pub use approval::{Approval, Approvals, Digest, FileHashes, ProgramPin, Project};
 pub use decide::decide;
 pub use decision::{
     Allowed, Answer, Decision, Denial, Denied, Every, Question, Reason, ReasonKind, Remember,
@@ -29,7 +29,7 @@ pub use explain::{Line, LineKind, explain};
 pub use grant::{Grant, GrantError, Scope, Source};
 pub use grants::{GrantSet, Refusal};
 pub use mode::{Mode, ModeError, is_available};
-pub use request::{NoSuchTool, Request};
+pub use request::{NoSuchTool, Places, Request};
 pub use spec::SandboxSpec;
 pub use tool_policy::{ToolPolicy, ToolSource, tool_policies};
 pub use trust::{Badge, Origin, Tier, TierError, Trust};

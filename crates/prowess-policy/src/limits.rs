@@ -17,6 +17,10 @@ pub struct Limits {
     pub processes: Option<u32>,
     /// Bytes written to stdout and stderr, after which the run is ended. What is kept of them is far less.
     pub output_bytes: u64,
+    /// Bytes that folders which may be written may grow by, after which the run is ended.
+    pub written_bytes: u64,
+    /// Files and folders that may be added to them, after which the run is ended.
+    pub written_entries: u64,
     /// Bytes sent and received.
     pub network_bytes: Option<u64>,
     /// Bytes per second sent and received.
@@ -38,6 +42,9 @@ impl Limits {
             memory_bytes: None,
             processes: Some(4096),
             output_bytes: 4 * GIB,
+            // What a large build leaves. No specification names a number, and a full disk is everybody's trouble.
+            written_bytes: 16 * GIB,
+            written_entries: 1_000_000,
             network_bytes: None,
             network_bytes_per_sec: None,
         };
@@ -47,6 +54,8 @@ impl Limits {
                 memory_bytes: Some(2 * GIB),
                 processes: Some(256),
                 output_bytes: 2 * GIB,
+                written_bytes: 4 * GIB,
+                written_entries: 200_000,
                 network_bytes: Some(256 * MIB),
                 network_bytes_per_sec: Some(16 * MIB),
                 ..common

@@ -2,9 +2,18 @@
 
 use prowess_format::skill::{Skill, ToolKind};
 
-use crate::approval::{Digest, ProgramPin};
+use crate::approval::{Digest, FileHashes, ProgramPin};
 use crate::grants::program_of;
 use crate::trust::Tier;
+
+/// Where a skill lies, and where its tools work. Both as text that only one folder has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// The skill's folder, or its file where it stands alone.
+    pub skill: String,
+    /// The working directory: what `./` in its grants is.
+    pub project: String,
+}
 
 /// A wish to run a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +30,8 @@ pub struct Request {
     pub(crate) modes: Vec<String>,
     pub(crate) timeout_secs: u64,
     pub(crate) in_home: bool,
+    pub(crate) places: Option<Places>,
+    pub(crate) files: FileHashes,
 }
 
 /// A skill has no tool of this name.
@@ -64,7 +75,16 @@ impl Request {
             modes: skill.modes_or_default().into_iter().map(str::to_owned).collect(),
             timeout_secs: timeout.unsigned_abs(),
             in_home: false,
+            places: None,
+            files: FileHashes::new(),
         })
+    }
+
+    /// The same wish with the images that its programs resolve to.
+    #[must_use]
+    pub fn with_pins(mut self, pins: Vec<ProgramPin>) -> Self {
+        self.pins = pins;
+        self
     }
 
     /// The same wish with the images that the programs of the skill's other tools resolve to: an approval of the whole skill keeps them too.
@@ -78,6 +98,20 @@ impl Request {
     #[must_use]
     pub fn in_home(mut self) -> Self {
         self.in_home = true;
+        self
+    }
+
+    /// The same wish in known places. Without them an approval of what is relative to the working directory never counts.
+    #[must_use]
+    pub fn with_places(mut self, places: Places) -> Self {
+        self.places = Some(places);
+        self
+    }
+
+    /// The same wish with what is in the skill's files one by one, so that a change can be told.
+    #[must_use]
+    pub fn with_files(mut self, files: FileHashes) -> Self {
+        self.files = files;
         self
     }
 

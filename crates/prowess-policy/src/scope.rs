@@ -8,4 +8,6 @@ mod variable;
 pub use host::{HostError, HostName, HostPattern, HostScope};
 pub use path::{PathError, PathPattern, PathRoot, RootedPath, SECRET_PLACES, secret_place};
 pub use program::{Program, ProgramError};
-pub use variable::{VariableError, VariableName, is_control, is_inherited, is_secret};
+pub use variable::{
+    VariableError, VariableName, is_control, is_credential, is_inherited, is_secret,
+};

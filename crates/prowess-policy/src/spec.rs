@@ -256,6 +256,14 @@ impl SandboxSpec {
         }
     }
 
+    /// Whether what it opens depends on the working directory. An approval of such a spec is one for that folder only.
+    pub fn depends_on_project(&self) -> bool {
+        self.read.iter().chain(&self.write).any(|scope| match scope {
+            FileScope::Everything => false,
+            FileScope::Pattern(pattern) => pattern.root() == PathRoot::Working,
+        })
+    }
+
     /// Whether the run may do this. The runtime's own tools ask here (attack H10), and the laws are tested here.
     pub fn allows(&self, action: &Action) -> bool {
         match action {

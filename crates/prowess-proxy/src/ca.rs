@@ -18,6 +18,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use time::{Duration, OffsetDateTime};
 
+use crate::credentials::Credential;
 use crate::host::Host;
 use crate::policy::{Access, HostGrant, HostPattern};
 
@@ -27,7 +28,7 @@ const VALID_AFTER: Duration = Duration::hours(23);
 /// Under `*.example.com` the sandbox chooses the names, and what can grow has a bound.
 const MOST_LEAVES: usize = 512;
 
-/// Signs for the hosts that may only be read.
+/// Signs for the hosts whose requests are read here.
 pub(crate) struct CertificateAuthority {
     pem: String,
     issuer: Issuer<'static, KeyPair>,
@@ -43,17 +44,20 @@ pub(crate) struct CertificateAuthority {
 pub(crate) type CertificateError = Box<dyn std::error::Error + Send + Sync>;
 
 impl CertificateAuthority {
-    /// An authority for the hosts that are granted for reading, or `None` if there are none.
+    /// An authority for the hosts that are granted for reading or have a credential, or `None` if there are none.
     pub(crate) fn new(
         grants: &[HostGrant],
+        credentials: &[Credential],
         provider: Arc<CryptoProvider>,
         now: OffsetDateTime,
     ) -> Result<Option<Self>, CertificateError> {
-        let read: Vec<&HostPattern> = grants
+        let mut read: Vec<HostPattern> = grants
             .iter()
             .filter(|grant| grant.access == Access::Read)
-            .map(|grant| &grant.host)
+            .map(|grant| grant.host.clone())
             .collect();
+        let bound = credentials.iter().map(|credential| credential.host.clone());
+        read.extend(bound.map(HostPattern::Exact));
         if read.is_empty() {
             return Ok(None);
         }
@@ -131,7 +135,7 @@ impl CertificateAuthority {
 
 /// RFC 5280 §4.2.1.10: what is not permitted here no certificate of this authority can claim.
 /// A permitted name includes everything below it; `*` permits all names.
-fn constraints(read: &[&HostPattern]) -> NameConstraints {
+fn constraints(read: &[HostPattern]) -> NameConstraints {
     let mut permitted = Vec::new();
     let mut excluded = Vec::new();
     for pattern in read {

@@ -133,6 +133,8 @@ async fn admit_tunnel(run: &Run, host: &Host, port: u16) -> Result<Tunnel, NoWay
     let access = run.decide(host, port)?;
     let to = run.locate(host, port, access).await?;
     let upstream = match to.access {
+        // A credential can only be put in from inside.
+        Access::Write if run.credentials.has(host) => None,
         Access::Write => Some(run.dial(&to).await?),
         Access::Read => None,
     };
@@ -187,9 +189,9 @@ async fn pass_through(
     tokio::io::copy_bidirectional(&mut stream, &mut upstream).await.map(drop)
 }
 
-/// The host may be read only: end TLS here and judge each request.
+/// The host may be read only, or has a credential: end TLS here and judge each request.
 async fn read_inside(run: &Run, stream: Prefixed<TcpStream>, to: Destination) -> io::Result<()> {
-    let ca = run.ca.as_ref().expect("a grant to read makes an authority");
+    let ca = run.ca.as_ref().expect("a grant to read or a credential makes an authority");
     let config = match ca.server_config(&to.host) {
         Ok(config) => config,
         Err(error) => {
@@ -200,7 +202,10 @@ async fn read_inside(run: &Run, stream: Prefixed<TcpStream>, to: Destination) ->
     let accepting = TlsAcceptor::from(config).accept(stream);
     let Ok(Ok(inner)) = timeout(run.policy.head_timeout, accepting).await else {
         // It is not tunnelled instead: then nothing would enforce the grant (attack C19).
-        run.ledger.refused(Refusal::certificate(&to.host, to.port));
+        run.ledger.refused(match to.access {
+            Access::Read => Refusal::certificate(&to.host, to.port),
+            Access::Write => Refusal::certificate_for_credential(&to.host, to.port),
+        });
         return Ok(());
     };
     let inner = Prefixed::new(inner, Vec::new());
@@ -285,7 +290,12 @@ async fn serve_request<S: AsyncRead + AsyncWrite + Unpin>(
         Scope::Proxy | Scope::Transparent { .. } => (run.decide(&host, port), Scheme::Http),
     };
     // All that can be known without the server comes before the lookup (attack C08).
-    let access = match access.and_then(|access| judge(head, access, &host, port).map(|()| access)) {
+    let judged = access.and_then(|access| {
+        judge(head, access, &host, port)?;
+        run.credentials.judge(&head.fields, &host, port, scheme)?;
+        Ok(access)
+    });
+    let access = match judged {
         Ok(access) => access,
         Err(refusal) => return nothing(refusal.into()),
     };

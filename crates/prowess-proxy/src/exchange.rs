@@ -94,7 +94,9 @@ where
         let mut request = Request::new(upload);
         *request.method_mut() = head.method.clone();
         *request.uri_mut() = uri.clone();
-        *request.headers_mut() = request_fields(head, &to.authority(scheme.usual_port()));
+        let mut fields = request_fields(head, &to.authority(scheme.usual_port()));
+        run.credentials.put(&mut fields, &to.host, scheme);
+        *request.headers_mut() = fields;
         request
     };
 
@@ -107,7 +109,7 @@ where
     {
         let (_, nothing) = body::channel(Framing::None);
         if let Ok(response) = sender.send_request(request(nothing)).await {
-            return match relay(writer, head, to, response).await? {
+            return match relay(run, writer, head, to, response).await? {
                 Ok(lasts) => Ok(finish(link, to, scheme, sender, lasts)),
                 Err(no_way) => Ok(Exchanged::Nothing(no_way)),
             };
@@ -130,7 +132,7 @@ where
             match sender.send_request(request(upload)).await {
                 Ok(response) => {
                     started.store(true, Ordering::Relaxed);
-                    relay(writer, head, to, response).await
+                    relay(run, writer, head, to, response).await
                 }
                 Err(error) => Ok(Err(broken(run, to, &error))),
             }
@@ -251,6 +253,7 @@ fn remove_hop_by_hop(fields: &mut HeaderMap) {
 
 /// Writes a response. Says whether the connection to the client can carry another one.
 async fn relay<W: AsyncWrite + Unpin>(
+    run: &Run,
     writer: &mut W,
     head: &Head,
     to: &Destination,
@@ -262,6 +265,11 @@ async fn relay<W: AsyncWrite + Unpin>(
         let why = format!("`{}` changed the protocol without being asked", to.host);
         return Ok(Err(NoWay::Failed(why)));
     }
+    // A server that was shown a key may repeat it. Placeholders are as long as their keys, so no length changes.
+    let answers = match run.credentials.answers(&parts.headers, &to.host) {
+        Ok(answers) => answers,
+        Err(why) => return Ok(Err(NoWay::Failed(why))),
+    };
     let bodiless = head.method == Method::HEAD
         || status == StatusCode::NO_CONTENT
         || status == StatusCode::NOT_MODIFIED;
@@ -277,7 +285,7 @@ async fn relay<W: AsyncWrite + Unpin>(
         format!("HTTP/1.1 {} {}\r\n", status.as_u16(), status.canonical_reason().unwrap_or(""))
             .into_bytes();
     for (name, value) in &fields {
-        write_field(&mut text, name.as_str(), value.as_bytes());
+        write_field(&mut text, name.as_str(), &answers.bytes(value.as_bytes()));
     }
     match (bodiless, length) {
         // What a `GET` would have had; nothing follows.
@@ -299,31 +307,44 @@ async fn relay<W: AsyncWrite + Unpin>(
     text.extend_from_slice(b"\r\n");
     writer.write_all(&text).await?;
 
+    let mut stream = answers.stream();
     while let Some(frame) = poll_fn(|ctx| Pin::new(&mut body).poll_frame(ctx)).await {
         // A response that breaks off must not look finished: the connection ends here.
         let frame = frame.map_err(io::Error::other)?;
         let Ok(data) = frame.into_data() else {
             continue; // trailers
         };
-        if data.is_empty() || bodiless {
-            continue;
+        if !bodiless {
+            write_piece(writer, &stream.push(&data), chunked).await?;
         }
-        if chunked {
-            let mut size = String::new();
-            write!(size, "{:x}\r\n", data.len()).expect("writing to a String succeeds");
-            writer.write_all(size.as_bytes()).await?;
-        }
-        writer.write_all(&data).await?;
-        if chunked {
-            writer.write_all(b"\r\n").await?;
-        }
-        writer.flush().await?;
     }
+    write_piece(writer, &stream.finish(), chunked).await?;
     if chunked {
         writer.write_all(b"0\r\n\r\n").await?;
     }
     writer.flush().await?;
     Ok(Ok(keep_alive))
+}
+
+/// A piece of a body. An empty one is not written, as an empty chunk would be the end.
+async fn write_piece<W: AsyncWrite + Unpin>(
+    writer: &mut W,
+    piece: &[u8],
+    chunked: bool,
+) -> io::Result<()> {
+    if piece.is_empty() {
+        return Ok(());
+    }
+    if chunked {
+        let mut size = String::new();
+        write!(size, "{:x}\r\n", piece.len()).expect("writing to a String succeeds");
+        writer.write_all(size.as_bytes()).await?;
+    }
+    writer.write_all(piece).await?;
+    if chunked {
+        writer.write_all(b"\r\n").await?;
+    }
+    writer.flush().await
 }
 
 fn write_field(text: &mut Vec<u8>, name: &str, value: &[u8]) {

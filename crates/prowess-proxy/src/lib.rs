@@ -13,6 +13,7 @@ mod address;
 mod body;
 mod ca;
 mod connection;
+mod credentials;
 mod exchange;
 mod head;
 mod hello;
@@ -27,6 +28,7 @@ mod resolver;
 mod serve;
 mod upstream;
 
+pub use credentials::Credential;
 pub use host::{DnsName, Host, HostError};
 pub use policy::{Access, HostGrant, HostPattern, ProxyPolicy, UpstreamRoots};
 pub use refusal::{Refusal, RefusalKind};

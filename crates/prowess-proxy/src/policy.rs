@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::credentials::Credential;
 use crate::host::{DnsName, Host, HostError};
 
 /// What a run may do with the network; it never changes while the run lasts (attack C26).
@@ -11,6 +12,8 @@ use crate::host::{DnsName, Host, HostError};
 pub struct ProxyPolicy {
     /// Who may be reached. An empty list means nobody (SRT §4.7, attack C27).
     pub hosts: Vec<HostGrant>,
+    /// Keys that requests to these hosts get on their way out. A host has to be granted as well.
+    pub credentials: Vec<Credential>,
     /// Bytes of both directions together, after which every connection is cut.
     pub byte_cap: Option<u64>,
     /// Bytes per second of both directions and all connections together.

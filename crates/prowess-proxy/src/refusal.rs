@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::address;
 use crate::host::{Host, HostError};
 use crate::policy::Ungranted;
 
@@ -47,6 +48,8 @@ pub enum RefusalKind {
     Slow,
     /// The byte cap is used up.
     ByteCap,
+    /// A credential's placeholder was on its way to where the credential does not belong.
+    Credential,
 }
 
 impl Refusal {
@@ -63,7 +66,8 @@ impl Refusal {
             | RefusalKind::ServerName
             | RefusalKind::NotTls
             | RefusalKind::Certificate
-            | RefusalKind::ByteCap => 403,
+            | RefusalKind::ByteCap
+            | RefusalKind::Credential => 403,
         }
     }
 
@@ -97,6 +101,14 @@ impl Refusal {
     }
 
     pub(crate) fn ungranted(reason: Ungranted, host: &Host, port: u16) -> Self {
+        // A grant for it would be refused in the next step, so nobody is told to add one.
+        let never = match host {
+            Host::Address(address) => address::forbidden(*address),
+            Host::Name(name) => is_localhost(name.as_str()).then_some("a loopback address"),
+        };
+        if let Some(what) = never {
+            return Self::address(host, port, what);
+        }
         let grant = scope(host, port);
         let (kind, message) = match reason {
             Ungranted::Host => (RefusalKind::Host, format!("no grant covers the host `{host}`")),
@@ -115,7 +127,10 @@ impl Refusal {
             Host::Address(_) => "is",
         };
         Self::about(RefusalKind::Address, host, port, format!("`{host}` {verb} {what}"))
-            .with_hint("no grant reaches private, local or special addresses".to_owned())
+            .with_hint(
+                "no grant reaches it: such addresses belong to this machine, its network or its cloud, and only public ones can be granted"
+                    .to_owned(),
+            )
     }
 
     pub(crate) fn method(host: &Host, port: u16, method: &str) -> Self {
@@ -164,10 +179,36 @@ impl Refusal {
         ))
     }
 
+    /// The certificate was not accepted, and without it no credential can be put in.
+    pub(crate) fn certificate_for_credential(host: &Host, port: u16) -> Self {
+        Refusal {
+            hint: Some(format!(
+                "credentials for `{host}` are put in inside TLS; run it without them"
+            )),
+            ..Self::certificate(host, port)
+        }
+    }
+
+    pub(crate) fn credential(host: &Host, port: u16, name: &str, bound: &Host) -> Self {
+        let message = format!("the credential `{name}` is for `{bound}` and was sent to `{host}`");
+        Self::about(RefusalKind::Credential, host, port, message)
+    }
+
+    pub(crate) fn credential_without_tls(host: &Host, port: u16, name: &str) -> Self {
+        let message = format!("the credential `{name}` was sent to `{host}` without TLS");
+        Self::about(RefusalKind::Credential, host, port, message)
+            .with_hint(format!("ask for `https://{host}`"))
+    }
+
     pub(crate) fn byte_cap(host: &Host, port: u16, cap: u64) -> Self {
         let message = format!("this run's {cap} bytes of network traffic are used up");
         Self::about(RefusalKind::ByteCap, host, port, message)
     }
+}
+
+/// RFC 6761: such names are this machine, whatever a resolver says.
+fn is_localhost(name: &str) -> bool {
+    name == "localhost" || name.ends_with(".localhost")
 }
 
 /// What a client is told, and what a terminal shows.

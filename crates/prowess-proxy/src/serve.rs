@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 
 use crate::ca::CertificateAuthority;
 use crate::connection::{self, Entry};
+use crate::credentials::Credentials;
 use crate::meter::Meter;
 use crate::policy::ProxyPolicy;
 use crate::report::{Ledger, Report};
@@ -72,7 +73,7 @@ pub enum ProxyError {
 impl Proxy {
     /// Prepares a proxy: checks the policy and makes the run's certificate authority, if one is
     /// needed. Nothing is started.
-    pub fn new(policy: ProxyPolicy, resolver: Arc<dyn Resolver>) -> Result<Self, ProxyError> {
+    pub fn new(mut policy: ProxyPolicy, resolver: Arc<dyn Resolver>) -> Result<Self, ProxyError> {
         if policy.connections == 0 || policy.connections > Semaphore::MAX_PERMITS {
             return Err(ProxyError::Policy("the number of connections is out of range"));
         }
@@ -85,17 +86,20 @@ impl Proxy {
         if policy.hosts.iter().any(|grant| grant.port == Some(0)) {
             return Err(ProxyError::Policy("port 0 can't be granted"));
         }
+        let credentials = std::mem::take(&mut policy.credentials);
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let now = OffsetDateTime::now_utc();
-        let ca = CertificateAuthority::new(&policy.hosts, provider, now)
+        let ca = CertificateAuthority::new(&policy.hosts, &credentials, provider, now)
             .map_err(ProxyError::Certificate)?;
         let meter = Arc::new(Meter::new(policy.byte_cap, policy.bytes_per_second));
         let (ledger, tls) = (Ledger::default(), OnceLock::new());
-        Ok(Proxy { run: Arc::new(Run { policy, resolver, ca, meter, ledger, tls }) })
+        let credentials = Credentials::new(credentials);
+        let run = Run { policy, resolver, ca, credentials, meter, ledger, tls };
+        Ok(Proxy { run: Arc::new(run) })
     }
 
     /// The certificate that clients in the sandbox have to trust. There is one if any host is
-    /// granted for reading only; the key to it never leaves this process.
+    /// granted for reading only or has a credential; the key to it never leaves this process.
     pub fn ca_certificate_pem(&self) -> Option<&str> {
         self.run.ca.as_ref().map(CertificateAuthority::pem)
     }

@@ -14,6 +14,7 @@ use tokio_rustls::client::TlsStream;
 
 use crate::address;
 use crate::ca::CertificateAuthority;
+use crate::credentials::Credentials;
 use crate::host::Host;
 use crate::meter::{Meter, Metered};
 use crate::policy::{Access, ProxyPolicy, UpstreamRoots};
@@ -31,6 +32,7 @@ pub(crate) struct Run {
     pub(crate) policy: ProxyPolicy,
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) ca: Option<CertificateAuthority>,
+    pub(crate) credentials: Credentials,
     pub(crate) meter: Arc<Meter>,
     pub(crate) ledger: Ledger,
     /// Read when the first server shows a certificate: most runs never need them.

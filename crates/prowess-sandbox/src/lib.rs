@@ -26,5 +26,5 @@ pub use output::{Capture, Captured, HEAD, TAIL};
 pub use probe::{Layer, Probe, State};
 pub use spec::{
     Access, Discarded, Ended, FileGrant, HardLinks, How, Input, Limits, Network, Observer, Spec,
-    Stream, SyntheticFile,
+    Stream, SyntheticFile, Written,
 };

@@ -14,6 +14,8 @@ pub(crate) struct Patterns {
     set: GlobSet,
     /// How many folders below the granted one a match can lie.
     depth: usize,
+    /// The folders that each pattern names before its first wildcard.
+    starts: Vec<Vec<String>>,
 }
 
 impl Patterns {
@@ -23,6 +25,7 @@ impl Patterns {
     ) -> Result<Self, String> {
         let mut set = GlobSetBuilder::new();
         let mut depth = 0;
+        let mut starts = Vec::new();
         for (folder, pattern) in patterns {
             check(pattern)?;
             let Some(prefix) = folder.to_str() else {
@@ -40,13 +43,16 @@ impl Patterns {
                 .build()
                 .map_err(|error| error.to_string())?;
             set.add(glob);
+            let own = folder.iter().map(|part| part.to_string_lossy().into_owned());
+            let named = pattern.split('/').take_while(|part| !part.contains(['*', '?', '{']));
+            starts.push(own.chain(named.map(str::to_owned)).collect());
             depth = depth.max(if pattern.contains("**") {
                 MOST_DEPTH
             } else {
                 folder.components().count() + pattern.matches('/').count()
             });
         }
-        Ok(Self { set: set.build().map_err(|error| error.to_string())?, depth })
+        Ok(Self { set: set.build().map_err(|error| error.to_string())?, depth, starts })
     }
 
     /// Whether a path, relative to the granted folder, matches.
@@ -56,7 +62,11 @@ impl Patterns {
 
     /// Whether something in a folder, relative to the granted one, could match. A yes may be wrong, a no never is.
     pub(crate) fn reach_into(&self, folder: &Path) -> bool {
-        folder.components().count() <= self.depth
+        // `new/**` has nothing to look for in the rest of a large project.
+        let on_the_way = |start: &Vec<String>| {
+            folder.iter().zip(start).all(|(part, named)| part == named.as_str())
+        };
+        folder.components().count() <= self.depth && self.starts.iter().any(on_the_way)
     }
 }
 

@@ -139,6 +139,10 @@ pub struct Limits {
     pub scratch: u64,
     /// Standard output and error together; more ends the run.
     pub output: u64,
+    /// Bytes that all folders granted for writing may grow by; more ends the run.
+    pub written_bytes: u64,
+    /// Files and folders that may be added to them; more ends the run.
+    pub written_entries: u64,
 }
 
 impl Default for Limits {
@@ -152,6 +156,8 @@ impl Default for Limits {
             file_size: 1 << 30,
             scratch: 64 << 20,
             output: 4 << 30,
+            written_bytes: 4 << 30,
+            written_entries: 200_000,
         }
     }
 }
@@ -218,6 +224,19 @@ pub enum How {
     OutOfMemory,
     /// The output limit.
     TooMuchOutput,
+    /// A limit of what may be added to granted folders.
+    TooMuchWritten(Written),
+}
+
+/// What a run has written too much of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// More than this many, see [`Limits::written_bytes`].
+    Bytes(u64),
+    /// More than this many, see [`Limits::written_entries`].
+    Entries(u64),
+    /// The filesystem of a granted folder is as good as full, to whatever that is due.
+    Disk,
 }
 
 /// A file that a filtered write grant did not keep.

@@ -9,6 +9,7 @@ use prowess_format::command;
 use prowess_policy::{LineKind, Remember};
 
 use crate::printer::{Channel, Printer, inline};
+use crate::wrapping::wrap;
 
 /// Asks whoever sits at the terminal. Where nobody does, the answer is no answer.
 pub(crate) struct Terminal<'p> {
@@ -21,7 +22,8 @@ impl Approver for Terminal<'_> {
             return Reply::Nobody;
         }
         let can_remember = asked.question.can_be_remembered();
-        self.printer.talk_report(|colour| page(asked, colour));
+        let width = self.printer.width(Channel::Err);
+        self.printer.talk_report(|colour| page(asked, colour, width));
         forget_typed_ahead();
         for _ in 0..3 {
             self.printer.piece(Channel::Err, prompt(can_remember).as_bytes());
@@ -48,7 +50,7 @@ fn forget_typed_ahead() {
 }
 
 /// Everything that has to be known, safe for a terminal.
-fn page(asked: &Asked<'_>, colour: bool) -> String {
+fn page(asked: &Asked<'_>, colour: bool, width: Option<usize>) -> String {
     let question = asked.question;
     let style = |wanted: Style| if colour { wanted } else { Style::new() };
     let (bold, red) = (style(Style::new().bold()), style(AnsiColor::Red.on_default().bold()));
@@ -60,25 +62,36 @@ fn page(asked: &Asked<'_>, colour: bool) -> String {
              Run it only if you trust where it came from.\n"
         );
     }
+    let line = |page: &mut String, text: &str, indent: usize| {
+        let _ = writeln!(page, "{}", wrap(text, indent, width));
+    };
     let name = format!("{}/{}", question.skill(), question.tool());
-    let _ = writeln!(page, "{bold}{}{bold:#} wants to run", inline(&name));
-    let _ = writeln!(page, "  skill    {}", inline(question.skill()));
-    let _ = writeln!(page, "  about    {}", inline(asked.description));
-    let _ = writeln!(page, "  command  {bold}{}{bold:#}", inline(&command::join(asked.command)));
+    line(&mut page, &format!("{bold}{}{bold:#} wants to run", inline(&name)), 2);
+    // Both folders, because the words below are about them: a skill of the same name may lie elsewhere, and `./` is
+    // another place in every project.
+    let at = question.places().map_or(String::new(), |places| format!(" in {}", places.skill));
+    line(&mut page, &format!("  skill    {}{}", inline(question.skill()), inline(&at)), 11);
+    line(&mut page, &format!("  about    {}", inline(asked.description)), 11);
+    let command = command::join(asked.command);
+    line(&mut page, &format!("  command  {bold}{}{bold:#}", inline(&command)), 11);
+    if let Some(places) = question.places() {
+        line(&mut page, &format!("  works in {}", inline(&places.project)), 11);
+    }
     for (parameter, value) in asked.option_like {
         let text = format!("`{parameter}` is `{value}`, which the program may take for an option");
-        let _ = writeln!(page, "  {red}beware{red:#}   {}", inline(&text));
+        line(&mut page, &format!("  {red}beware{red:#}   {}", inline(&text)), 11);
     }
     page.push('\n');
-    for line in asked.lines {
-        let mark = match line.kind {
-            LineKind::Verdict | LineKind::Hint => continue,
+    for explained in asked.lines {
+        let mark = match explained.kind {
+            // The folders stand above.
+            LineKind::Verdict | LineKind::Place | LineKind::Hint => continue,
             LineKind::May => "+",
             LineKind::MayNot => "-",
             LineKind::Asks | LineKind::Refused => "?",
-            LineKind::Trust | LineKind::Limit => " ",
+            LineKind::Trust | LineKind::Note | LineKind::Limit => " ",
         };
-        let _ = writeln!(page, "  {mark} {}", inline(&line.text));
+        line(&mut page, &format!("  {mark} {}", inline(&explained.text)), 4);
     }
     page.push('\n');
     page

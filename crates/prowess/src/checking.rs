@@ -15,10 +15,11 @@ use prowess_format::rules::{self, Place, SkillFiles};
 use prowess_format::skill::{Kind, Text};
 use prowess_format::span::{LineIndex, Position, Span};
 use prowess_format::{Checked, ReadOptions, check_bytes};
+use serde_json::Value;
 
 use crate::excerpt::Excerpt;
 use crate::loading::{self, Loaded};
-use crate::output::full;
+use crate::output::{full, json};
 use crate::printer::Printer;
 
 /// What a check looks for, and what its reader wants to see.
@@ -359,12 +360,12 @@ fn not_unique(checked: &Checked<'_>, rival: &str) -> Diagnostic {
         .help("give each skill of a folder a name of its own")
 }
 
-/// Shows the findings of a file that another verb can't use, on stderr.
+/// Shows the findings of a file that another verb can't use, on stderr, and gives them for programs.
 pub(crate) fn print_problems(
     loaded: &Loaded,
     dialect: Option<&'static Dialect>,
     printer: &mut Printer,
-) {
+) -> Vec<Value> {
     let options = CheckOptions {
         dialect,
         strict: false,
@@ -376,4 +377,5 @@ pub(crate) fn print_problems(
     let examined = examine(&loaded.source(), &options, None);
     let reports: Vec<FileReport> = examined.report.into_iter().collect();
     printer.talk_report(|colour| full::render(&reports, colour));
+    reports.iter().flat_map(json::diagnostics).collect()
 }

@@ -4,6 +4,9 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use prowess_engine::{ModelError, ModelErrorKind};
+use serde_json::Value;
+
 /// What kind of failure it is; the kind picks the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorKind {
@@ -38,6 +41,8 @@ pub(crate) struct Error {
     pub(crate) message: String,
     /// Next steps, one line each.
     pub(crate) hints: Vec<String>,
+    /// What a check has found, where that is why: for programs, in the shape of `check --format json`.
+    pub(crate) findings: Vec<Value>,
 }
 
 impl Error {
@@ -73,7 +78,7 @@ impl Error {
     }
 
     fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hints: Vec::new() }
+        Self { kind, message: message.into(), hints: Vec::new(), findings: Vec::new() }
     }
 
     /// Adds a next step.
@@ -81,6 +86,24 @@ impl Error {
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+}
+
+/// A model that is not there is something named that does not exist; everything else has failed.
+impl From<ModelError> for Error {
+    fn from(error: ModelError) -> Self {
+        let kind = match error.kind {
+            ModelErrorKind::UnknownModel => ErrorKind::NotFound,
+            ModelErrorKind::NotConfigured
+            | ModelErrorKind::Unreachable
+            | ModelErrorKind::Unauthorized
+            | ModelErrorKind::RateLimited { .. }
+            | ModelErrorKind::Rejected
+            | ModelErrorKind::Provider
+            | ModelErrorKind::Protocol
+            | ModelErrorKind::TimedOut => ErrorKind::Failed,
+        };
+        Self { hints: error.hints, ..Self::new(kind, error.message) }
     }
 }
 

@@ -32,11 +32,19 @@ pub(crate) fn values(
         Some(object) => object_values(object)?,
         None => Map::new(),
     };
-    for input in &options.inputs {
+    for (number, input) in options.inputs.iter().enumerate() {
         let Some((name, text)) = input.split_once('=').filter(|(name, _)| !name.is_empty()) else {
             return Err(Error::usage(format!("`--input {input}` has no `=`"))
                 .hint("write `--input NAME=VALUE`"));
         };
+        // The last one would win, and nobody would know that the first was there.
+        let of_name = |other: &&String| other.split_once('=').is_some_and(|(it, _)| it == name);
+        if let Some(earlier) = options.inputs[..number].iter().find(of_name) {
+            return Err(Error::usage(format!(
+                "`{name}` has two values: `--input {earlier}` and `--input {input}`"
+            ))
+            .hint("give one of them; for a list write `--inputs` with JSON"));
+        }
         let text = match text.strip_prefix('@') {
             Some(literal) if literal.starts_with('@') => literal.to_owned(),
             Some(file) => file_text(Path::new(file))?,

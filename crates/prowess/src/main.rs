@@ -13,10 +13,14 @@ mod loading;
 mod output;
 mod printer;
 mod progress;
+mod prompting;
 mod reading;
 mod running;
+mod showing;
+mod sources;
 mod walk;
 mod wire;
+mod wrapping;
 mod writing;
 
 use std::process::ExitCode;

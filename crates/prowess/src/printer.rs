@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::cli::Talk;
 use crate::error::{Error, ErrorKind};
+use crate::wrapping::wrap;
 
 /// Writes to both streams and remembers what went wrong there.
 pub(crate) struct Printer {
@@ -28,15 +29,32 @@ pub(crate) struct Printer {
 struct Stream {
     is_terminal: bool,
     colour: bool,
+    /// The columns of a terminal.
+    width: Option<usize>,
 }
 
+/// What a terminal has that does not say it.
+const USUAL_WIDTH: usize = 80;
+
 impl Stream {
-    fn new(stream: &impl anstream::stream::RawStream) -> Self {
+    fn new(
+        stream: &impl anstream::stream::RawStream,
+        size: Option<(terminal_size::Width, terminal_size::Height)>,
+    ) -> Self {
         // Terminals only, unless the user forces it; NO_COLOR and a dumb terminal turn it off.
         let choice = anstream::AutoStream::choice(stream);
-        Self { is_terminal: stream.is_terminal(), colour: choice != anstream::ColorChoice::Never }
+        let is_terminal = stream.is_terminal();
+        let width = size.map_or(USUAL_WIDTH, |(width, _)| usize::from(width.0));
+        Self {
+            is_terminal,
+            colour: choice != anstream::ColorChoice::Never,
+            width: is_terminal.then_some(width),
+        }
     }
 }
+
+/// How far in a line of talk goes on.
+const TALK_INDENT: usize = 2;
 
 /// One of the two streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +79,8 @@ impl Printer {
         Self {
             quiet: talk.quiet,
             verbose: talk.verbose,
-            stdout: Stream::new(&io::stdout()),
-            stderr: Stream::new(&io::stderr()),
+            stdout: Stream::new(&io::stdout(), terminal_size::terminal_size_of(io::stdout())),
+            stderr: Stream::new(&io::stderr(), terminal_size::terminal_size_of(io::stderr())),
             state: State::Open,
         }
     }
@@ -122,6 +140,14 @@ impl Printer {
         }
     }
 
+    /// How long a line may be; a pipe takes any.
+    pub(crate) fn width(&self, channel: Channel) -> Option<usize> {
+        match channel {
+            Channel::Out => self.stdout.width,
+            Channel::Err => self.stderr.width,
+        }
+    }
+
     /// A JSON value on a line of its own, for programs that read while something happens.
     pub(crate) fn json_line(&mut self, value: &Value) {
         let mut text = escaped_json(&value.to_string());
@@ -164,7 +190,14 @@ impl Printer {
     /// A plain line of talk, unless `--quiet`.
     pub(crate) fn say(&mut self, message: &str) {
         if !self.quiet {
-            err(&format!("{}\n", inline(message)));
+            err(&format!("{}\n", wrap(&inline(message), TALK_INDENT, self.stderr.width)));
+        }
+    }
+
+    /// What may help, unless `--quiet`.
+    pub(crate) fn hint(&mut self, message: &str) {
+        if !self.quiet {
+            self.talk("hint", AnsiColor::Cyan, message);
         }
     }
 
@@ -183,7 +216,19 @@ impl Printer {
 
     fn talk(&mut self, word: &str, colour: AnsiColor, message: &str) {
         let style = if self.stderr.colour { colour.on_default().bold() } else { Style::new() };
-        err(&format!("{style}{word}{style:#}: {}\n", inline(message)));
+        let mut text = String::new();
+        let lines = message.lines().chain(message.is_empty().then_some(""));
+        for (number, line) in lines.enumerate() {
+            let line = inline(line);
+            let line = match number {
+                0 => format!("{style}{word}{style:#}: {line}"),
+                // What another program said over several lines. It stands further in, where it can't be taken for ours.
+                _ => format!("{:TALK_INDENT$}{}", "", line.trim_start_matches(' ')),
+            };
+            text.push_str(&wrap(&line, TALK_INDENT, self.stderr.width));
+            text.push('\n');
+        }
+        err(&text);
     }
 
     fn out(&mut self, bytes: &[u8]) {

@@ -17,6 +17,8 @@ use crate::error::{Error, ErrorKind};
 use crate::loading::Loaded;
 use crate::printer::Printer;
 
+/// What the system sends to a program that writes where nobody reads.
+pub(crate) const SIGPIPE: i32 = 13;
 /// The code of a run that was refused.
 pub(crate) const REFUSED: u8 = 125;
 
@@ -60,9 +62,10 @@ pub(crate) fn sound(
     let checked =
         check_bytes(&loaded.bytes, &mut text, ReadOptions { form: loaded.form, dialect, place });
     if checked.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-        checking::print_problems(loaded, dialect, printer);
-        return Err(Error::failed(format!("`{}` has errors and was not {done}", loaded.shown))
-            .hint("correct them first, or try `prowess check --fix`"));
+        let findings = checking::print_problems(loaded, dialect, printer);
+        let error = Error::failed(format!("`{}` has errors and was not {done}", loaded.shown))
+            .hint("correct them first, or try `prowess check --fix`");
+        return Err(Error { findings, ..error });
     }
     let real = |path: &std::path::Path| {
         path.canonicalize().map_err(|source| Error::io("find", path, &source))

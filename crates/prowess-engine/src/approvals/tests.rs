@@ -1,6 +1,6 @@
 use std::os::unix::fs::PermissionsExt as _;
 
-use prowess_policy::{Approval, Digest, ProgramPin};
+use prowess_policy::{Approval, Digest, FileHashes, ProgramPin, Project};
 
 use super::{ApprovalStore, wire};
 
@@ -11,6 +11,12 @@ fn store(folder: &std::path::Path) -> ApprovalStore {
 fn approval(skill: &str, tool: Option<&str>) -> Approval {
     Approval {
         skill: skill.to_owned(),
+        skill_folder: Some(format!("/skills/{skill}")),
+        project: match tool {
+            Some(_) => Project::Folder("/work/a".to_owned()),
+            None => Project::Any,
+        },
+        files: FileHashes::from([("SKILL.md".to_owned(), "f 00".to_owned())]),
         digest: Digest::new("sha256:00"),
         tool: tool.map(str::to_owned),
         grants: vec!["shell:execute:git".to_owned()],
@@ -28,9 +34,10 @@ fn what_is_written_is_read_again() {
     store.add(approval("say", None)).expect("it can be written");
     let loaded = store.load().expect("it can be read");
     assert_eq!(loaded.records(), [approval("git", Some("git_log")), approval("say", None)]);
-    assert_eq!(store.revoke("git", Some("other")).expect("it can be changed"), 0);
-    assert_eq!(store.revoke("git", Some("git_log")).expect("it can be changed"), 1);
-    assert_eq!(store.revoke_all().expect("it can be changed"), 1);
+    let revoked = |skill, tool| store.revoke(skill, tool).expect("it can be changed").len();
+    assert_eq!(revoked("git", Some("other")), 0);
+    assert_eq!(revoked("git", Some("git_log")), 1);
+    assert_eq!(store.revoke_all().expect("it can be changed").len(), 1);
     assert!(store.load().expect("it can be read").records().is_empty());
 }
 
@@ -79,4 +86,19 @@ fn a_broken_file_is_an_error_and_a_broken_record_approves_nothing() {
     // Without a tool it would be all of them.
     assert_eq!(problem(&file(&format!("{record}}}"))), Ok(0));
     assert_eq!(problem(&file(&format!("{record}, \"tool\": 5}}"))), Ok(0));
+}
+
+#[test]
+fn a_record_of_an_earlier_version_counts_nowhere() {
+    let project = |field: &str| {
+        let text = format!(
+            "{{\"version\": 1, \"approvals\": [{{\"skill\": \"s\", \"digest\": \"d\", \"grants\": [], \"programs\": [], \"given_at\": 1, \"tool\": \"t\"{field}}}]}}"
+        );
+        wire::read(&text).expect("it can be read").records()[0].project.clone()
+    };
+    assert_eq!(project(""), Project::Unknown);
+    assert_eq!(project(", \"project\": false"), Project::Unknown);
+    assert_eq!(project(", \"project\": {}"), Project::Unknown);
+    assert_eq!(project(", \"project\": null"), Project::Any);
+    assert_eq!(project(", \"project\": \"/a\""), Project::Folder("/a".to_owned()));
 }

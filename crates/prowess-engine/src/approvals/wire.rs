@@ -1,7 +1,7 @@
 //! The file of approvals as text. It carries a version, and fields from the future are tolerated.
 
-use prowess_policy::{Approval, Approvals, Digest, ProgramPin};
-use serde_json::{Value, json};
+use prowess_policy::{Approval, Approvals, Digest, FileHashes, ProgramPin, Project};
+use serde_json::{Map, Value, json};
 
 /// The version that is written.
 const VERSION: u64 = 1;
@@ -15,14 +15,28 @@ pub(super) fn write(approvals: &Approvals) -> String {
 fn record(approval: &Approval) -> Value {
     let pins: Vec<Value> =
         approval.pins.iter().map(|pin| json!({ "path": pin.path, "sha256": pin.sha256 })).collect();
+    let files: Map<String, Value> =
+        approval.files.iter().map(|(path, hash)| (path.clone(), hash.clone().into())).collect();
     json!({
         "skill": approval.skill,
+        "skill_folder": approval.skill_folder,
         "tool": approval.tool,
+        "project": project(&approval.project),
         "digest": approval.digest.as_str(),
+        "files": files,
         "grants": approval.grants,
         "programs": pins,
         "given_at": approval.given_at,
     })
+}
+
+/// The folder that an approval is for: `null` where it counts everywhere, and `false` where nobody knows.
+fn project(project: &Project) -> Value {
+    match project {
+        Project::Any => Value::Null,
+        Project::Folder(folder) => folder.clone().into(),
+        Project::Unknown => false.into(),
+    }
 }
 
 /// The approvals of a text, or what is wrong with it. A record that can't be understood approves nothing.
@@ -46,10 +60,25 @@ fn approval(record: &Value) -> Option<Approval> {
         Value::Null => None,
         tool => Some(text(tool)?),
     };
+    // Earlier versions wrote no folder, and such a yes counts nowhere. A missing folder is not every folder.
+    let project = match record.get("project") {
+        Some(Value::Null) => Project::Any,
+        Some(Value::String(folder)) => Project::Folder(folder.clone()),
+        _ => Project::Unknown,
+    };
+    let files: FileHashes = match record["files"].as_object() {
+        Some(files) => {
+            files.iter().filter_map(|(path, hash)| Some((path.clone(), text(hash)?))).collect()
+        }
+        None => FileHashes::new(),
+    };
     let pin =
         |pin: &Value| Some(ProgramPin { path: text(&pin["path"])?, sha256: text(&pin["sha256"])? });
     Some(Approval {
         skill: text(&record["skill"])?,
+        skill_folder: text(&record["skill_folder"]),
+        project,
+        files,
         digest: Digest::new(text(&record["digest"])?),
         tool,
         grants: record["grants"].as_array()?.iter().map(text).collect::<Option<_>>()?,

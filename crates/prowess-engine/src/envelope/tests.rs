@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use prowess_sandbox::How;
+use prowess_sandbox::{How, Written};
 use serde_json::{Value, json};
 
 use super::{Decoder, Ending, Envelope, Fold};
@@ -102,6 +102,24 @@ fn every_end_has_a_code_and_a_reason() {
             Some("Command needed more memory than it may have"),
         ),
         (How::TooMuchOutput, "too_much_output", 137, Some("Command printed more than it may")),
+        (
+            How::TooMuchWritten(Written::Bytes(4 << 30)),
+            "too_much_written",
+            137,
+            Some("Command was ended: it added more than 4096 MiB to the folders it may write"),
+        ),
+        (
+            How::TooMuchWritten(Written::Entries(200_000)),
+            "too_much_written",
+            137,
+            Some("Command was ended: it added more than 200000 files to the folders it may write"),
+        ),
+        (
+            How::TooMuchWritten(Written::Disk),
+            "too_much_written",
+            137,
+            Some("Command was ended: the disk of a folder it may write is nearly full"),
+        ),
     ];
     for (how, outcome, code, error) in cases {
         let envelope = check(&[], how);
@@ -109,6 +127,8 @@ fn every_end_has_a_code_and_a_reason() {
         assert_eq!(envelope["exit_code"], code);
         assert_eq!(envelope.get("error").and_then(Value::as_str), error);
         assert_eq!(envelope["success"], outcome == "success");
+        let has_hint = envelope.get("hints").is_some();
+        assert_eq!(has_hint, outcome == "too_much_written", "{envelope}");
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use prowess_format::text::visible;
 use prowess_policy::SandboxSpec;
 use prowess_policy::scope::{PathPattern, PathRoot};
 use prowess_policy::spec::FileScope;
@@ -51,6 +52,14 @@ pub enum FileError {
         /// The place.
         place: PathBuf,
     },
+    /// A new file or folder in a folder that is not there: only what is granted is made (attack A26).
+    #[error("the grant `{grant}` is for something in `{}`, which does not exist: make that folder first (`mkdir -p`)", .folder.display())]
+    NoFolder {
+        /// The grant.
+        grant: String,
+        /// The folder.
+        folder: PathBuf,
+    },
     /// Too many pieces.
     #[error("the grants come to more than {MOST_GRANTS} files and folders: narrow them")]
     TooMany,
@@ -69,6 +78,8 @@ pub enum FileError {
 pub(super) struct Opened {
     pub(super) grants: Vec<FileGrant>,
     pub(super) warnings: Vec<String>,
+    /// Names that are not there yet and may become folders.
+    new_names: Vec<PathBuf>,
     /// Protected places that are not there yet.
     pub(super) missing: Vec<PathBuf>,
 }
@@ -95,6 +106,7 @@ pub(super) fn open(
         .iter()
         .filter(|grant| grant.access == Access::Write)
         .map(|grant| grant.path.clone())
+        .chain(opened.new_names.iter().cloned())
         .collect();
     let inner = protect::inside(allowed, &written);
     if let Some(link) = inner.links.first() {
@@ -135,13 +147,14 @@ impl Opener<'_> {
         access: Access,
         world: &World,
     ) -> Result<(), FileError> {
-        let root = match pattern.root() {
-            PathRoot::Home => world.home.as_path(),
-            PathRoot::Working => world.working_directory.as_path(),
-            PathRoot::Absolute => Path::new("/"),
-        };
         let prefix = pattern.literal_prefix();
-        let base = straight_down(root, prefix, pattern)?;
+        let base = straight_down(root(pattern, world), prefix, pattern)?;
+        if access == Access::Write
+            && let Some(folder) = missing_parent(&base)
+        {
+            let (grant, folder) = (pattern.to_string(), folder.to_owned());
+            return Err(FileError::NoFolder { grant, folder });
+        }
         if !pattern.is_tree() {
             let rest = pattern.parts()[prefix.len()..].join("/");
             return self.filtered(&base, &rest, pattern, access);
@@ -164,11 +177,15 @@ impl Opener<'_> {
                 self.opened.grants.push(FileGrant { create: true, ..grant(&base, access) });
                 Ok(())
             }
-            // One file that is not there yet: only its name may appear in its folder.
+            // A name that is not there yet: a file or a folder of that name may appear beside the others, and nothing else.
             (false, Access::Write, false) => match (base.parent(), base.file_name()) {
-                (Some(folder), Some(name)) if folder.is_dir() => {
+                (Some(folder), Some(name)) => {
                     // A checked path holds no other wildcards than `*` and `?`, and a prefix none at all.
-                    self.filtered(folder, &name.to_string_lossy(), pattern, access)
+                    let name = name.to_string_lossy();
+                    self.filtered(folder, &name, pattern, access)?;
+                    self.filtered(folder, &format!("{name}/**"), pattern, access)?;
+                    self.opened.new_names.push(base);
+                    Ok(())
                 }
                 _ => Ok(()),
             },
@@ -261,6 +278,53 @@ impl Opener<'_> {
         }
         Ok(())
     }
+}
+
+/// What is granted and not there, in words.
+pub(super) fn absent(allowed: &SandboxSpec, world: &World) -> Vec<String> {
+    let rules = allowed.read.iter().map(|scope| (scope, Access::Read));
+    let rules = rules.chain(allowed.write.iter().map(|scope| (scope, Access::Write)));
+    let words = |(scope, access): (&FileScope, Access)| {
+        let FileScope::Pattern(pattern) = scope else { return None };
+        let prefix = pattern.literal_prefix();
+        let base = root(pattern, world).join(prefix.iter().collect::<PathBuf>());
+        if base.exists() {
+            return None;
+        }
+        let shown = base.display().to_string();
+        let shown = visible(&shown);
+        let is_name = pattern.is_tree() && pattern.parts().len() == prefix.len();
+        Some(match (access, missing_parent(&base)) {
+            (Access::Read | Access::Execute, _) => {
+                format!("{shown} does not exist, so that nothing can be read there")
+            }
+            (Access::Write, Some(folder)) => {
+                let folder = folder.display().to_string();
+                let folder = visible(&folder);
+                format!("{shown} can't be made, because {folder} does not exist: make that first")
+            }
+            (Access::Write, None) if is_name => {
+                format!("{shown} does not exist yet: a file or folder of that name may be made")
+            }
+            (Access::Write, None) => format!(
+                "{shown} does not exist yet: that folder is made, and stays if something is put in it"
+            ),
+        })
+    };
+    rules.filter_map(words).collect()
+}
+
+fn root<'w>(pattern: &PathPattern, world: &'w World) -> &'w Path {
+    match pattern.root() {
+        PathRoot::Home => &world.home,
+        PathRoot::Working => &world.working_directory,
+        PathRoot::Absolute => Path::new("/"),
+    }
+}
+
+/// The folder that something new would be in, where that is missing too.
+fn missing_parent(base: &Path) -> Option<&Path> {
+    base.parent().filter(|folder| !base.exists() && !folder.is_dir())
 }
 
 /// A path below a root, if no part of it is a link: what is granted has to be what is read.

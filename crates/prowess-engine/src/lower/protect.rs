@@ -169,7 +169,9 @@ pub(super) fn planted(missing: &[PathBuf]) -> Vec<String> {
     let new = missing.iter().filter(|place| fs::symlink_metadata(place).is_ok());
     new.map(|place| {
         let shown = place.display();
-        let is_of_git = place.parent().and_then(Path::file_name).is_some_and(|name| name == ".git");
+        let above = |steps| place.ancestors().nth(steps).and_then(Path::file_name);
+        let is_of_git = above(1).is_some_and(|name| name == ".git")
+            || above(2).is_some_and(|name| name == "worktrees");
         if !is_of_git {
             return format!(
                 "`{shown}` is new, and other programs may run what it says: look at it"

@@ -163,6 +163,7 @@ fn declared_files_replace_the_working_directory() {
     r home/project/.git/hooks
     r home/project/data *.csv
     w home/project report.md create
+    w home/project report.md/** create
     x home/project/skill
     ");
     insta::assert_snapshot!(place.check(&["filesystem:none"]), @"x home/project/skill");

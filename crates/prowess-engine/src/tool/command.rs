@@ -18,9 +18,7 @@ pub(super) fn recipe(call: &Call<'_>) -> Result<Recipe, RunError> {
         tool: tool.name.value.clone(),
         errors: errors.into_iter().map(InputError::Value).collect(),
     })?;
-    let program = starter(tool).ok_or_else(|| {
-        RunError::Unsupported(format!("the command of `{}` starts no program", tool.name.value))
-    })?;
+    let program = program(tool)?;
     let arguments = rendered.argv.get(1..).unwrap_or_default().to_vec();
     Ok(Recipe {
         program,
@@ -32,6 +30,14 @@ pub(super) fn recipe(call: &Call<'_>) -> Result<Recipe, RunError> {
         successes: successes(tool),
         private_result: false,
         python: None,
+        packages: None,
+    })
+}
+
+/// What a command starts, or why it starts nothing.
+pub(super) fn program(tool: &Tool) -> Result<Program, RunError> {
+    starter(tool).ok_or_else(|| {
+        RunError::Unsupported(format!("the command of `{}` starts no program", tool.name.value))
     })
 }
 

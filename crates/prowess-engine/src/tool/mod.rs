@@ -1,7 +1,7 @@
 //! What a tool of each kind is started as.
 
 mod command;
-mod openclaw;
+pub(crate) mod openclaw;
 pub(crate) mod python;
 
 use prowess_format::skill::{Skill, Tool, ToolKind};
@@ -34,6 +34,8 @@ pub(crate) struct Recipe {
     pub(crate) private_result: bool,
     /// Set for functions of a `tools.py`, which a worker calls.
     pub(crate) python: Option<python::Plan>,
+    /// Packages that a handler needs.
+    pub(crate) packages: Option<python::HandlerPackages>,
 }
 
 impl Recipe {
@@ -47,8 +49,17 @@ impl Recipe {
 pub(crate) fn recipe(call: &Call<'_>, world: &World) -> Result<Recipe, RunError> {
     match call.tool.kind {
         ToolKind::Command => command::recipe(call),
-        ToolKind::Handler => openclaw::recipe(call),
+        ToolKind::Handler => openclaw::recipe(call, world),
         ToolKind::Python => python::recipe(call, world),
+    }
+}
+
+/// The program that a tool starts, whatever its values are, or why a run would end before it is looked for.
+pub(crate) fn program(call: &Call<'_>, world: &World) -> Result<Program, RunError> {
+    match call.tool.kind {
+        // Its values are what the template is filled with, and there are none.
+        ToolKind::Command => command::program(call.tool),
+        ToolKind::Handler | ToolKind::Python => recipe(call, world).map(|recipe| recipe.program),
     }
 }
 
@@ -56,7 +67,7 @@ pub(crate) fn recipe(call: &Call<'_>, world: &World) -> Result<Recipe, RunError>
 pub(crate) fn starter(skill: &Skill, tool: &Tool, world: &World) -> Option<Program> {
     match tool.kind {
         ToolKind::Command => command::starter(tool),
-        ToolKind::Handler => openclaw::starter(tool),
+        ToolKind::Handler => openclaw::starter(skill, tool, world),
         ToolKind::Python => python::starter(skill, world),
     }
 }

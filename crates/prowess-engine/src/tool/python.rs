@@ -3,6 +3,7 @@
 //! A worker process imports `tools.py` inside the sandbox and calls its functions. Nothing of a skill is imported outside:
 //! there the file is only parsed, to hold it against what SKILL.md declares. `docs/design/python-tools.md` has the reasons.
 
+mod handlers;
 mod interpreter;
 mod load;
 mod outside;
@@ -38,6 +39,7 @@ use interpreter::Interpreter;
 use pool::{Key, Place, Rules};
 use worker::{Answer, Bounds, Lost, Worker};
 
+pub(crate) use handlers::HandlerPackages;
 pub use load::{Loading, load_skill};
 pub use pool::PythonWorkers;
 pub use steps::{LoadError, LoadStep};
@@ -122,6 +124,7 @@ pub(super) fn recipe(call: &Call<'_>, world: &World) -> Result<Recipe, RunError>
         successes: Vec::new(),
         private_result: true,
         python: Some(Plan { interpreter, packages, arguments }),
+        packages: None,
     })
 }
 

@@ -2,7 +2,11 @@
 
 mod approving;
 mod attacks;
+mod limits;
 mod network;
+mod prompts;
 mod python;
 mod running;
+mod secrets;
+mod tls;
 mod world;

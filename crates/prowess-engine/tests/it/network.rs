@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 
 use prowess_engine::{Outcome, Reply};
 use prowess_policy::Remember;
-use prowess_proxy::{Resolver, UpstreamRoots};
+use prowess_proxy::Resolver;
 
 use crate::world::{Scene, Scripted};
 
 /// Every name is this machine, and what was asked for is remembered.
 #[derive(Default)]
-struct Names(Mutex<Vec<String>>);
+pub(crate) struct Names(Mutex<Vec<String>>);
 
 impl Resolver for Names {
     fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
@@ -125,9 +125,4 @@ fn with_a_grant_programs_find_proxy_and_certificates() {
     assert_eq!(scene.envelope("bundle").output, "-----END CERTIFICATE-----\n");
     let hosts = scene.envelope("hosts").output;
     assert_eq!(hosts, "127.0.0.1 localhost skill\n127.0.0.1 api.brave.test\n");
-}
-
-/// Roots that nobody has signed with: these tests speak plain HTTP.
-pub(crate) fn no_roots() -> UpstreamRoots {
-    UpstreamRoots::Only(Vec::new())
 }

@@ -6,5 +6,5 @@ mod interpreters;
 mod loading;
 mod packages;
 mod repeating;
-mod scene;
+pub(crate) mod scene;
 mod staying;

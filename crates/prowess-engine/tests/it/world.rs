@@ -13,6 +13,7 @@ use prowess_engine::{
 };
 use prowess_format::skill::Skill;
 use prowess_policy::{Mode, Origin, Tier, Trust};
+use prowess_proxy::UpstreamRoots;
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 
@@ -28,6 +29,14 @@ pub(crate) struct Scene {
     pub(crate) patience: Option<(Duration, Duration)>,
     /// Who looks up names, where a test has servers on the loopback.
     pub(crate) outside: Option<Arc<dyn prowess_proxy::Resolver>>,
+    /// Whom those servers are believed because of.
+    pub(crate) roots: UpstreamRoots,
+    /// Bytes sent and received, where a test has to reach the limit.
+    pub(crate) traffic: Option<u64>,
+    /// Variables of the user.
+    pub(crate) variables: Vec<(String, String)>,
+    /// Credentials that the user binds: `NAME=HOST`.
+    pub(crate) credentials: Vec<&'static str>,
 }
 
 /// Noon on some day.
@@ -76,6 +85,10 @@ impl Scene {
             mode: Mode::Global,
             patience: None,
             outside: None,
+            roots: UpstreamRoots::Only(Vec::new()),
+            traffic: None,
+            variables: Vec::new(),
+            credentials: Vec::new(),
         };
         for folder in ["home", "repo/.git", "repo/sub"] {
             std::fs::create_dir_all(scene.root.join(folder)).expect("a folder can be made");
@@ -110,10 +123,16 @@ impl Scene {
         self
     }
 
+    /// A variable of the user.
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     pub(crate) fn world(&self) -> World {
         let path = OsStr::new("/usr/local/bin:/usr/bin:/bin");
-        World::at(&self.root.join("home"), &self.root.join("repo/sub"), path, Vec::new())
-            .expect("the folders are there")
+        let (home, current) = (self.root.join("home"), self.root.join("repo/sub"));
+        World::at(&home, &current, path, self.variables.clone()).expect("the folders are there")
     }
 
     pub(crate) fn skill(&self) -> Skill {
@@ -138,7 +157,10 @@ impl Scene {
         approver: &mut dyn Approver,
         cancel: &Cancel,
     ) -> Result<(Envelope, Vec<Event>), RunError> {
-        let world = self.world();
+        let mut world = self.world();
+        for credential in &self.credentials {
+            world.bind_credential(credential)?;
+        }
         let skill = self.skill();
         let directory = self.root.join("skill");
         let values: Map<String, Value> =
@@ -158,7 +180,10 @@ impl Scene {
         }
         if let Some(resolver) = &self.outside {
             let here = vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];
-            prepared.replace_outside(Arc::clone(resolver), crate::network::no_roots(), here);
+            prepared.replace_outside(Arc::clone(resolver), self.roots.clone(), here);
+        }
+        if let Some(bytes) = self.traffic {
+            prepared.limit_traffic(bytes);
         }
         let store = ApprovalStore::of(&world.state);
         let allowed = approve(&prepared, self.consent, approver, &Noon, &store)?;

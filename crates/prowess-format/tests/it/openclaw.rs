@@ -237,6 +237,9 @@ impl prowess_format::eligibility::Machine for Machine {
     fn has_setting(&self, path: &str) -> bool {
         self.has.contains(&path)
     }
+    fn server_problem(&self, _: &str) -> Option<String> {
+        None
+    }
 }
 
 #[test]

@@ -157,6 +157,17 @@ pub fn is_control(name: &str) -> bool {
         || CONTROL_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
+/// Whether its value is itself the secret, and not a place or a setting of something secret: `AWS_SESSION_TOKEN`, and not
+/// `AWS_REGION` or `SSH_AUTH_SOCK`. Such values are kept out of what a tool prints, where a region would be missed.
+pub fn is_credential(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    is_secret(name)
+        && (upper == "DATABASE_URL"
+            || upper.contains("KEY")
+            || SECRET_ENDINGS.iter().any(|ending| upper.ends_with(ending))
+            || SECRET_WORDS.iter().any(|word| upper.contains(word)))
+}
+
 /// Whether it looks like a secret: blocked unless the skill declares it and the user grants it (GIB §5.2, R31). Case does not count.
 pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();

@@ -3,7 +3,8 @@
 use insta::assert_snapshot;
 use prowess_format::skill::Skill;
 use prowess_policy::{
-    Answer, Approval, Approvals, Decision, Digest, Origin, ProgramPin, Remember, Tier, grants,
+    Answer, Approval, Approvals, Decision, Digest, FileHashes, Origin, ProgramPin, Project,
+    Remember, Tier, grants,
 };
 
 use crate::{Run, command_skill, explained, python_skill, shown, skill};
@@ -38,10 +39,12 @@ fn a_change_of_the_files_voids_the_approval() {
     run.approvals = Approvals::new(vec![approved(&run, &skill, Remember::Tool)]);
     assert_eq!(outcome(&run, &skill), "runs");
     run.digest = "second";
-    assert_eq!(outcome(&run, &skill), "its files have changed since you approved it");
+    assert_eq!(outcome(&run, &skill), "its files have changed since you approved it on 1970-01-01");
     assert_snapshot!(explained(&run.decide(&skill)), @"
     `demo/run` asks before it runs
     tier experimental: it is a file of yours
+    the skill is /skills/demo
+    the working directory is /work/a
     may run `./scripts/x.sh`, because its command starts `./scripts/x.sh`
     may change files in the working directory, because commands work in the working directory
     may not use the network
@@ -50,11 +53,92 @@ fn a_change_of_the_files_voids_the_approval() {
     may not read variables of yours
     may not use databases
     at most 30 s, 60 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second
-    asks again, because its files have changed since you approved it
+    asks again, because its files have changed since you approved it on 1970-01-01
     asks, because `shell:execute:./scripts/x.sh` needs your consent
     asks, because `filesystem:write:./**` needs your consent
     `--yes` answers this for one run
     ");
+}
+
+#[test]
+fn the_changed_file_is_named() {
+    let skill = command_skill("", "./scripts/x.sh");
+    let mut run = Run::new(Tier::Experimental, Origin::Local);
+    run.files = &[("SKILL.md", "1"), ("old.txt", "2"), ("scripts/x.sh", "3")];
+    run.approvals = Approvals::new(vec![approved(&run, &skill, Remember::Tool)]);
+    run.digest = "second";
+    let since = " since you approved it on 1970-01-01";
+    let cases: &[(&'static [(&str, &str)], &str)] = &[
+        (
+            &[("SKILL.md", "1"), ("old.txt", "2"), ("scripts/x.sh", "4")],
+            "`scripts/x.sh` has changed",
+        ),
+        (&[("SKILL.md", "1"), ("scripts/x.sh", "3")], "`old.txt` was removed"),
+        (
+            &[("SKILL.md", "1"), ("new\u{1b}", "5"), ("old.txt", "2"), ("scripts/x.sh", "3")],
+            "`new\\u{1b}` was added",
+        ),
+        (
+            &[("SKILL.md", "9"), ("a", "9"), ("b", "9"), ("c", "9"), ("old.txt", "2")],
+            "`SKILL.md` has changed, `a` was added, `b` was added and 2 more files",
+        ),
+        (&[], "its files have changed"),
+    ];
+    for (files, expected) in cases {
+        run.files = files;
+        assert_eq!(outcome(&run, &skill), format!("{expected}{since}"));
+    }
+    // Another skill of that name is no change of this one.
+    run.folder = "/elsewhere/demo";
+    assert_eq!(
+        outcome(&run, &skill),
+        "what you approved on 1970-01-01 is another skill of that name, in /skills/demo"
+    );
+}
+
+#[test]
+fn an_approval_counts_in_the_folder_that_its_grants_reach_into() {
+    // (permissions, tier, another folder, at home)
+    for (permission, elsewhere) in [
+        ("filesystem:write:./**", "you approved it on 1970-01-01 for work in /work/a, not here"),
+        (
+            "filesystem:read:./data/*.csv",
+            "you approved it on 1970-01-01 for work in /work/a, not here",
+        ),
+        // R52: of an experimental skill this is the working directory.
+        ("filesystem:write", "you approved it on 1970-01-01 for work in /work/a, not here"),
+        ("filesystem:write:~/notes/**", "runs"),
+        ("filesystem:read:/srv/data/**", "runs"),
+        ("network:read:api.brave.com", "runs"),
+        ("shell:execute:git", "runs"),
+    ] {
+        let skill = python_skill(&[permission]);
+        let mut run = Run::new(Tier::Experimental, Origin::Local);
+        for remember in [Remember::Tool, Remember::Skill] {
+            run.project = "/work/a";
+            run.approvals = Approvals::default();
+            run.approvals = Approvals::new(vec![approved(&run, &skill, remember)]);
+            assert_eq!(outcome(&run, &skill), "runs", "{permission}");
+            run.project = "/work/b";
+            assert_eq!(outcome(&run, &skill), elsewhere, "{permission}");
+        }
+    }
+}
+
+#[test]
+fn a_record_without_a_folder_asks_once_more() {
+    let skill = python_skill(&["filesystem:write:./**"]);
+    let mut run = Run::new(Tier::Experimental, Origin::Local);
+    let new = approved(&run, &skill, Remember::Tool);
+    let old = Approval { project: Project::Unknown, ..new.clone() };
+    run.approvals = Approvals::new(vec![old]);
+    assert_eq!(
+        outcome(&run, &skill),
+        "your approval of 1970-01-01 does not say in which folder it may work"
+    );
+    run.approvals.add(new.clone());
+    assert_eq!(run.approvals.records(), [new]);
+    assert_eq!(outcome(&run, &skill), "runs");
 }
 
 /// Attack B12: the image is pinned.
@@ -68,12 +152,12 @@ fn a_changed_program_voids_the_approval() {
     run.pins = vec![pin("/usr/bin/mytool", "bb")];
     assert_eq!(
         outcome(&run, &skill),
-        "the program /usr/bin/mytool is not the one that was there when you approved it"
+        "the program /usr/bin/mytool is not the one that was there when you approved it on 1970-01-01"
     );
     run.pins = vec![pin("/usr/local/bin/mytool", "aa")];
     assert_eq!(
         outcome(&run, &skill),
-        "it now starts the program /usr/local/bin/mytool, which was not part of what you approved"
+        "it now starts the program /usr/local/bin/mytool, which was not part of what you approved on 1970-01-01"
     );
 }
 
@@ -87,11 +171,11 @@ fn wider_grants_void_the_approval_and_narrower_ones_do_not() {
         ("network:read:api.brave.com", "runs"),
         (
             "network:write:*.brave.com",
-            "it now asks for more than you approved: network:write:*.brave.com",
+            "it now asks for more than you approved on 1970-01-01: network:write:*.brave.com",
         ),
         (
             "network:read:example.com",
-            "it now asks for more than you approved: network:read:example.com",
+            "it now asks for more than you approved on 1970-01-01: network:read:example.com",
         ),
     ] {
         let other = grants::of(&python_skill(&[permission]));
@@ -114,7 +198,10 @@ fn an_approval_from_a_lower_tier_does_not_stretch() {
     run.approvals = Approvals::new(vec![approved(&run, &skill, Remember::Tool)]);
     assert_eq!(outcome(&run, &skill), "runs");
     run.tier = Tier::Community;
-    assert_eq!(outcome(&run, &skill), "it now asks for more than you approved: filesystem:write");
+    assert_eq!(
+        outcome(&run, &skill),
+        "it now asks for more than you approved on 1970-01-01: filesystem:write"
+    );
 }
 
 const TWO_TOOLS: &str = "---\nname: two\nversion: 1.0.0\ndescription: Two\nmodes: [Global]\n---\n\n### one\n\nOne.\n\n#### Command\n\n```bash\ngit status\n```\n\n### two\n\nTwo.\n\n#### Command\n\n```bash\nnpm test\n```\n";
@@ -165,6 +252,9 @@ fn an_approval_of_the_whole_skill_pins_all_its_programs() {
 fn approvals_are_replaced_and_revoked() {
     let record = |tool: Option<&str>, digest: &str, given_at| Approval {
         skill: "demo".to_owned(),
+        skill_folder: None,
+        project: Project::Any,
+        files: FileHashes::new(),
         digest: Digest::new(digest),
         tool: tool.map(str::to_owned),
         grants: Vec::new(),
@@ -178,8 +268,13 @@ fn approvals_are_replaced_and_revoked() {
     approvals.add(record(None, "x", 4));
     let given: Vec<u64> = approvals.records().iter().map(|record| record.given_at).collect();
     assert_eq!(given, [2, 3, 4]);
-    assert_eq!(approvals.revoke("demo", Some("a")), 1);
-    assert_eq!(approvals.revoke("other", None), 0);
-    assert_eq!(approvals.revoke("demo", None), 2);
+    let mut revoked = |skill: &str, tool: Option<&str>| {
+        let removed = approvals.revoke(skill, tool);
+        removed.iter().map(|record| record.given_at).collect::<Vec<_>>()
+    };
+    assert_eq!(revoked("other", None), [] as [u64; 0]);
+    // An approval of the whole skill would leave the tool allowed.
+    assert_eq!(revoked("demo", Some("a")), [2, 4]);
+    assert_eq!(revoked("demo", None), [3]);
     assert_eq!(approvals.records(), []);
 }

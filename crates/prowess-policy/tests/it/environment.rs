@@ -145,3 +145,29 @@ fn a_tool_sets_its_own_variables_but_not_those_that_steer() {
     - PATH Control
     ");
 }
+
+#[test]
+fn a_value_is_a_key_where_the_name_says_so() {
+    for name in [
+        "GITHUB_TOKEN",
+        "my_secret",
+        "AWS_ACCESS_KEY_ID",
+        "PGPASSWORD",
+        "DATABASE_URL",
+        "SENTRY_DSN",
+    ] {
+        assert!(prowess_policy::scope::is_credential(name), "{name}");
+    }
+    // They lead to something secret, or belong to a family of secrets, and are none.
+    for name in [
+        "AWS_REGION",
+        "SSH_AUTH_SOCK",
+        "KUBECONFIG",
+        "DISPLAY",
+        "OPENAI_BASE_URL",
+        "KEYBOARD",
+        "PATH",
+    ] {
+        assert!(!prowess_policy::scope::is_credential(name), "{name}");
+    }
+}

@@ -20,6 +20,8 @@ fn a_skill_with_scoped_permissions() {
     assert_snapshot!(explained(&Run::new(Tier::Community, Origin::Downloaded).decide(&skill)), @"
     `demo/run` asks before it runs
     tier community: it was downloaded and is signed; its claim to be verified counts for nothing
+    the skill is /skills/demo
+    the working directory is /work/a
     may read files below ./data, because the skill declares `filesystem:read:./data/**`
     may change files matching ./out/*.md, because the skill declares `filesystem:write:./out/*.md`
     may fetch from brave.com and the hosts below it, because the skill declares `network:read:*.brave.com`
@@ -54,6 +56,8 @@ fn a_skill_without_limits() {
     assert_snapshot!(explained(&Run::new(Tier::Experimental, Origin::Downloaded).decide(&skill)), @"
     `demo/run` asks before every run
     tier experimental: it was downloaded and is not signed; its claim to be verified counts for nothing
+    the skill is /skills/demo
+    the working directory is /work/a
     may change files in the working directory, because the skill declares `filesystem:write`
     may send any request to any host, because the skill declares `network:write`
     may run every program, because the skill declares `shell:execute`
@@ -75,6 +79,8 @@ fn a_skill_without_limits() {
     assert_snapshot!(explained(&Run::new(Tier::Verified, Origin::Downloaded).decide(&skill)), @"
     `demo/run` asks before it runs
     tier verified: it was downloaded and is signed
+    the skill is /skills/demo
+    the working directory is /work/a
     may change files anywhere, because the skill declares `filesystem:write`
     may send any request to any host, because the skill declares `network:write`
     may run every program, because the skill declares `shell:execute`
@@ -94,6 +100,8 @@ fn commands() {
     assert_snapshot!(explained(&bundled.decide(&command_skill("read_only: true", "git status"))), @"
     `demo/run` runs without asking
     tier verified: it came with prowess
+    the skill is /skills/demo
+    the working directory is /work/a
     may run `git`, because its command starts `git`
     may read files in the working directory, because commands work in the working directory
     may not use the network
@@ -107,6 +115,8 @@ fn commands() {
     assert_snapshot!(explained(&local.decide(&skill_of("gibberish/8.2/summarize/SKILL.md"))), @"
     `demo/summarize_url` asks before it runs
     tier experimental: it is a file of yours
+    the skill is /skills/demo
+    the working directory is /work/a
     may run `npx`, which runs whatever it is given, because its command starts `npx`
     may read files in the working directory, because commands work in the working directory
     may send any request to any host, because the skill says that it needs the network

@@ -14,7 +14,7 @@ use prowess_policy::{
     Request, Source, Tier, Trust, decide,
 };
 
-use crate::{command_skill, granted, python_skill};
+use crate::{command_skill, granted, places, python_skill};
 
 const PERMISSIONS: &[&str] = &[
     "filesystem:read",
@@ -147,6 +147,18 @@ fn decided(
     approvals: &Approvals,
     digest: &str,
 ) -> Decision {
+    decided_in("/work/a", around, claimed, attested, grants, approvals, digest)
+}
+
+fn decided_in(
+    project: &str,
+    around: &Circumstances,
+    claimed: Option<Tier>,
+    attested: Tier,
+    grants: &GrantSet,
+    approvals: &Approvals,
+    digest: &str,
+) -> Decision {
     let mut skill = BASE.clone();
     skill.read_only = Some(prowess_format::span::Spanned::new(
         around.read_only,
@@ -157,7 +169,8 @@ fn decided(
         prowess_format::span::Span::default(),
     ));
     let request = Request::of(&skill, "demo", "run", Digest::new(digest), Vec::new())
-        .expect("the tool is there");
+        .expect("the tool is there")
+        .with_places(places("/skills/demo", project));
     let request = if around.in_home { request.in_home() } else { request };
     let trust = Trust::new(claimed, attested, None, around.origin);
     decide(&request, trust, grants, approvals, Mode::Global)
@@ -238,6 +251,38 @@ fn a_narrower_grant_never_allows_more() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A yes in one folder is no yes in another: what an approval lets a tool write there, it could write there already when the user was asked.
+    #[test]
+    fn an_approval_in_one_folder_never_allows_a_write_in_another(
+        permissions in permissions(),
+        later in permissions(),
+        tier in tier(),
+        around in circumstances(),
+        whole_skill in any::<bool>(),
+        same in any::<bool>(),
+        path in select(&["data/x", "x", "data/sub/b.csv", "sub/y"][..]),
+    ) {
+        let around = Circumstances { always_ask: false, in_home: false, ..around };
+        let none = Approvals::default();
+        let first = decided(&around, None, tier, &set_of(&permissions), &none, "x");
+        let Decision::Ask(question) = first else { return Ok(()) };
+        let absolute = Action::Write(RootedPath::parse(&format!("/work/b/{path}")).expect("a path"));
+        let was_shown = question.spec().allows(&absolute);
+        let remember = if whole_skill { Remember::Skill } else { Remember::Tool };
+        let allowed = question.approve(Answer { remember, at: 1 });
+        let approvals = Approvals::new(allowed.approval().cloned().into_iter().collect());
+        let set = set_of(if same { &permissions } else { &later });
+        let second = decided_in("/work/b", &around, None, tier, &set, &approvals, "x");
+        let unasked = matches!(
+            decided_in("/work/b", &around, None, tier, &set, &none, "x"),
+            Decision::Allow(_)
+        );
+        if let Decision::Allow(allowed) = second && !unasked {
+            let relative = Action::Write(RootedPath::parse(&format!("./{path}")).expect("a path"));
+            prop_assert!(!allowed.spec().allows(&relative) || was_shown);
+        }
+    }
 
     /// Whatever a narrower set allows, the wider one allows. Narrower is meant after R52 has said what an unscoped grant of an experimental skill is.
     #[test]

@@ -14,8 +14,8 @@ mod specs;
 use prowess_format::skill::Skill;
 use prowess_format::{ReadOptions, form_of};
 use prowess_policy::{
-    Approvals, Badge, Decision, Digest, GrantSet, Mode, Origin, ProgramPin, Request, Source, Tier,
-    Trust, decide, explain, grants,
+    Approvals, Badge, Decision, Digest, GrantSet, Mode, Origin, Places, ProgramPin, Request,
+    Source, Tier, Trust, decide, explain, grants,
 };
 
 /// The skill of a text whose dialect is detected.
@@ -61,6 +61,12 @@ struct Run {
     digest: &'static str,
     pins: Vec<ProgramPin>,
     in_home: bool,
+    /// The working directory.
+    project: &'static str,
+    /// The skill's folder.
+    folder: &'static str,
+    /// What is in its files.
+    files: &'static [(&'static str, &'static str)],
 }
 
 impl Run {
@@ -73,6 +79,9 @@ impl Run {
             digest: "first",
             pins: Vec::new(),
             in_home: false,
+            project: "/work/a",
+            folder: "/skills/demo",
+            files: &[],
         }
     }
 
@@ -87,9 +96,19 @@ impl Run {
         let digest = Digest::new(self.digest);
         let request = Request::of(skill, "demo", tool, digest, self.pins.clone())
             .expect("the tool is the skill's own");
+        let request = request.with_places(places(self.folder, self.project)).with_files(
+            self.files
+                .iter()
+                .map(|(path, hash)| ((*path).to_owned(), (*hash).to_owned()))
+                .collect(),
+        );
         let request = if self.in_home { request.in_home() } else { request };
         decide(&request, trust, grants, &self.approvals, self.mode)
     }
+}
+
+fn places(skill: &str, project: &str) -> Places {
+    Places { skill: skill.to_owned(), project: project.to_owned() }
 }
 
 /// A decision as one line: the verdict, and for a question its reasons with `every time` and `--yes` marked.

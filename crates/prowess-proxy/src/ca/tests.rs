@@ -19,7 +19,7 @@ fn authority(read: &[&str]) -> CertificateAuthority {
         .map(|host| HostGrant { host: host.parse().unwrap(), port: None, access: Access::Read })
         .collect();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    CertificateAuthority::new(&grants, provider, OffsetDateTime::now_utc()).unwrap().unwrap()
+    CertificateAuthority::new(&grants, &[], provider, OffsetDateTime::now_utc()).unwrap().unwrap()
 }
 
 /// Whether a client that trusts `trusted` believes what `signing` says about a host.
@@ -95,8 +95,8 @@ fn there_is_none_without_a_grant_to_read() {
     let grants = [HostGrant { host: "*".parse().unwrap(), port: None, access: Access::Write }];
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let now = OffsetDateTime::now_utc();
-    assert!(CertificateAuthority::new(&grants, Arc::clone(&provider), now).unwrap().is_none());
-    assert!(CertificateAuthority::new(&[], provider, now).unwrap().is_none());
+    assert!(CertificateAuthority::new(&grants, &[], Arc::clone(&provider), now).unwrap().is_none());
+    assert!(CertificateAuthority::new(&[], &[], provider, now).unwrap().is_none());
 }
 
 #[test]

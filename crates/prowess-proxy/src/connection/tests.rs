@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::Instant;
 
 use super::{Scope, serve_requests};
+use crate::credentials::Credentials;
 use crate::meter::Meter;
 use crate::policy::{ProxyPolicy, UpstreamRoots};
 use crate::prefixed::Prefixed;
@@ -28,6 +29,7 @@ impl Resolver for Nobody {
 fn run() -> Run {
     let policy = ProxyPolicy {
         hosts: Vec::new(),
+        credentials: Vec::new(),
         byte_cap: None,
         bytes_per_second: None,
         connections: 1,
@@ -37,7 +39,8 @@ fn run() -> Run {
     };
     let meter = Arc::new(Meter::new(None, None));
     let (ledger, tls) = (Ledger::default(), OnceLock::new());
-    Run { policy, resolver: Arc::new(Nobody), ca: None, meter, ledger, tls }
+    let credentials = Credentials::new(Vec::new());
+    Run { policy, resolver: Arc::new(Nobody), ca: None, credentials, meter, ledger, tls }
 }
 
 /// What a client gets that sends one byte per second of this text, after how many seconds, and

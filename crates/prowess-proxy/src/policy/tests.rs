@@ -14,6 +14,7 @@ fn policy(grants: &[(&str, Option<u16>, Access)]) -> ProxyPolicy {
     });
     ProxyPolicy {
         hosts: grants.collect(),
+        credentials: Vec::new(),
         byte_cap: None,
         bytes_per_second: None,
         connections: 1,

@@ -2,6 +2,7 @@
 
 mod clients;
 mod connect;
+mod credentials;
 mod inside;
 mod limits;
 mod plain;

@@ -288,6 +288,26 @@ fn names_that_lead_to_forbidden_addresses_are_refused() {
 }
 
 #[test]
+fn nobody_is_told_to_grant_what_no_grant_reaches() {
+    for (host, what) in [
+        ("169.254.169.254", "is a cloud metadata address"),
+        ("127.0.0.1", "is a loopback address"),
+        ("10.0.0.1", "is a private address"),
+        ("192.168.1.1", "is a private address"),
+        ("[fd12:3456::1]", "is a private address"),
+        ("localhost", "leads to a loopback address"),
+        ("api.localhost", "leads to a loopback address"),
+    ] {
+        let text = format!("GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        let seen = check(READ, Via::Proxy, &text);
+        let name = host.trim_matches(['[', ']']);
+        assert!(seen.contains(what) && seen.contains(name), "{host}: {seen}");
+        assert!(seen.contains("hint: no grant reaches it: "), "{host}: {seen}");
+        assert!(!seen.contains("would allow"), "{host}: {seen}");
+    }
+}
+
+#[test]
 fn every_other_spelling_of_a_host_is_refused() {
     // C10, C11
     for authority in [
@@ -325,9 +345,9 @@ fn an_address_is_reached_only_when_granted_as_such() {
             content-type: text/plain; charset=utf-8
             content-length: N
             
-            refused: no grant covers the host `127.0.0.1`
-            hint: `network:read:127.0.0.1:{http}` would allow reading from it, `network:write:127.0.0.1:{http}` everything
-    refused Host
+            refused: `127.0.0.1` is a loopback address
+            hint: no grant reaches it: such addresses belong to this machine, its network or its cloud, and only public ones can be granted
+    refused Address
     ");
     assert_snapshot!(check(&["read 127.0.0.1:{http}"], Via::Proxy, text), @r#"
     client  HTTP/1.1 200 OK

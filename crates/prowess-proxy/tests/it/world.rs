@@ -59,6 +59,7 @@ pub(crate) fn policy(grants: &[String]) -> ProxyPolicy {
     });
     ProxyPolicy {
         hosts: grants.collect(),
+        credentials: Vec::new(),
         byte_cap: None,
         bytes_per_second: None,
         connections: 16,

@@ -57,12 +57,16 @@ impl Home {
         fs::create_dir(&folder)?;
         let group = Group { folder, unified: matches!(self, Home::Unified(_)) };
         let write = |file: &str, value: u64| fs::write(group.folder.join(file), value.to_string());
+        // Kernels that do not count swap have no such file; one that can't be written would be a way out (attack E08).
+        let write_if_there = |file: &str, value: u64| match write(file, value) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
         match self {
             Home::Unified(_) => {
                 if let Some(memory) = limits.memory {
                     write("memory.max", memory)?;
-                    // Kernels without swap accounting have no such file, and then no swap to bound.
-                    let _ = write("memory.swap.max", 0);
+                    write_if_there("memory.swap.max", 0)?;
                     let _ = write("memory.oom.group", 1);
                 }
                 // The first process and the one that sets up count too.
@@ -71,7 +75,8 @@ impl Home {
             Home::Memory(_) => {
                 if let Some(memory) = limits.memory {
                     write("memory.limit_in_bytes", memory)?;
-                    let _ = write("memory.memsw.limit_in_bytes", memory);
+                    // Memory and swap together.
+                    write_if_there("memory.memsw.limit_in_bytes", memory)?;
                 }
             }
         }
@@ -187,6 +192,34 @@ impl Drop for Group {
             && Instant::now() < deadline
         {
             std::thread::yield_now();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn swap_is_no_way_around_the_limit() {
+        // Attack E08. Without a group of its own a run's swap is watched with its memory.
+        const MEMORY: u64 = 64 << 20;
+        let Some(home) = Home::get() else { return };
+        let limits = Limits { memory: Some(MEMORY), ..Limits::default() };
+        let group = home.group(&limits).expect("a group");
+        let read = |file: &str| fs::read_to_string(group.folder.join(file));
+        let (memory, swap, most_swap) = match home {
+            Home::Unified(_) => ("memory.max", "memory.swap.max", 0),
+            Home::Memory(_) => ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes", MEMORY),
+        };
+        assert_eq!(read(memory).expect("a limit").trim(), MEMORY.to_string());
+        match read(swap) {
+            Ok(limit) => assert_eq!(limit.trim(), most_swap.to_string()),
+            // The kernel counts no swap, so there must be none.
+            Err(_) => assert_eq!(
+                fs::read_to_string("/proc/swaps").unwrap_or_default().lines().skip(1).count(),
+                0
+            ),
         }
     }
 }

@@ -21,6 +21,8 @@ pub(super) struct Context<'p> {
     pub(super) owners: Option<RawFd>,
     /// Whether the namespaces belong to the machine's root and the user changes at the end.
     pub(super) privileged: bool,
+    /// A user namespace that root's programs get theirs in.
+    pub(super) plain_users: Option<RawFd>,
     /// A network namespace to join.
     pub(super) network: Option<RawFd>,
     /// `inside outside 1`, for the two maps of an ordinary user.
@@ -77,6 +79,7 @@ fn report(fd: RawFd, what: u32, first: i32, second: i32) {
 pub(super) enum Stage {
     Descriptors,
     UserNamespace,
+    Formats,
     Network,
     MountNamespace,
     Source,
@@ -109,6 +112,7 @@ pub(super) enum Stage {
 const STAGES: &[(Stage, &str)] = &[
     (Stage::Descriptors, "closing descriptors"),
     (Stage::UserNamespace, "user namespace"),
+    (Stage::Formats, "list of formats of programs"),
     (Stage::Network, "network namespace"),
     (Stage::MountNamespace, "mount namespace"),
     (Stage::Source, "opening a granted path"),
@@ -183,6 +187,7 @@ fn build(context: &mut Context<'_>) -> Built {
     }
     if !context.privileged {
         map_user(context.user_map, context.group_map).at(Stage::UserNamespace)?;
+        sys::forget_formats().at(Stage::Formats)?;
     }
     if let Some(network) = context.network {
         sys::join_network(network).at(Stage::Network)?;
@@ -327,14 +332,27 @@ fn hand_out_listeners(socket: RawFd, ports: &[u16]) -> Outcome {
 /// Starts the program as a second process and stays as the first one.
 fn start(context: &Context<'_>) -> Built<Never> {
     let signals = sys::child_signals().at(Stage::Init)?;
+    if let Some(users) = context.plain_users {
+        sys::join_users(users).at(Stage::UserNamespace)?;
+        sys::close(users);
+    }
     if context.privileged {
         // Before the program exists: the first process must be able to signal it from the start.
         sys::become_user(NOBODY, NOBODY).at(Stage::User)?;
     }
+    // Its other end closes when the program is executed.
+    let (executed, execution) = sys::pipe().at(Stage::Init)?;
     // SAFETY: neither side allocates; see the head of this file.
     let program = unsafe { sys::fork() }.at(Stage::Init)?;
     if program == 0 {
         sys::close(signals);
+        sys::close(executed);
+        // Out of the way of the descriptors that are put in their places.
+        if let Err((stage, errno)) = sys::dup_above(execution, ABOVE).at(Stage::Init) {
+            report(context.status, REPORT_FAILED, stage as i32, errno);
+            sys::exit(120)
+        }
+        sys::close(execution);
         let (stage, errno) = match become_program(context) {
             Err(failure) => failure,
             Ok(never) => match never {},
@@ -345,23 +363,30 @@ fn start(context: &Context<'_>) -> Built<Never> {
     sys::drop_capabilities_if_any()
         .and_then(|()| sys::prctl(libc::PR_SET_DUMPABLE, 0))
         .at(Stage::Init)?;
-    let mut keep = [signals, context.control, context.status];
+    let mut keep = [signals, context.control, context.status, executed];
     keep.sort_unstable();
     close_others(&keep).at(Stage::Init)?;
     // Output ends when the program's processes are gone, so this one must not hold it open.
     for fd in 0..3 {
         sys::close(fd);
     }
-    watch(context, signals, program)
+    watch(context, signals, executed, program)
 }
 
 /// The life of the first process: reap, pass on orders, end everything when the supervisor is gone.
-fn watch(context: &Context<'_>, signals: RawFd, program: i32) -> ! {
-    let interval = if context.memory.is_some() { 50 } else { -1 };
+fn watch(context: &Context<'_>, signals: RawFd, executed: RawFd, program: i32) -> ! {
+    // Until it is executed, the program is a copy of the supervisor too, with memory that is not its own.
+    let mut executed = Some(executed);
     loop {
+        let interval = if context.memory.is_some() && executed.is_none() { 50 } else { -1 };
         let event = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        let mut events = [event(signals), event(context.control)];
+        let mut events = [event(signals), event(context.control), event(executed.unwrap_or(-1))];
         let _ = sys::poll(&mut events, interval);
+        if events[2].revents != 0
+            && let Some(pipe) = executed.take()
+        {
+            sys::close(pipe);
+        }
         if events[0].revents != 0 {
             let mut information = [0_u8; 128];
             let _ = sys::read(signals, &mut information);
@@ -385,6 +410,7 @@ fn watch(context: &Context<'_>, signals: RawFd, program: i32) -> ! {
             }
         }
         if let Some(most) = context.memory
+            && executed.is_none()
             && sys::memory_in_use() > most
         {
             report(context.status, REPORT_MEMORY, 0, 0);
@@ -422,10 +448,11 @@ struct Arranged {
     start: Option<RawFd>,
 }
 
+/// Above all places, so that filling one place never overwrites what belongs into another.
+const ABOVE: i32 = 200;
+
 /// Puts descriptors in their places: the three streams, then the private channels. The rest is closed by exec.
 fn arrange_descriptors(context: &Context<'_>) -> Outcome<Arranged> {
-    // Above all places, so that filling one place never overwrites what belongs into another.
-    const ABOVE: i32 = 200;
     let status = sys::dup_above(context.status, ABOVE)?;
     let ruleset = sys::dup_above(super::plan::number(&context.plan.ruleset), ABOVE)?;
     let start = match context.start {

@@ -247,8 +247,25 @@ fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String>
     Ok(prefix().into_iter().chain(body).collect())
 }
 
-/// Calls that look as if the kernel did not know them: `clone3` and `openat2`, whose arguments a filter can't see (programs
-/// then use the older calls), and the x32 numbers.
+/// Calls that change attributes of files beside mode and owner. Access control lists among them would open granted files
+/// to others for good (attack A25), and a filter can't read which attribute is meant.
+const ATTRIBUTES: &[libc::c_long] = &[
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SYS_SETXATTRAT,
+    SYS_REMOVEXATTRAT,
+];
+/// The same numbers on every architecture.
+const SYS_SETXATTRAT: libc::c_long = 463;
+const SYS_REMOVEXATTRAT: libc::c_long = 466;
+
+/// Calls that get another answer than "not permitted". As if the kernel did not know them: `clone3` and `openat2`, whose
+/// arguments a filter can't see (programs then use the older calls), and the x32 numbers. As if the filesystem did not
+/// support them: attributes, because `cp -a`, `tar` and Python's `shutil` go on without them then.
 fn prefix() -> Vec<libc::sock_filter> {
     const LOAD: u16 = 0x20;
     const JUMP_EQUAL: u16 = 0x15;
@@ -261,15 +278,21 @@ fn prefix() -> Vec<libc::sock_filter> {
         clippy::cast_sign_loss,
         reason = "numbers of calls are small"
     )]
-    let [clone3, openat2] = [libc::SYS_clone3, libc::SYS_openat2].map(|call| call as u32);
-    let unknown = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
-    vec![
+    let number = |call: libc::c_long| call as u32;
+    let [clone3, openat2] = [libc::SYS_clone3, libc::SYS_openat2].map(number);
+    let answer = |errno: i32| line(RETURN, 0, 0, libc::SECCOMP_RET_ERRNO | errno.cast_unsigned());
+    let mut lines = vec![
         line(LOAD, 0, 0, 0),
         line(JUMP_AT_LEAST, 2, 0, X32),
         line(JUMP_EQUAL, 1, 0, clone3),
         line(JUMP_EQUAL, 0, 1, openat2),
-        line(RETURN, 0, 0, unknown),
-    ]
+        answer(libc::ENOSYS),
+    ];
+    for call in ATTRIBUTES {
+        lines.push(line(JUMP_EQUAL, 0, 1, number(*call)));
+        lines.push(answer(libc::ENOTSUP));
+    }
+    lines
 }
 
 #[cfg(test)]

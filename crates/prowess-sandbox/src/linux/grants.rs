@@ -18,6 +18,7 @@ use super::stage::{MOST_COMPARED, MOST_MATCHES, Stage, Wanted};
 use super::sweep::Sweep;
 use super::view::{Rights, View};
 use super::walk::{self, Next, Stopped};
+use super::watchdog::{Folder, Watched};
 use crate::check;
 use crate::error::Error;
 use crate::pattern::Patterns;
@@ -52,6 +53,16 @@ impl Afterwards {
             }
         }
         Ok(())
+    }
+
+    /// The folders on the host that the run may fill: granted ones, and private ones that stand in for them.
+    pub(super) fn watched(&self) -> Watched {
+        let private = self.stages.iter().map(|stage| Folder {
+            path: stage.source.clone(),
+            protected: BTreeSet::new(),
+            before: None,
+        });
+        Watched::new(self.sweep.folders().chain(private).collect())
     }
 
     /// Brings files back and cleans up. Every process of the run is gone.

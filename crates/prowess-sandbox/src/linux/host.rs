@@ -18,6 +18,8 @@ pub(super) struct Host {
     pub(super) is_weak_root: bool,
     /// Maps root's files to the user inside.
     pub(super) owners: Option<OwnedFd>,
+    /// A user namespace like the machine's, but without its formats of programs. Those of root's programs lie in it.
+    pub(super) plain_users: Option<OwnedFd>,
     /// The empty network of an earlier run of root's. Making one takes a large part of a start, and without sockets
     /// nothing can be done in it, so runs without a network share it.
     pub(super) empty_network: OnceLock<OwnedFd>,
@@ -40,10 +42,12 @@ impl Host {
         let is_root = uid == 0 && is_first_namespace()?;
         let privileged = is_root && has_all_powers()?;
         let owners = if privileged { Some(owner_map()?) } else { None };
+        let plain_users = if privileged { Some(plain_users()?) } else { None };
         Ok(Self {
             privileged,
             is_weak_root: is_root && !privileged,
             owners,
+            plain_users,
             empty_network: OnceLock::new(),
             user_map: format!("{USER} {uid} 1"),
             group_map: format!("{USER} {gid} 1"),
@@ -72,6 +76,15 @@ impl Host {
     }
 }
 
+/// Why a namespace that was made is refused all the same, and what to do (attack H02).
+pub(super) fn powerless_namespace() -> (String, String) {
+    (
+        "namespaces can be made, but nothing may be mounted in them".to_owned(),
+        "on Ubuntu, install the AppArmor profile that `prowess doctor --apparmor-profile` prints; in a container, allow `mount` (Docker: --security-opt seccomp=unconfined)"
+            .to_owned(),
+    )
+}
+
 /// Whether users here are the machine's users: root of a user namespace is somebody ordinary outside.
 fn is_first_namespace() -> io::Result<bool> {
     let map = fs::read_to_string("/proc/self/uid_map")?;
@@ -92,34 +105,62 @@ fn has_all_powers() -> io::Result<bool> {
 
 /// A user namespace in which root and nobody have changed places; everybody else stays. A mount with this map shows root's
 /// files as nobody's, and what nobody creates there belongs to root.
-#[allow(unsafe_code, reason = "a clone that waits")]
 fn owner_map() -> io::Result<OwnedFd> {
+    let map = format!(
+        "0 {NOBODY} 1\n1 1 {}\n{NOBODY} 0 1\n{} {} {}\n",
+        NOBODY - 1,
+        NOBODY + 1,
+        NOBODY + 1,
+        u32::MAX - NOBODY - 1
+    );
+    user_namespace(libc::CLONE_NEWUSER, &map, || Ok(()))
+}
+
+/// See [`Host::plain_users`].
+fn plain_users() -> io::Result<OwnedFd> {
+    // Something can be mounted only where the mounts belong to the same namespace.
+    let flags = libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
+    user_namespace(flags, &format!("0 0 {}\n", u32::MAX), sys::forget_formats)
+}
+
+/// A user namespace with a map, in which something was done by its only process.
+#[allow(unsafe_code, reason = "a clone that waits")]
+fn user_namespace(
+    flags: libc::c_int,
+    map: &str,
+    prepare: impl FnOnce() -> sys::Outcome,
+) -> io::Result<OwnedFd> {
+    let (answering_end, answered_end) = io::pipe()?;
+    let (answer, answers) = (answering_end.as_raw_fd(), answered_end.as_raw_fd());
     let (waiting_end, mut waking_end) = io::pipe()?;
     let (waiting, other): (RawFd, RawFd) = (waiting_end.as_raw_fd(), waking_end.as_raw_fd());
-    // SAFETY: the child does nothing but wait.
-    let cloned = unsafe { sys::clone_into(libc::CLONE_NEWUSER, None) };
+    // SAFETY: the child makes system calls, and ends.
+    let cloned = unsafe { sys::clone_into(flags, None) };
     match cloned.map_err(io::Error::from_raw_os_error)? {
         Cloned::Child => {
             sys::close(other);
-            let _ = sys::read(waiting, &mut [0]);
+            if sys::read(waiting, &mut [0]) == Ok(1) {
+                let errno = prepare().err().unwrap_or(0);
+                let _ = sys::write(answers, &errno.to_ne_bytes());
+            }
             sys::exit(0)
         }
         Cloned::Parent { pid, pidfd } => {
-            let map = format!(
-                "0 {NOBODY} 1\n1 1 {}\n{NOBODY} 0 1\n{} {} {}\n",
-                NOBODY - 1,
-                NOBODY + 1,
-                NOBODY + 1,
-                u32::MAX - NOBODY - 1
-            );
-            let result = fs::write(format!("/proc/{pid}/uid_map"), &map)
-                .and_then(|()| fs::write(format!("/proc/{pid}/gid_map"), &map))
+            drop(answered_end);
+            let result = fs::write(format!("/proc/{pid}/uid_map"), map)
+                .and_then(|()| fs::write(format!("/proc/{pid}/gid_map"), map))
                 .and_then(|()| fs::File::open(format!("/proc/{pid}/ns/user")));
             let _ = waking_end.write_all(b"x");
+            let mut said = [0; 4];
+            let count = sys::read(answer, &mut said);
             let _ = sys::wait_by_descriptor(pidfd);
             sys::close(pidfd);
-            drop(waiting_end);
-            result.map(OwnedFd::from)
+            drop((waiting_end, answering_end));
+            match (count, i32::from_ne_bytes(said)) {
+                (Ok(4), 0) => result.map(OwnedFd::from),
+                (Ok(4), errno) => Err(io::Error::from_raw_os_error(errno)),
+                _ => Err(io::Error::from_raw_os_error(libc::EIO)),
+            }
         }
     }
 }

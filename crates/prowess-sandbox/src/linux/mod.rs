@@ -15,6 +15,7 @@ mod sys;
 mod system;
 mod view;
 mod walk;
+mod watchdog;
 
 use std::ffi::OsString;
 use std::io;
@@ -157,6 +158,7 @@ impl Launch {
                 .chain(descriptors.iter().copied())
                 .chain([&status_writer, &control_reader, &plan.ruleset].map(plan::number))
                 .chain(host.owners.as_ref().map(plan::number))
+                .chain(host.plain_users.as_ref().map(plan::number))
                 .chain(start.map(plan::number))
                 .chain(network.map(plan::number))
                 .chain(listeners.as_ref().map(|(_, theirs)| plan::number(theirs))),
@@ -166,6 +168,7 @@ impl Launch {
             plan: &plan,
             owners: host.owners.as_ref().map(plan::number),
             privileged: host.privileged,
+            plain_users: host.plain_users.as_ref().map(plan::number),
             network: network.map(plan::number),
             user_map: host.user_map.as_bytes(),
             group_map: host.group_map.as_bytes(),
@@ -202,6 +205,7 @@ impl Launch {
             limits,
             program: program.clone(),
             started: Instant::now(),
+            watched: plan.afterwards.watched(),
             afterwards: plan.afterwards,
         })?;
         if waits {

@@ -1,7 +1,7 @@
 //! From a specification to everything the child needs, computed before it exists: it may not allocate.
 
 use std::ffi::{CString, OsString};
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -102,10 +102,7 @@ impl Plan {
             }
             Network::Listeners(ports) => ports.clone(),
         };
-        let ruleset = ruleset(&binds, &images, &ports).map_err(|reason| Error::Unenforceable {
-            cause: format!("Landlock refuses a rule: {reason}"),
-            remedy: "run `prowess doctor` to see what this kernel enforces".to_owned(),
-        })?;
+        let ruleset = ruleset(&binds, &images, &ports)?;
         own_rules.push((c"/".to_owned(), AccessFs::ReadDir.into_bits()));
         let foothold =
             ["/tmp", "/usr", "/etc"].into_iter().find(|path| Path::new(path).is_dir()).ok_or_else(
@@ -175,8 +172,8 @@ fn write_rights() -> BitFlags<AccessFs> {
 }
 
 /// The rules for what the host has. They are about the files themselves, so they hold wherever these are attached.
-fn ruleset(binds: &[Bind], images: &[PathBuf], ports: &[u16]) -> Result<OwnedFd, String> {
-    let all = |error: &dyn std::fmt::Display| error.to_string();
+fn ruleset(binds: &[Bind], images: &[PathBuf], ports: &[u16]) -> Result<OwnedFd, Error> {
+    let all = |error: &dyn std::fmt::Display| refused(error);
     let abi = ABI::V6;
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -196,30 +193,39 @@ fn ruleset(binds: &[Bind], images: &[PathBuf], ports: &[u16]) -> Result<OwnedFd,
             Rights::Write => write_rights(),
         };
         let rights = if bind.is_folder { rights } else { rights & of_files };
-        let path = Path::new(std::ffi::OsStr::from_bytes(bind.source.as_bytes()));
-        ruleset = add(ruleset, path, rights)?;
+        // The very thing that was looked at: a rule for what has taken its name since would open something else.
+        let handle = bind.open()?;
+        ruleset = add(ruleset, handle.as_fd(), &bind.path(), rights)?;
     }
     // An image may lie in a folder that is shown for another reason; a loader lies among the libraries.
     for image in images.iter().chain(system::loaders()) {
-        ruleset = add(ruleset, image, AccessFs::Execute | AccessFs::ReadFile)?;
+        let handle = PathFd::new(image).map_err(|error| all(&error))?;
+        ruleset = add(ruleset, handle.as_fd(), image, AccessFs::Execute | AccessFs::ReadFile)?;
     }
     for port in ports {
         ruleset = ruleset
             .add_rule(NetPort::new(*port, AccessNet::ConnectTcp))
             .map_err(|error| all(&error))?;
     }
-    Option::<OwnedFd>::from(ruleset).ok_or_else(|| "the kernel has no Landlock".to_owned())
+    Option::<OwnedFd>::from(ruleset).ok_or_else(|| refused(&"the kernel has none"))
+}
+
+fn refused(reason: &dyn std::fmt::Display) -> Error {
+    Error::Unenforceable {
+        cause: format!("Landlock refuses a rule: {reason}"),
+        remedy: "run `prowess doctor` to see what this kernel enforces".to_owned(),
+    }
 }
 
 fn add(
     ruleset: landlock::RulesetCreated,
+    handle: BorrowedFd<'_>,
     path: &Path,
     rights: BitFlags<AccessFs>,
-) -> Result<landlock::RulesetCreated, String> {
-    let handle = PathFd::new(path).map_err(|error| error.to_string())?;
+) -> Result<landlock::RulesetCreated, Error> {
     ruleset
-        .add_rule(PathBeneath::new(handle.as_fd(), rights))
-        .map_err(|error| format!("{}: {error}", path.display()))
+        .add_rule(PathBeneath::new(handle, rights))
+        .map_err(|error| refused(&format!("{}: {error}", path.display())))
 }
 
 /// Each bind is open for a moment, so thousands of grants need more descriptors than a process usually may have (attack

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::AsRawFd as _;
 
 use super::cgroup;
-use super::host::Host;
+use super::host::{self, Host};
 use super::sys::{self, Cloned};
 use super::{Prepared, refused};
 use crate::error::Error;
@@ -50,7 +50,10 @@ fn user() -> Layer {
 }
 
 #[allow(unsafe_code, reason = "a clone that ends at once")]
-fn in_child(namespaces: libc::c_int, what: impl FnOnce() -> sys::Outcome) -> Result<(), i32> {
+fn in_child(
+    namespaces: libc::c_int,
+    what: impl FnOnce() -> sys::Outcome,
+) -> Result<sys::Outcome, i32> {
     let (ours, theirs) = io::pipe().map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))?;
     let (reader, writer) = (ours.as_raw_fd(), theirs.as_raw_fd());
     // SAFETY: the child makes system calls and ends.
@@ -68,9 +71,9 @@ fn in_child(namespaces: libc::c_int, what: impl FnOnce() -> sys::Outcome) -> Res
             sys::close(pidfd);
             drop(ours);
             match (count, i32::from_ne_bytes(answer)) {
-                (Ok(4), 0) => Ok(()),
-                (Ok(4), errno) => Err(errno),
-                _ => Err(libc::EPERM),
+                (Ok(4), 0) => Ok(Ok(())),
+                (Ok(4), errno) => Ok(Err(errno)),
+                _ => Ok(Err(libc::EPERM)),
             }
         }
     }
@@ -79,9 +82,12 @@ fn in_child(namespaces: libc::c_int, what: impl FnOnce() -> sys::Outcome) -> Res
 fn namespaces() -> Layer {
     let tried = Host::get()
         .map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))
-        .and_then(|host| in_child(host.namespaces(false), sys::make_mounts_private))
-        .map(|()| "user, mount, process, network, IPC and host name".to_owned())
-        .map_err(why);
+        .and_then(|host| in_child(host.namespaces(false), sys::make_mounts_private));
+    let tried = match tried {
+        Ok(Ok(())) => Ok("user, mount, process, network, IPC and host name".to_owned()),
+        Ok(Err(_)) => Err(host::powerless_namespace()),
+        Err(errno) => Err(why(errno)),
+    };
     layer("namespaces", tried)
 }
 
@@ -118,6 +124,7 @@ fn seccomp() -> Layer {
                 _ => Err(libc::EPROTO),
             }
         })
+        .flatten()
         .map(|()| format!("{} instructions", filter.len()))
         .map_err(|errno| {
             (

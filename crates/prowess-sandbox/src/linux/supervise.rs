@@ -5,14 +5,15 @@ use std::net::TcpListener;
 use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::cgroup::Group;
 use super::child::{self, Stage};
 use super::grants::Afterwards;
-use super::{plan, set_nonblocking, set_up, sys};
+use super::watchdog::{self, Watchdog, Watched};
+use super::{host, plan, set_nonblocking, set_up, sys};
 use crate::error::Error;
-use crate::spec::{Ended, How, Input, Limits, Observer, Stream};
+use crate::spec::{Ended, How, Input, Limits, Observer, Stream, Written};
 
 /// A program behind walls. Dropping it ends the program.
 #[derive(Debug)]
@@ -28,6 +29,9 @@ pub struct Sandbox {
     program: PathBuf,
     started: Instant,
     reaped: bool,
+    /// Folders that may be filled, until somebody watches them.
+    watched: Watched,
+    watchdog: Option<Watchdog>,
     /// Taken when everything is over; dropped, it only cleans up.
     afterwards: Option<Afterwards>,
     /// Removed when everything in it has ended.
@@ -63,6 +67,7 @@ pub(super) struct Parts {
     pub(super) limits: Limits,
     pub(super) program: PathBuf,
     pub(super) started: Instant,
+    pub(super) watched: Watched,
     pub(super) afterwards: Afterwards,
     pub(super) group: Option<Group>,
 }
@@ -89,6 +94,7 @@ enum Stop {
     Time,
     Cancel,
     Output,
+    Written(Written),
 }
 
 impl Sandbox {
@@ -112,6 +118,8 @@ impl Sandbox {
             program: parts.program,
             started: parts.started,
             reaped: false,
+            watched: parts.watched,
+            watchdog: None,
             afterwards: Some(parts.afterwards),
             group: parts.group,
         })
@@ -154,6 +162,7 @@ impl Sandbox {
         }
         let duration = self.started.elapsed();
         self.reap();
+        self.watchdog = None;
         if let Some((stage, errno)) = progress.failure {
             return Err(self.failure(stage, errno));
         }
@@ -213,6 +222,13 @@ impl Sandbox {
                 if progress.stopped.is_none() { plan::number(&self.cancel) } else { -1 },
                 libc::POLLIN,
             ),
+            event(
+                match &self.watchdog {
+                    Some(watchdog) if progress.stopped.is_none() => plan::number(watchdog.event()),
+                    _ => -1,
+                },
+                libc::POLLIN,
+            ),
         ];
         sys::poll(&mut events, self.patience(progress)).map_err(io::Error::from_raw_os_error)?;
         let ready = events.map(|event| event.revents != 0);
@@ -233,6 +249,11 @@ impl Sandbox {
         if ready[5] {
             self.stop(progress, Stop::Cancel);
         }
+        if ready[6]
+            && let Some(written) = self.watchdog.as_ref().and_then(Watchdog::alarm)
+        {
+            self.stop(progress, Stop::Written(written));
+        }
         if !progress.out_of_memory
             && self
                 .group
@@ -243,6 +264,13 @@ impl Sandbox {
             self.kill();
         }
         let now = Instant::now();
+        if !self.watched.is_empty() && now >= self.started + watchdog::FIRST_LOOK {
+            let watched = std::mem::take(&mut self.watched);
+            // On the clock of the files: the start of the run.
+            let started = SystemTime::now().checked_sub(self.started.elapsed());
+            let started = started.unwrap_or(SystemTime::UNIX_EPOCH);
+            self.watchdog = Some(Watchdog::start(watched, &self.limits, started)?);
+        }
         if progress.stopped.is_none() && now >= self.limits.deadline(self.started) {
             self.stop(progress, Stop::Time);
         }
@@ -261,6 +289,11 @@ impl Sandbox {
             (Some(_), None) => return -1,
         };
         let watches = self.group.as_ref().is_some_and(|group| !group.ends_together());
+        let next = if self.watched.is_empty() {
+            next
+        } else {
+            next.min(self.started + watchdog::FIRST_LOOK)
+        };
         let next = if watches { next.min(Instant::now() + WATCH_INTERVAL) } else { next };
         // Rounded up: waking a moment too early would mean waking twice.
         let left = next.saturating_duration_since(Instant::now()) + Duration::from_micros(999);
@@ -269,7 +302,8 @@ impl Sandbox {
 
     fn stop(&self, progress: &mut Progress, why: Stop) {
         progress.stopped = Some(why);
-        if why == Stop::Output {
+        // A request would leave time for more of the same.
+        if matches!(why, Stop::Output | Stop::Written(_)) {
             self.kill();
             return;
         }
@@ -382,6 +416,39 @@ impl Sandbox {
                 cause: format!("{name}: {source}"),
                 remedy: "run `prowess doctor` to see what is missing".to_owned(),
             },
+            // Attack H02: a namespace was made, and gives no rights.
+            Some((
+                Stage::Formats
+                | Stage::MountNamespace
+                | Stage::Root
+                | Stage::Memory
+                | Stage::EnterRoot,
+                _,
+            ))
+                if matches!(errno, libc::EPERM | libc::EACCES) =>
+            {
+                let (cause, remedy) = host::powerless_namespace();
+                Error::Unenforceable { cause, remedy }
+            }
+            // Overlay filesystems can't, for one.
+            Some((Stage::Owners, _)) => Error::Unenforceable {
+                cause: format!(
+                    "root's files can't be lent to the program on the filesystem of a folder that it may write: {source}"
+                ),
+                remedy: "run as an ordinary user, or grant a folder on another filesystem".to_owned(),
+            },
+            // Attack H07: there is no way to show processes but the host's, and that is none.
+            Some((Stage::Processes, _)) => Error::Unenforceable {
+                cause: format!("a /proc of its own can't be mounted: {source}"),
+                remedy: "in a container, show the whole of /proc (Docker: --security-opt systempaths=unconfined)"
+                    .to_owned(),
+            },
+            // Attack A29.
+            Some((Stage::SelfTest, name)) => Error::Unenforceable {
+                cause: name.to_owned(),
+                remedy: "this machine accepts Landlock or seccomp and does not enforce it: use another kernel, or a container that passes these calls on"
+                    .to_owned(),
+            },
             Some((_, name)) => Error::SetUp { stage: name, source },
             None => Error::SetUp { stage: "an unknown step", source },
         }
@@ -403,6 +470,7 @@ fn how(progress: &Progress) -> Result<How, Error> {
     Ok(match (progress.stopped, progress.status) {
         _ if progress.out_of_memory => How::OutOfMemory,
         (Some(Stop::Output), _) => How::TooMuchOutput,
+        (Some(Stop::Written(written)), _) => How::TooMuchWritten(written),
         (Some(Stop::Time), _) => How::TimedOut(code),
         (Some(Stop::Cancel), _) => How::Cancelled(code),
         (None, Some(status)) => match code {

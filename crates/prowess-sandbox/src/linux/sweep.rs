@@ -13,6 +13,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Stat};
 
 use super::grants::Covers;
 use super::walk::{self, Next, Stopped};
+use super::watchdog::{Counter, Folder, Usage};
 use crate::error::Error;
 use crate::spec::HardLinks;
 
@@ -30,6 +31,8 @@ type Links = BTreeMap<PathBuf, PathBuf>;
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
     folders: Vec<Watched>,
+    /// Those that were too large to be looked through, with what in them can't be written.
+    unknown: Vec<(PathBuf, BTreeSet<PathBuf>)>,
     /// Files with another name elsewhere.
     pub(super) shared: Vec<PathBuf>,
     /// Whether everything could be looked through.
@@ -44,6 +47,7 @@ struct Watched {
     /// What in it can't be written, relative to it.
     protected: BTreeSet<PathBuf>,
     links: Links,
+    usage: Usage,
 }
 
 /// Files with several names: how many of them were seen, how many there are, and the first.
@@ -84,10 +88,13 @@ impl Sweep {
                 (Ok(stat), Ok(FileType::RegularFile)) => names.add(&stat, || grant.path.clone()),
                 (Ok(_), Ok(FileType::Directory)) => {
                     let protected = grants.protected_below(&grant.path);
-                    let watched = Watched::look(&grant.path, protected, &mut entries, &mut names);
-                    match watched {
-                        Ok(watched) => sweep.folders.push(watched),
-                        Err(_) => sweep.is_complete = false,
+                    let looked =
+                        Watched::look(&grant.path, protected.clone(), &mut entries, &mut names);
+                    if let Ok(watched) = looked {
+                        sweep.folders.push(watched);
+                    } else {
+                        sweep.is_complete = false;
+                        sweep.unknown.push((grant.path.clone(), protected));
                     }
                 }
                 // Anything else is refused where it would be attached.
@@ -103,6 +110,21 @@ impl Sweep {
             (HardLinks::Refuse, Some(first)) => Err(Error::HardLink { path: first.clone() }),
             (HardLinks::Refuse | HardLinks::Report, _) => Ok(Self { shared, ..sweep }),
         }
+    }
+
+    /// The folders, with what they held where that is known.
+    pub(super) fn folders(&self) -> impl Iterator<Item = Folder> {
+        let known = self.folders.iter().map(|folder| Folder {
+            path: folder.path.clone(),
+            protected: folder.protected.clone(),
+            before: Some(folder.usage),
+        });
+        let unknown = self.unknown.iter().map(|(path, protected)| Folder {
+            path: path.clone(),
+            protected: protected.clone(),
+            before: None,
+        });
+        known.chain(unknown)
     }
 
     /// Links of the run that lead out of their folder, and whether everything could be looked through.
@@ -139,10 +161,13 @@ impl Watched {
         let folder: OwnedFd = walk::open_folder(path)?;
         let stat = rustix::fs::fstat(&folder)?;
         let mut links = Links::new();
+        let mut counter = Counter::default();
         walk::walk(folder.as_fd(), entries, &mut |found| {
             if protected.contains(found.relative) {
                 return Ok(Next::Pass);
             }
+            let stat = rustix::fs::statat(found.folder, found.name, AtFlags::SYMLINK_NOFOLLOW).ok();
+            counter.add(found, stat.as_ref());
             match found.kind {
                 FileType::Symlink => {
                     // One that is gone again is no link any more.
@@ -153,9 +178,7 @@ impl Watched {
                     }
                 }
                 FileType::RegularFile => {
-                    if let Ok(stat) =
-                        rustix::fs::statat(found.folder, found.name, AtFlags::SYMLINK_NOFOLLOW)
-                    {
+                    if let Some(stat) = stat {
                         names.add(&stat, || path.join(found.relative));
                     }
                 }
@@ -164,7 +187,8 @@ impl Watched {
             Ok(Next::Enter)
         })?;
         let identity = (stat.st_dev, stat.st_ino);
-        Ok(Self { path: path.to_owned(), identity, protected, links })
+        let usage = counter.usage();
+        Ok(Self { path: path.to_owned(), identity, protected, links, usage })
     }
 }
 

@@ -315,18 +315,42 @@ pub(super) fn attach(mount: RawFd, folder: RawFd, path: &CStr) -> Outcome {
     })
 }
 
+const FSCONFIG_SET_FLAG: c_uint = 0;
+const FSCONFIG_SET_STRING: c_uint = 1;
+const FSCONFIG_CMD_CREATE: c_uint = 6;
+/// For the two calls that give a descriptor of a filesystem.
+const FS_CLOEXEC: c_uint = 1;
+
+/// Gives the current user namespace a list of formats of programs of its own, which is empty. Without one the machine's
+/// list counts, and the kernel starts the interpreters on it wherever they are (attack B15).
+pub(super) fn forget_formats() -> Outcome {
+    let kind = c"binfmt_misc";
+    // SAFETY: the kind is a valid string.
+    match small(unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), FS_CLOEXEC) }) {
+        Ok(context) => {
+            let (key, value) = (ptr::null::<libc::c_char>(), ptr::null::<libc::c_char>());
+            let create = FSCONFIG_CMD_CREATE;
+            // SAFETY: the context is open, and this command takes neither key nor value.
+            let made =
+                done(unsafe { libc::syscall(libc::SYS_fsconfig, context, create, key, value, 0) });
+            // The list belongs to the namespace and outlives the filesystem that it was made by.
+            close(context);
+            made
+        }
+        // A kernel that knows no such formats.
+        Err(libc::ENODEV) => Ok(()),
+        Err(errno) => Err(errno),
+    }
+}
+
 /// A new filesystem that is not attached anywhere yet. An option without a value is a flag.
 pub(super) fn new_filesystem(
     kind: &CStr,
     options: &[(&CStr, Option<&CStr>)],
     attributes: u64,
 ) -> Outcome<RawFd> {
-    const FSCONFIG_SET_FLAG: c_uint = 0;
-    const FSCONFIG_SET_STRING: c_uint = 1;
-    const FSCONFIG_CMD_CREATE: c_uint = 6;
-    const CLOEXEC: c_uint = 1;
     // SAFETY: the kind is a valid string.
-    let context = small(unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), CLOEXEC) })?;
+    let context = small(unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), FS_CLOEXEC) })?;
     let configure = |command: c_uint, key: *const libc::c_char, value: *const libc::c_char| {
         // SAFETY: key and value are valid strings or null, as the command wants them.
         done(unsafe { libc::syscall(libc::SYS_fsconfig, context, command, key, value, 0) })
@@ -342,7 +366,7 @@ pub(super) fn new_filesystem(
         .and_then(|()| configure(FSCONFIG_CMD_CREATE, ptr::null(), ptr::null()))
         .and_then(|()| {
             // SAFETY: the context is open.
-            small(unsafe { libc::syscall(libc::SYS_fsmount, context, CLOEXEC, attributes) })
+            small(unsafe { libc::syscall(libc::SYS_fsmount, context, FS_CLOEXEC, attributes) })
         });
     close(context);
     mount
@@ -473,6 +497,11 @@ pub(super) fn new_user_namespace() -> Outcome {
     done(unsafe { libc::unshare(libc::CLONE_NEWUSER) })
 }
 
+pub(super) fn join_users(namespace: RawFd) -> Outcome {
+    // SAFETY: numbers.
+    done(unsafe { libc::setns(namespace, libc::CLONE_NEWUSER) })
+}
+
 pub(super) fn join_network(namespace: RawFd) -> Outcome {
     // SAFETY: numbers.
     done(unsafe { libc::setns(namespace, libc::CLONE_NEWNET) })
@@ -521,7 +550,10 @@ pub(super) fn prctl_no_new_privileges() -> Outcome {
 }
 
 pub(super) fn set_limit(resource: c_int, value: u64) -> Outcome {
-    let limit = libc::rlimit { rlim_cur: value, rlim_max: value };
+    // Of computing time the first limit is a signal that says so, and the second one ends who ignores it.
+    let computing = resource.cast_unsigned() == libc::RLIMIT_CPU;
+    let most = if computing { value.saturating_add(1) } else { value };
+    let limit = libc::rlimit { rlim_cur: value, rlim_max: most };
     // SAFETY: the structure is valid during the call.
     done(unsafe {
         libc::syscall(libc::SYS_prlimit64, 0, resource, &raw const limit, ptr::null::<c_void>())
@@ -693,7 +725,16 @@ pub(super) unsafe fn execute(words: usize) -> Errno {
     result.err().unwrap_or(libc::ENOEXEC)
 }
 
-/// The sum of the resident memory of all processes that /proc shows, in bytes.
+/// Both ends of a pipe that exec closes: reading, writing.
+pub(super) fn pipe() -> Outcome<(RawFd, RawFd)> {
+    let mut ends = [-1; 2];
+    // SAFETY: there is room for two descriptors.
+    done(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
+    Ok((ends[0], ends[1]))
+}
+
+/// The sum of the memory of all processes that /proc shows but the first one, in bytes. That one is a copy of the
+/// supervisor and shares the supervisor's memory.
 pub(super) fn memory_in_use() -> u64 {
     let Ok(folder) = open(c"/proc", libc::O_RDONLY | libc::O_DIRECTORY) else { return 0 };
     let mut sum = 0;
@@ -723,14 +764,14 @@ pub(super) fn memory_in_use() -> u64 {
     sum
 }
 
+/// What one process takes, also of what was swapped out (attack E08).
 fn resident(name: &[u8]) -> u64 {
-    const PAGE: u64 = 4096;
     let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if digits == 0 || digits > 10 {
+    if digits == 0 || digits > 10 || &name[..digits] == b"1" {
         return 0;
     }
     let mut path = [0_u8; 32];
-    let parts: [&[u8]; 3] = [b"/proc/", &name[..digits], b"/statm"];
+    let parts: [&[u8]; 3] = [b"/proc/", &name[..digits], b"/status"];
     let mut end = 0;
     for part in parts {
         let Some(place) = path.get_mut(end..end + part.len()) else { return 0 };
@@ -739,16 +780,24 @@ fn resident(name: &[u8]) -> u64 {
     }
     let Ok(path) = CStr::from_bytes_until_nul(&path) else { return 0 };
     let Ok(file) = open(path, libc::O_RDONLY) else { return 0 };
-    let mut text = [0_u8; 128];
+    let mut text = [0_u8; 4096];
     let count = read(file, &mut text).unwrap_or_default();
     close(file);
-    let fields = text.get(..count).unwrap_or_default();
-    // The second field counts resident pages.
-    let resident = fields.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
-    let pages = resident.iter().fold(0_u64, |sum, digit| {
-        sum.wrapping_mul(10).wrapping_add(u64::from(digit.wrapping_sub(b'0')))
-    });
-    pages.wrapping_mul(PAGE)
+    memory_of(text.get(..count).unwrap_or_default())
+}
+
+/// Bytes in memory and in swap, by the text of `/proc/…/status`.
+fn memory_of(status: &[u8]) -> u64 {
+    const KIB: u64 = 1024;
+    let mut sum = 0_u64;
+    for line in status.split(|byte| *byte == b'\n') {
+        let rest = line.strip_prefix(b"VmRSS:").or_else(|| line.strip_prefix(b"VmSwap:"));
+        let digits = rest.unwrap_or_default().iter().filter(|byte| byte.is_ascii_digit());
+        sum = sum.wrapping_add(digits.fold(0_u64, |number, digit| {
+            number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'))
+        }));
+    }
+    sum.wrapping_mul(KIB)
 }
 
 /// Memory that this process and its clones share.
@@ -821,4 +870,15 @@ pub(super) fn set_creation_mask(mask: libc::mode_t) {
 pub(super) fn identity_of_process() -> (u32, u32) {
     // SAFETY: no arguments.
     unsafe { (libc::geteuid(), libc::getegid()) }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn swap_counts_as_memory() {
+        // Attack E08, where no control group counts.
+        let status = b"Name:\tVmRSS\nVmPeak:\t    9 kB\nVmRSS:\t     120 kB\nRssAnon:\t 7 kB\nVmSwap:\t    3 kB\n";
+        assert_eq!(super::memory_of(status), 123 << 10);
+        assert_eq!(super::memory_of(b"State:\tZ (zombie)\n"), 0);
+    }
 }

@@ -4,8 +4,9 @@
 //! attach something to either lies in memory or is there already.
 
 use std::collections::BTreeMap;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -328,16 +329,10 @@ impl View {
 impl Bind {
     fn new(source: &Path, rights: Rights) -> Result<Self, Error> {
         let path = c_path(source)?;
-        let refuse =
-            |reason: &str| Error::Grant { path: source.to_owned(), reason: reason.to_owned() };
-        let handle = sys::open_path(&path).map_err(|errno| match errno {
-            libc::ELOOP => refuse("a part of it is a symbolic link, which could lead anywhere"),
-            libc::ENOENT => refuse("it is not there any more"),
-            errno => refuse(&std::io::Error::from_raw_os_error(errno).to_string()),
-        })?;
-        let identity = sys::identity(handle);
-        sys::close(handle);
-        let identity = identity.map_err(|_| refuse("it can't be looked at"))?;
+        let refuse = |reason: &str| refuse(source, reason);
+        let handle = open(&path, source)?;
+        let identity = identity(&handle, source)?;
+        drop(handle);
         let data = fs::symlink_metadata(source).map_err(|error| refuse(&error.to_string()))?;
         if (data.dev(), data.ino()) != identity {
             return Err(refuse("it changed while it was looked at"));
@@ -357,6 +352,41 @@ impl Bind {
                 || (rights == Rights::Image && data.mode() & 0o005 != 0o005),
         })
     }
+
+    /// Its path on the host.
+    pub(super) fn path(&self) -> PathBuf {
+        PathBuf::from(std::ffi::OsStr::from_bytes(self.source.as_bytes()))
+    }
+
+    /// A handle on the very thing that was looked at. None is kept: there may be thousands of binds (attack A27).
+    pub(super) fn open(&self) -> Result<OwnedFd, Error> {
+        let handle = open(&self.source, &self.path())?;
+        if identity(&handle, &self.path())? != self.identity {
+            return Err(refuse(&self.path(), "it changed while it was looked at"));
+        }
+        Ok(handle)
+    }
+}
+
+fn refuse(path: &Path, reason: &str) -> Error {
+    Error::Grant { path: path.to_owned(), reason: reason.to_owned() }
+}
+
+/// A handle on a path no part of which is a link.
+#[allow(unsafe_code, reason = "a descriptor changes hands")]
+fn open(path: &CStr, shown: &Path) -> Result<OwnedFd, Error> {
+    let handle = sys::open_path(path).map_err(|errno| match errno {
+        libc::ELOOP => refuse(shown, "a part of it is a symbolic link, which could lead anywhere"),
+        libc::ENOENT => refuse(shown, "it is not there any more"),
+        errno => refuse(shown, &std::io::Error::from_raw_os_error(errno).to_string()),
+    })?;
+    // SAFETY: the kernel has just made this descriptor, and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(handle) })
+}
+
+/// Device and inode.
+fn identity(handle: &OwnedFd, shown: &Path) -> Result<(u64, u64), Error> {
+    sys::identity(handle.as_raw_fd()).map_err(|_| refuse(shown, "it can't be looked at"))
 }
 
 /// The path as the system wants it.

@@ -54,6 +54,9 @@ fn folders_that_can_not_hold_a_match_are_not_entered() {
     assert!(reach("sub/*.csv", "sub"));
     assert!(!reach("sub/*.csv", "sub/deep"));
     assert!(reach("**/*.csv", "sub/deep/deeper"));
+    assert!(reach("new/**", "") && reach("new/**", "new") && reach("new/**", "new/deep"));
+    assert!(!reach("new/**", "other") && !reach("new/a/**", "new/b"));
+    assert!(reach("{new,old}/**", "old"));
 }
 
 #[test]

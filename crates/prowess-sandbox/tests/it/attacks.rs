@@ -25,7 +25,7 @@ fn nothing(world: &World, payload: &str) -> Spec {
     world.python(payload)
 }
 
-fn files(world: &World, payload: &str) -> Spec {
+pub(crate) fn files(world: &World, payload: &str) -> Spec {
     let mut spec = world.python(payload);
     spec.files = vec![world.grant("ws", Access::Write), world.grant("ro", Access::Read)];
     spec
@@ -118,7 +118,7 @@ map for writing: EACCES
 ",
     },
     Case {
-        rows: "A12",
+        rows: "A12 A25",
         spec: |world| {
             files(
                 world,
@@ -131,6 +131,19 @@ attempt("setxattr", lambda: os.setxattr(K, "user.x", b"y"))
 attempt("fchmodat2", lambda: call(452, -100, K.encode(), 0o777, 0))
 attempt("chmod read-only", lambda: os.chmod(RO + "/a", 0o777))
 attempt("trusted attribute", lambda: os.setxattr(WS + "/old", "trusted.x", b"y"))
+attempt("overlay attribute", lambda: os.setxattr(WS + "/old", "user.overlay.redirect", b"/etc"))
+import struct
+# Version 2; user: rw, user 12345: rw, group: r, mask: rw, others: none.
+acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in (
+    (1, 6, -1), (2, 6, 12345), (4, 4, -1), (16, 6, -1), (32, 0, -1)))
+for name in ("system.posix_acl_access", "system.posix_acl_default"):
+    attempt(name, lambda: os.setxattr(WS + ("" if name.endswith("default") else "/old"), name, acl))
+attempt("by descriptor", lambda: os.setxattr(os.open(WS + "/old", os.O_RDONLY), "system.posix_acl_access", acl))
+attempt("of a link", lambda: os.setxattr(WS + "/old", "system.posix_acl_access", acl, follow_symlinks=False))
+attempt("newer call", lambda: call(463, -100, (WS + "/old").encode(), 0, b"system.posix_acl_access", 0, 0))
+attempt("removal", lambda: os.removexattr(WS + "/old", "system.posix_acl_access"))
+import shutil
+attempt("a copy with attributes", lambda: shutil.copy2(RO + "/a", WS + "/copy") and None)
 "##,
             )
         },
@@ -138,10 +151,18 @@ attempt("trusted attribute", lambda: os.setxattr(WS + "/old", "trusted.x", b"y")
 chmod: ENOENT
 chown: ENOENT
 utime: ENOENT
-setxattr: ENOENT
+setxattr: ENOTSUP
 fchmodat2: ENOENT
 chmod read-only: EROFS
-trusted attribute: EPERM
+trusted attribute: ENOTSUP
+overlay attribute: ENOTSUP
+system.posix_acl_access: ENOTSUP
+system.posix_acl_default: ENOTSUP
+by descriptor: ENOTSUP
+of a link: ENOTSUP
+newer call: ENOTSUP
+removal: ENOTSUP
+a copy with attributes: done
 ",
     },
     Case {
@@ -607,6 +628,35 @@ pub(crate) fn again_as_nobody(test: &str) {
     );
 }
 
+/// Runs an ignored test as a user where other filesystems are mounted, as a shell does it, in a world of its own.
+pub(crate) fn in_a_world_of_mounts(mount: &str, user: &str, test: &str) {
+    in_a_world_of_mounts_until(mount, user, test, "");
+}
+
+/// The same, with what a shell does afterwards: not everything goes away with a world of mounts.
+pub(crate) fn in_a_world_of_mounts_until(mount: &str, user: &str, test: &str, unmount: &str) {
+    let home = copy_of_tests();
+    let become_user = format!("setpriv --reuid={user} --regid={user} --clear-groups");
+    let script = format!(
+        "set -e
+cd {}
+{mount}
+status=0
+TMPDIR=/tmp {become_user} ./tests --exact {test} --include-ignored --nocapture || status=$?
+{unmount}
+exit $status",
+        home.path().display()
+    );
+    let output = Command::new("unshare").args(["--mount", "sh", "-c", &script]).output();
+    let output = output.expect("`unshare` is needed to mount something");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{user}: {said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
 /// A folder with a copy of this program that everybody may execute.
 pub(crate) fn copy_of_tests() -> tempfile::TempDir {
     use std::os::unix::fs::PermissionsExt as _;
@@ -752,6 +802,149 @@ fn odd_names_are_just_names() {
     let path = std::path::PathBuf::from(format!("/{}", "x/".repeat(3000)));
     spec.files = vec![FileGrant { path, access: Access::Read, pattern: None, create: false }];
     assert!(matches!(ran(spec).0, Err(Error::Grant { .. })));
+}
+
+#[test]
+fn names_need_not_be_text() {
+    // Attack A28: bytes that are no UTF-8, in all places where a name can stand.
+    use std::ffi::{OsStr, OsString};
+    use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+    let odd = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
+    let world = World::new();
+    let folder = world.path("").join(odd(b"f\xff\xfe"));
+    fs::create_dir(&folder).expect("a folder");
+    fs::write(folder.join(odd(b"\x80.md")), "old").expect("a file");
+    fs::write(folder.join(odd(b"\x81.txt")), "other").expect("a file");
+    let grant = |access, pattern: Option<&str>| FileGrant {
+        path: folder.clone(),
+        access,
+        pattern: pattern.map(str::to_owned),
+        create: false,
+    };
+    let payload = "
+print(os.fsencode(sys.argv[1]), os.environb[b'ODD'])
+F = os.fsencode(sys.argv[2])
+print(sorted(os.listdir(F)))
+attempt('change', lambda: write(F + b'/\\x80.md', 'new'))
+attempt('create', lambda: write(F + b'/\\x82.md', 'made'))
+attempt('create another', lambda: write(F + b'/\\x83.sh', 'made'))
+";
+    let try_with = |grant: FileGrant| {
+        let mut spec = world.python(payload);
+        spec.arguments.push(OsString::from_vec(b"a\xffb".to_vec()));
+        spec.arguments.push(folder.clone().into());
+        spec.environment.push(("ODD".into(), OsString::from_vec(b"\xc3\x28".to_vec())));
+        spec.files = vec![grant];
+        let (ended, output, error) = ran(spec);
+        let ended = ended.expect("it starts");
+        assert_eq!(ended.how, How::Exited(0), "{error}");
+        (ended, output)
+    };
+    let listing = || {
+        let entries = fs::read_dir(&folder).expect("a folder").flatten();
+        let mut files: Vec<(Vec<u8>, String)> = entries
+            .map(|entry| {
+                let text = fs::read_to_string(entry.path()).expect("a text");
+                (entry.file_name().into_vec(), text)
+            })
+            .collect();
+        files.sort();
+        files
+    };
+    let file = |name: &[u8], text: &str| (name.to_vec(), text.to_owned());
+    let (_, output) = try_with(grant(Access::Read, Some("*.md")));
+    // What is made beside it lies in memory, if it can be made: the test's folder is in /tmp.
+    let first = "b'a\\xffb' b'\\xc3('\n[b'\\x80.md']\nchange: EROFS\n";
+    assert!(output.starts_with(first), "{output}");
+    assert_eq!(listing(), [file(b"\x80.md", "old"), file(b"\x81.txt", "other")]);
+    let (ended, output) = try_with(grant(Access::Write, Some("*.md")));
+    assert_eq!(
+        output,
+        "b'a\\xffb' b'\\xc3('\n[b'\\x80.md']\nchange: done\ncreate: done\ncreate another: done\n"
+    );
+    assert_eq!(ended.discarded.len(), 1);
+    assert_eq!(ended.discarded[0].path, folder.join(odd(b"\x83.sh")));
+    let kept = [file(b"\x80.md", "new"), file(b"\x81.txt", "other"), file(b"\x82.md", "made")];
+    assert_eq!(listing(), kept);
+    let (_, output) = try_with(grant(Access::Write, None));
+    assert_eq!(
+        output,
+        "b'a\\xffb' b'\\xc3('\n[b'\\x80.md', b'\\x81.txt', b'\\x82.md']\nchange: done\ncreate: done\ncreate another: done\n"
+    );
+    assert_eq!(listing().len(), 4);
+    // A grant for one file, and a program, by such a name.
+    let tool = folder.join(odd(b"\xf0tool"));
+    executable(&tool, "#!/bin/sh\necho ran\n");
+    let mut spec = Spec::new(&tool);
+    spec.files = vec![FileGrant { path: tool.clone(), ..grant(Access::Execute, None) }];
+    spec.programs = vec!["/bin/sh".into()];
+    let (_, output, error) = ran(spec);
+    assert_eq!(output, "ran\n", "{error}");
+}
+
+#[test]
+fn names_need_not_be_text_for_an_ordinary_user() {
+    again_as_nobody("attacks::names_need_not_be_text");
+}
+
+#[test]
+fn a_database_that_may_be_read_is_not_changed() {
+    // Attack G01: for SQLite a database is a file.
+    let world = World::new();
+    let make = "
+import sqlite3
+for path in (RO + '/a.db', SEC + '/b.db'):
+    database = sqlite3.connect(path)
+    database.execute('create table t (x)')
+    database.execute('insert into t values (1)')
+    database.commit()
+";
+    let mut spec = world.python(make);
+    spec.files = vec![world.grant("ro", Access::Write), world.grant("sec", Access::Write)];
+    let (ended, _, error) = ran(spec);
+    assert_eq!(ended.expect("it starts").how, How::Exited(0), "{error}");
+    let before = fs::read(world.path("ro/a.db")).expect("it was made");
+    let mut spec = world.python(
+        r##"
+import sqlite3
+def run(statement, uri=""):
+    database = sqlite3.connect(f"file:{RO}/a.db{uri}", uri=True)
+    rows = database.execute(statement).fetchall()
+    database.commit()
+    return rows
+attempt("read", lambda: run("select x from t"))
+attempt("read immutable", lambda: run("select x from t", "?immutable=1"))
+attempt("insert", lambda: run("insert into t values (2)"))
+attempt("drop", lambda: run("drop table t"))
+attempt("log", lambda: run("pragma journal_mode=wal"))
+attempt("attach", lambda: run(f"attach '{SEC}/b.db' as b"))
+attempt("new database", lambda: sqlite3.connect(RO + "/c.db").execute("create table t (x)") and None)
+print(sorted(os.listdir(RO)))
+"##,
+    );
+    spec.files = vec![world.grant("ro", Access::Read)];
+    let (_, output, error) = ran(spec);
+    assert_eq!(
+        output,
+        "\
+read: done [(1,)]
+read immutable: done [(1,)]
+insert: OperationalError attempt to write a readonly database
+drop: OperationalError attempt to write a readonly database
+log: OperationalError attempt to write a readonly database
+attach: OperationalError unable to open database: SEC/b.db
+new database: OperationalError unable to open database file
+['a', 'a.db']
+"
+        .replace("SEC", &world.path("sec").display().to_string()),
+        "{error}"
+    );
+    assert_eq!(fs::read(world.path("ro/a.db")).expect("it is there"), before);
+}
+
+#[test]
+fn a_database_that_may_be_read_is_not_changed_by_an_ordinary_user() {
+    again_as_nobody("attacks::a_database_that_may_be_read_is_not_changed");
 }
 
 #[test]

@@ -61,9 +61,52 @@ fn without_landlock_nothing_runs() {
         let mut command = Command::new("setpriv");
         command.args([&format!("--reuid={user}"), &format!("--regid={user}"), "--clear-groups"]);
         command.arg(copy.path().join("tests")).args(VICTIM);
-        mask(&mut command, &[444, 445, 446]);
+        mask(&mut command, &[444, 445, 446], libc::ENOSYS);
         is_refused(command, "Landlock");
     }
+}
+
+/// The victim as a user, where some calls get this answer.
+fn masked(user: &str, calls: &[i64], errno: i32, why: &str) {
+    let copy = copy_of_tests();
+    let mut command = Command::new("setpriv");
+    command.args([&format!("--reuid={user}"), &format!("--regid={user}"), "--clear-groups"]);
+    command.arg(copy.path().join("tests")).args(VICTIM);
+    mask(&mut command, calls, errno);
+    is_refused(command, why);
+}
+
+#[test]
+fn walls_that_do_not_hold_are_noticed() {
+    // Attack A29: the machine says that a wall is up, and it is not.
+    for user in ["0", "65534"] {
+        let restrict = libc::SYS_landlock_restrict_self;
+        masked(user, &[restrict], 0, "self-test: something forbidden was possible");
+        masked(user, &[libc::SYS_seccomp], 0, "self-test: something forbidden was possible");
+    }
+}
+
+#[test]
+fn namespaces_without_powers_run_nothing() {
+    // Attack H02: a namespace can be made, and mounting in it is refused, as AppArmor does it.
+    for user in ["0", "65534"] {
+        for errno in [libc::EPERM, libc::EACCES] {
+            masked(user, &[libc::SYS_mount], errno, "nothing may be mounted in them");
+        }
+    }
+    // The older call is allowed and the newer ones are not.
+    masked("65534", &[libc::SYS_fsopen], libc::EPERM, "nothing may be mounted in them");
+}
+
+#[test]
+fn without_a_proc_of_its_own_nothing_runs() {
+    // Attack H07: a container that covers parts of /proc. The kernel lets nobody in it mount a /proc without covers.
+    let copy = copy_of_tests();
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc"]);
+    command.args(["sh", "-c", "mount -t tmpfs tmpfs /proc/sys && exec \"$@\"", "sh"]);
+    command.arg(copy.path().join("tests")).args(VICTIM);
+    is_refused(command, "a /proc of its own can't be mounted");
 }
 
 #[test]
@@ -82,7 +125,7 @@ fn without_clone3_nothing_runs() {
     let copy = copy_of_tests();
     let mut command = Command::new(copy.path().join("tests"));
     command.args(VICTIM);
-    mask(&mut command, &[libc::SYS_clone3]);
+    mask(&mut command, &[libc::SYS_clone3], libc::ENOSYS);
     is_refused(command, "clone3");
 }
 
@@ -97,7 +140,7 @@ fn without_filters_nothing_runs() {
         "--ignored",
         "--nocapture",
     ]);
-    mask(&mut command, &[libc::SYS_seccomp]);
+    mask(&mut command, &[libc::SYS_seccomp], libc::ENOSYS);
     let output = command.output().expect("the program starts");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
@@ -114,14 +157,14 @@ fn a_filter_that_fails_stops_the_run() {
     assert!(!probe().is_enforceable());
 }
 
-/// Makes calls unknown to a command and its children.
+/// Gives a command and its children this answer to calls; 0 says that all went well.
 #[allow(unsafe_code, reason = "a filter between fork and exec")]
-fn mask(command: &mut Command, calls: &[i64]) {
+fn mask(command: &mut Command, calls: &[i64], errno: i32) {
     use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
     let rules = calls.iter().map(|call| (*call, Vec::new())).collect();
     let arch = std::env::consts::ARCH.try_into().expect("a known processor");
-    let unknown = SeccompAction::Errno(libc::ENOSYS.cast_unsigned());
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, unknown, arch).expect("a filter");
+    let answer = SeccompAction::Errno(errno.cast_unsigned());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, answer, arch).expect("a filter");
     let program: BpfProgram = filter.try_into().expect("a program");
     // SAFETY: the filter was made before; installing it is two system calls.
     unsafe {
@@ -224,6 +267,23 @@ fn memory_is_bounded() {
     let mut spec = world.python("print('enough')");
     spec.limits.memory = Some(64 << 20);
     assert_eq!(ran(spec).1, "enough\n");
+}
+
+#[test]
+fn the_memory_of_the_supervisor_does_not_count() {
+    let large = vec![1_u8; 200 << 20];
+    let world = World::new();
+    // Long enough for somebody to look.
+    let mut spec = world.python("import time\ntime.sleep(0.3)\nprint('enough')");
+    spec.limits.memory = Some(64 << 20);
+    let (ended, output, _) = ran(spec);
+    assert_eq!((ended.expect("it starts").how, output.as_str()), (How::Exited(0), "enough\n"));
+    assert!(large.iter().all(|byte| *byte == 1));
+}
+
+#[test]
+fn the_memory_of_an_ordinary_supervisor_does_not_count() {
+    crate::attacks::again_as_nobody("hostile_host::the_memory_of_the_supervisor_does_not_count");
 }
 
 #[test]

@@ -2,6 +2,9 @@
 
 mod attacks;
 mod files;
+mod filesystems;
+mod filling;
+mod formats;
 mod hostile_host;
 mod running;
 mod world;

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use prowess_sandbox::{Error, How, Input, Prepared, Sandbox, Spec};
 
+use crate::attacks::in_a_world_of_mounts;
 use crate::world::{Kept, World, python, ran};
 
 fn echo(words: &[&str]) -> Spec {
@@ -177,9 +178,91 @@ fn nothing_is_left_behind() {
         thread.join().expect("every run ends well");
     }
     let after = open_descriptors();
-    // The map of owners and the empty network are made once and stay.
-    assert!(after <= before + 2, "{before} descriptors before, {after} after");
+    // The map of owners, the namespace of users and the empty network are made once and stay.
+    assert!(after <= before + 3, "{before} descriptors before, {after} after");
     assert_eq!(children(), Vec::<String>::new());
+}
+
+/// Not a test: run where nobody else has temporary files.
+#[test]
+#[ignore = "run by another test"]
+fn two_hundred_runs_at_once() {
+    const RUNS: usize = 200;
+    let world = World::new();
+    // Makes what is made once and stays.
+    assert_eq!(ran(limited(&world, 0)).1, "0\n");
+    let before = (open_descriptors(), control_groups(), temporary_files());
+    // Nobody goes on before all of them run.
+    let barrier = std::sync::Arc::new(std::sync::Barrier::new(RUNS));
+    let threads: Vec<_> = (0..RUNS)
+        .map(|number| {
+            let (barrier, spec) = (std::sync::Arc::clone(&barrier), limited(&world, number));
+            std::thread::spawn(move || {
+                let sandbox = Sandbox::spawn(spec);
+                barrier.wait();
+                let mut kept = Kept::default();
+                let ended = sandbox.expect("it starts").wait(&mut kept).expect("it ends");
+                let said = kept.output.finish().text;
+                assert_eq!((ended.how, said), (How::Exited(0), format!("{number}\n")));
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().expect("every run ends well");
+    }
+    let after = (open_descriptors(), control_groups(), temporary_files());
+    assert_eq!(after, before);
+    assert_eq!(children(), Vec::<String>::new());
+}
+
+#[test]
+fn two_hundred_runs_at_once_leave_nothing_behind() {
+    // No process, file, control group or descriptor.
+    let own_world = "ulimit -n 8192\nmount -t tmpfs -o mode=1777 tmpfs /tmp";
+    for user in ["0", "65534"] {
+        in_a_world_of_mounts(own_world, user, "running::two_hundred_runs_at_once");
+    }
+}
+
+/// A run with everything that could stay behind: a group, a private folder, a folder that is made.
+fn limited(world: &World, number: usize) -> Spec {
+    let mut spec = echo(&[&number.to_string()]);
+    spec.limits.memory = Some(64 << 20);
+    spec.limits.time = Duration::from_mins(5);
+    spec.files = vec![prowess_sandbox::FileGrant {
+        pattern: Some("*.md".to_owned()),
+        ..world.grant("ws", prowess_sandbox::Access::Write)
+    }];
+    spec
+}
+
+/// Control groups of this process's runs, in all hierarchies.
+fn control_groups() -> Vec<std::path::PathBuf> {
+    let own = format!("prowess-{}-", std::process::id());
+    let mut found = Vec::new();
+    let mut open = vec![std::path::PathBuf::from("/sys/fs/cgroup")];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(&own) {
+                found.push(entry.path());
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                open.push(entry.path());
+            }
+        }
+    }
+    found
+}
+
+/// Everything in the folder for temporary files, and in its folders.
+fn temporary_files() -> Vec<std::path::PathBuf> {
+    let names = std::fs::read_dir(std::env::temp_dir()).expect("a folder").flatten();
+    let mut found: Vec<_> = names.map(|entry| entry.path()).collect();
+    for folder in found.clone() {
+        let below = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        found.extend(below.map(|entry| entry.path()));
+    }
+    found.sort();
+    found
 }
 
 fn open_descriptors() -> usize {

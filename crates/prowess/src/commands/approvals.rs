@@ -4,19 +4,22 @@ use std::fmt::Write as _;
 
 use clap::{Args, Subcommand, ValueEnum};
 use prowess_engine::{ApprovalStore, StoreError};
-use prowess_policy::Approval;
+use prowess_policy::approval::date;
+use prowess_policy::{Approval, Project};
 use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
-use crate::printer::{Printer, inline};
+use crate::printer::{Channel, Printer, inline};
 use crate::running;
+use crate::wrapping::wrap;
 
 /// List what you have approved, or take it back
 ///
 /// An approval counts for the exact bytes of all the skill's files, for the
 /// permissions that were shown, and for the programs that were there. When one of
-/// these changes, `prowess run` asks again.
+/// these changes, `prowess run` asks again. If a permission depends on the working
+/// directory, such as `filesystem:write:./**`, it counts in that folder only.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -37,6 +40,9 @@ enum Action {
         format: Format,
     },
     /// Take approvals back, so that the next run asks
+    ///
+    /// For a tool this takes back its own approvals and those of the whole skill,
+    /// which would let it run too: the skill's other tools may ask again then.
     Revoke {
         /// A skill's name, with `/TOOL` behind it for one of its tools
         #[arg(value_name = "NAME[/TOOL]", required_unless_present = "all")]
@@ -73,7 +79,8 @@ fn list(store: &ApprovalStore, format: Format, printer: &mut Printer) -> Result<
         }
         Format::Text if records.is_empty() => printer.note("nothing is approved"),
         Format::Text => {
-            let pages: Vec<String> = records.iter().map(page).collect();
+            let width = printer.width(Channel::Out);
+            let pages: Vec<String> = records.iter().map(|record| page(record, width)).collect();
             printer.report(&pages.concat());
         }
     }
@@ -85,20 +92,26 @@ fn revoke(
     name: Option<&str>,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
-    let count = match name {
-        None => store.revoke_all(),
-        Some(name) => match name.split_once('/') {
-            Some((skill, tool)) => store.revoke(skill, Some(tool)),
-            None => store.revoke(name, None),
-        },
+    let tool = name.and_then(|name| name.split_once('/'));
+    let revoked = match (name, tool) {
+        (None, _) => store.revoke_all(),
+        (Some(_), Some((skill, tool))) => store.revoke(skill, Some(tool)),
+        (Some(name), None) => store.revoke(name, None),
     };
-    let count = count.map_err(|error| failed(&error))?;
-    if let (0, Some(name)) = (count, name) {
+    let revoked = revoked.map_err(|error| failed(&error))?;
+    if let (true, Some(name)) = (revoked.is_empty(), name) {
         return Err(Error::not_found(format!("nothing is approved for `{name}`"))
             .hint("`prowess approvals list` shows what is"));
     }
-    let noun = if count == 1 { "approval" } else { "approvals" };
-    printer.say(&format!("took back {count} {noun}"));
+    let noun = if revoked.len() == 1 { "approval" } else { "approvals" };
+    printer.say(&format!("took back {} {noun}", revoked.len()));
+    if let Some((skill, tool)) = tool
+        && revoked.iter().any(|approval| approval.tool.is_none())
+    {
+        printer.note(&format!(
+            "`{skill}/{tool}` was approved with the whole skill, so `{skill}` asks again for its other tools too"
+        ));
+    }
     Ok(Outcome::Fine)
 }
 
@@ -113,15 +126,30 @@ fn name(approval: &Approval) -> String {
     }
 }
 
-fn page(approval: &Approval) -> String {
+fn page(approval: &Approval, width: Option<usize>) -> String {
     let mut page = format!("{}\n", inline(&name(approval)));
-    let _ = writeln!(page, "  approved  {}", date(approval.given_at));
-    let _ = writeln!(page, "  files     {}", inline(approval.digest.as_str()));
+    let mut field = |label: &str, value: &str| {
+        let line = format!("  {label:8}  {}", inline(value));
+        let _ = writeln!(page, "{}", wrap(&line, 12, width));
+    };
+    field("approved", &date(approval.given_at));
+    field(
+        "for",
+        match &approval.project {
+            Project::Any => "every folder: nothing in it depends on where it works",
+            Project::Folder(folder) => folder,
+            Project::Unknown => "no folder: an earlier version gave none, so it asks once more",
+        },
+    );
+    if let Some(folder) = &approval.skill_folder {
+        field("skill", folder);
+    }
+    field("files", approval.digest.as_str());
     for grant in &approval.grants {
-        let _ = writeln!(page, "  may       {}", inline(grant));
+        field("may", grant);
     }
     for pin in &approval.pins {
-        let _ = writeln!(page, "  program   {}", inline(&pin.path));
+        field("program", &pin.path);
     }
     page
 }
@@ -129,45 +157,20 @@ fn page(approval: &Approval) -> String {
 fn wire(approval: &Approval) -> Value {
     let programs: Vec<Value> =
         approval.pins.iter().map(|pin| json!({ "path": pin.path, "sha256": pin.sha256 })).collect();
+    // `null` is every folder, and `false` none: nobody knows which one it was.
+    let project = match &approval.project {
+        Project::Any => Value::Null,
+        Project::Folder(folder) => folder.clone().into(),
+        Project::Unknown => false.into(),
+    };
     json!({
         "skill": approval.skill,
+        "skill_folder": approval.skill_folder,
         "tool": approval.tool,
+        "project": project,
         "digest": approval.digest.as_str(),
         "grants": approval.grants,
         "programs": programs,
         "given_at": approval.given_at,
     })
-}
-
-/// The day of a time, in UTC. The method is Howard Hinnant's `civil_from_days`.
-fn date(seconds: u64) -> String {
-    let days = seconds / 86_400 + 719_468;
-    let era = days / 146_097;
-    let day_of_era = days % 146_097;
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::date;
-
-    #[test]
-    fn days_are_counted_with_leap_years() {
-        for (seconds, day) in [
-            (0, "1970-01-01"),
-            (951_782_400, "2000-02-29"),
-            (951_868_800, "2000-03-01"),
-            (1_735_689_599, "2024-12-31"),
-            (4_107_542_400, "2100-03-01"),
-        ] {
-            assert_eq!(date(seconds), day);
-        }
-    }
 }

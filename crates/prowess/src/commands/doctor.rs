@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
-use crate::printer::Printer;
+use crate::printer::{Channel, Printer};
+use crate::wrapping::wrap;
 
 /// Show what this machine can enforce
 ///
@@ -52,7 +53,8 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let probe = prowess_sandbox::probe();
     match arguments.format {
         Format::Text => {
-            printer.report(&table(&probe));
+            let width = printer.width(Channel::Out);
+            printer.report(&table(&probe, width));
             printer.say(if probe.is_enforceable() {
                 "this machine can run tools, and holds them to what they may do"
             } else {
@@ -72,12 +74,15 @@ fn word(state: State) -> &'static str {
     }
 }
 
-fn table(probe: &Probe) -> String {
+fn table(probe: &Probe, line_width: Option<usize>) -> String {
     let width = probe.layers.iter().map(|layer| layer.name.len()).max().unwrap_or_default();
     probe.layers.iter().fold(String::new(), |mut text, layer| {
-        let _ = writeln!(text, "{:width$}  {:11}  {}", layer.name, word(layer.state), layer.detail);
+        let mut line = |line: &str| {
+            let _ = writeln!(text, "{}", wrap(line, width + 15, line_width));
+        };
+        line(&format!("{:width$}  {:11}  {}", layer.name, word(layer.state), layer.detail));
         if let Some(remedy) = &layer.remedy {
-            let _ = writeln!(text, "{:width$}  {:11}  → {remedy}", "", "");
+            line(&format!("{:width$}  {:11}  → {remedy}", "", ""));
         }
         text
     })

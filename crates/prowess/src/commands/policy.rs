@@ -3,24 +3,26 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use prowess_engine::{ApprovalStore, examine};
+use prowess_engine::{ApprovalStore, Examined, examine};
 use prowess_format::skill::Tool;
-use prowess_policy::{Decision, LineKind, Mode, ToolPolicy, ToolSource, explain, tool_policies};
+use prowess_policy::{Decision, Line, LineKind, Mode, ToolPolicy, ToolSource, tool_policies};
 use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::choosing;
 use crate::cli::DialectOption;
 use crate::error::Error;
-use crate::printer::{Printer, inline};
+use crate::printer::{Channel, Printer, inline};
 use crate::running;
+use crate::wrapping::wrap;
 
 /// Say what a skill's tools may do, and why
 ///
 /// Decides about a tool exactly as `prowess run` would, and prints the decision
-/// line by line: whether it runs, how far it is trusted, what it may and may not
-/// do, what you would be asked, and how much it may use. Nothing runs. Without
-/// `/TOOL` every tool of the skill is explained.
+/// line by line: whether it runs, how far it is trusted, where it works, what it
+/// may and may not do, what you would be asked, and how much it may use. A program
+/// or script that is missing is told as `prowess run` would tell it. Nothing runs.
+/// Without `/TOOL` every tool of the skill is explained.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -49,6 +51,19 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let result = decide(arguments, printer);
+    // Programs that read JSON get their answer also when nothing could be decided.
+    if let (Err(error), Format::Json) = (&result, arguments.format) {
+        printer.json(&json!({
+            "error": error.message,
+            "hints": error.hints,
+            "findings": error.findings,
+        }));
+    }
+    result
+}
+
+fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let (loaded, tool_name) = choosing::load_with_tool(&arguments.path)?;
     let sound = running::sound(&loaded, arguments.dialect.dialect, "decided about", printer)?;
     let tools: Vec<&Tool> = match tool_name {
@@ -67,21 +82,23 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let records = tool_policies(&sound.skill, &sound.name);
     let mut decided = Vec::new();
     for tool in tools {
-        let decision = examine(&subject, tool, arguments.mode, &world, &approvals)
+        let examined = examine(&subject, tool, arguments.mode, &world, &approvals)
             .map_err(|error| Error::failed(error.to_string()))?;
-        decided.push((tool, decision));
+        decided.push((tool, examined));
     }
     match arguments.format {
         Format::Text => {
-            let pages: Vec<String> = decided.iter().map(|(_, decision)| page(decision)).collect();
+            let width = printer.width(Channel::Out);
+            let pages: Vec<String> =
+                decided.iter().map(|(_, examined)| page(&examined.lines, width)).collect();
             printer.report(&pages.join("\n"));
         }
         Format::Json => {
             let tools: Vec<Value> = decided
                 .iter()
-                .map(|(tool, decision)| {
+                .map(|(tool, examined)| {
                     let record = records.iter().find(|record| record.name == *tool.name);
-                    wire(tool, decision, record)
+                    wire(tool, examined, record)
                 })
                 .collect();
             printer.json(&json!({ "skill": sound.name, "tools": tools }));
@@ -90,30 +107,43 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     Ok(Outcome::Fine)
 }
 
-fn page(decision: &Decision) -> String {
-    explain(decision).iter().fold(String::new(), |mut page, line| {
+fn page(lines: &[Line], width: Option<usize>) -> String {
+    lines.iter().fold(String::new(), |mut page, line| {
         let mark = match line.kind {
             LineKind::Verdict => "",
             LineKind::May => "  + ",
             LineKind::MayNot => "  - ",
             LineKind::Asks => "  ? ",
             LineKind::Refused => "  ! ",
-            LineKind::Trust | LineKind::Limit | LineKind::Hint => "    ",
+            LineKind::Trust
+            | LineKind::Place
+            | LineKind::Note
+            | LineKind::Limit
+            | LineKind::Hint => "    ",
         };
-        page.push_str(mark);
-        page.push_str(&inline(&line.text));
+        page.push_str(&wrap(&format!("{mark}{}", inline(&line.text)), 4, width));
         page.push('\n');
         page
     })
 }
 
-fn wire(tool: &Tool, decision: &Decision, record: Option<&ToolPolicy>) -> Value {
-    let verdict = match decision {
-        Decision::Allow(_) => "allow",
-        Decision::Ask(_) => "ask",
-        Decision::Deny(_) => "deny",
+fn wire(tool: &Tool, examined: &Examined, record: Option<&ToolPolicy>) -> Value {
+    let verdict = match (&examined.decision, &examined.obstacle) {
+        (Decision::Deny(_), _) | (_, Some(_)) => "deny",
+        (Decision::Allow(_), None) => "allow",
+        (Decision::Ask(_), None) => "ask",
     };
-    let lines: Vec<Value> = explain(decision)
+    // The keys that `prowess run --format json` has for the same failure.
+    let obstacle = examined.obstacle.as_ref().map(|error| {
+        json!({
+            "error": error.to_string(),
+            "outcome": error.outcome().as_str(),
+            "exit_code": error.exit_code(),
+            "hints": error.hints(),
+        })
+    });
+    let lines: Vec<Value> = examined
+        .lines
         .iter()
         .map(|line| json!({ "kind": kind(line.kind), "text": line.text }))
         .collect();
@@ -127,13 +157,21 @@ fn wire(tool: &Tool, decision: &Decision, record: Option<&ToolPolicy>) -> Value 
             "source": { "skill": skill },
         })
     });
-    json!({ "tool": tool.name.value, "decision": verdict, "lines": lines, "policy": record })
+    json!({
+        "tool": tool.name.value,
+        "decision": verdict,
+        "obstacle": obstacle,
+        "lines": lines,
+        "policy": record,
+    })
 }
 
 fn kind(kind: LineKind) -> &'static str {
     match kind {
         LineKind::Verdict => "verdict",
         LineKind::Trust => "trust",
+        LineKind::Place => "place",
+        LineKind::Note => "note",
         LineKind::May => "may",
         LineKind::MayNot => "may_not",
         LineKind::Asks => "asks",

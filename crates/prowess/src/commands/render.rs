@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::inputs::{self, InputOptions};
 use crate::loading::Loaded;
 use crate::printer::Printer;
+use crate::sources;
 
 /// Print the exact prompt or command line of a skill
 ///
@@ -140,6 +141,7 @@ fn render_prompt(
         let unknown = |error: &&InputError| matches!(error, InputError::Unknown { .. });
         refused(&errors, unknown, &wanted)
     })?;
+    sources::warn_of_prose(skill, loaded, printer);
     for warning in &rendered.warnings {
         printer.warning(warning);
     }

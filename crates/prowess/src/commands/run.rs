@@ -1,19 +1,15 @@
-//! `prowess run`: runs a tool of a skill behind walls, and asks before it does.
+//! `prowess run`: runs a tool of a skill behind walls, and asks before it does; or a prompt skill on a model.
 
 use std::path::PathBuf;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
-use std::time::Duration;
 
-use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
+use clap::Args;
 use prowess_engine::Outcome as Ending;
 use prowess_engine::{
-    ApprovalStore, Call, Cancel, Consent, Decoder, Envelope, Event, Stream, SystemClock, Thought,
-    approve, prepare, wire,
+    ApprovalStore, Call, Cancel, Consent, Envelope, Event, SystemClock, approve, prepare, wire,
 };
 use prowess_format::skill::Tool;
 use prowess_policy::Mode;
+use serde_json::Value;
 
 use super::Outcome;
 use crate::approving::Terminal;
@@ -22,10 +18,12 @@ use crate::cli::DialectOption;
 use crate::error::{Error, ErrorKind};
 use crate::inputs::{self, InputOptions};
 use crate::loading;
-use crate::printer::{Channel, Printer, visible_lines};
+use crate::printer::Printer;
+use crate::prompting::{self, Wish};
 use crate::running::{self, Sound};
+use crate::showing::{Format, Show};
 
-/// Run a tool of a skill, with no more rights than it declares and you approve
+/// Run a tool of a skill with no more rights than you approve, or a prompt on a model
 ///
 /// The values are checked first, then the skill's files and programs are looked
 /// at, and then the policy decides: it runs, it is refused, or you are asked. The
@@ -37,6 +35,10 @@ use crate::running::{self, Sound};
 /// the root of the repository around the current folder, otherwise in your home.
 /// After its time limit, or Ctrl-C, it gets SIGTERM and five seconds later
 /// SIGKILL, together with everything it has started.
+///
+/// A prompt skill has no tools: its inputs are put into its text, passages of its
+/// knowledge base are looked up, and a model answers. `prowess models` shows
+/// which models there are. Nothing in the text is executed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -44,12 +46,21 @@ Examples:
   prowess run examples/word-count --input file=/dev/null --yes --format json
 
 Exit codes:
-  The tool's own code, or
-    2  a value is missing or wrong
+    0  the tool succeeded
+    n  the tool's own code, if it failed; 1 if a function raised an error
+    2  a value is missing or wrong, or the arguments are
+    3  the skill or the tool does not exist
   124  the time was up
-  125  it was refused: by you, by the policy, or for want of a sandbox
+  125  it was refused: by you, by the policy, because the skill has errors,
+       or for want of a sandbox
   126  the program can't be executed
-  127  there is no such program")]
+  127  there is no such program
+  129, 130, 143, 141
+       it was ended by SIGHUP, Ctrl-C or SIGTERM, or nobody read its output
+       any more; a tool that ends itself on SIGTERM with a code keeps that one
+  137  it was killed for want of memory, or because it printed too much
+`--format json` tells the tool's own 2, 3 and 124 to 127 from these by
+`outcome`.")]
 pub(crate) struct Arguments {
     /// A skill's folder or file, with `/TOOL` behind it for one of its tools
     #[arg(value_name = "PATH[/TOOL]")]
@@ -61,22 +72,26 @@ pub(crate) struct Arguments {
     /// The situation: Global, Dev, Meeting or Writer
     #[arg(long, value_name = "MODE", default_value = "Global", value_parser = running::parse_mode)]
     mode: Mode,
+    /// Let the tool use a credential that it never sees, with this host alone
+    ///
+    /// NAME is the variable in which the tool gets a placeholder. The real value
+    /// comes from your variable of that name, or from the file of that name in
+    /// `~/.config/prowess/credentials`, which nobody else may read. It is put into
+    /// the headers of requests to HOST, over TLS. May be repeated.
+    #[arg(long, value_name = "NAME=HOST")]
+    credential: Vec<String>,
+    /// The model that answers a prompt skill; `PROWESS_MODEL` when absent
+    #[arg(long, value_name = "PROVIDER/NAME")]
+    model: Option<String>,
+    /// Write the answer of a prompt skill to a file
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Say yes to everything that may be answered in advance, for this one run
     #[arg(short, long)]
     yes: bool,
     /// How the result is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// What the tool prints, while it prints it
-    Text,
-    /// One JSON object at the end
-    Json,
-    /// A JSON object per line for everything that happens
-    Events,
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -89,9 +104,10 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                     ErrorKind::Usage => Ending::InvalidParameter,
                     _ => Ending::Refused,
                 };
-                Box::new(Envelope::not_started(outcome, code, error.message.clone()))
+                let envelope = Envelope::not_started(outcome, code, error.message.clone());
+                Box::new(Envelope { hints: error.hints.clone(), ..envelope })
             });
-            tell_not_run(arguments.format, envelope, printer);
+            tell_not_run(arguments.format, envelope, &error.findings, printer);
             error
         }
     };
@@ -122,13 +138,28 @@ impl From<prowess_engine::RunError> for NotRun {
 }
 
 fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRun> {
-    // While the skill is read and decided about.
-    prowess_sandbox::warm_up();
     let (loaded, tool_name) = choosing::load_with_tool(&arguments.path)?;
     let sound = running::sound(&loaded, arguments.dialect.dialect, "run", printer)?;
+    if tool_name.is_none() && prompting::is_prompt(&sound.skill) {
+        return Ok(start_prompt(arguments, &sound, printer)?);
+    }
+    for (option, is_given) in
+        [("--model", arguments.model.is_some()), ("--output", arguments.output.is_some())]
+    {
+        if is_given {
+            let message =
+                format!("`{option}` is for prompt skills, and `{}` has tools", sound.name);
+            return Err(Error::usage(message).hint(format!("leave `{option}` out")).into());
+        }
+    }
+    // While it is decided about.
+    prowess_sandbox::warm_up();
     let tool = choose(&sound, tool_name.as_deref(), &loaded)?;
     let values = inputs::values(&arguments.inputs, &tool.parameters)?;
-    let world = running::world()?;
+    let mut world = running::world()?;
+    for binding in &arguments.credential {
+        world.bind_credential(binding).map_err(prowess_engine::RunError::from)?;
+    }
     let call = Call { subject: sound.subject(), tool, values: &values, mode: arguments.mode };
     let prepared = prepare(call, &world)?;
     for (parameter, value) in prepared.option_like() {
@@ -147,10 +178,34 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
         show.event(event);
         // As with any program in a pipe: who has no reader any more has nothing left to do.
         if show.is_unread() {
-            cancel.cancel();
+            cancel.cancel_by(running::SIGPIPE);
         }
     });
     show.finish();
+    match arguments.format {
+        Format::Text => tell_ending(&envelope, printer),
+        Format::Json => printer.json(&wire::envelope(&envelope)),
+        Format::Events => {}
+    }
+    Ok(envelope)
+}
+
+fn start_prompt(
+    arguments: &Arguments,
+    sound: &Sound,
+    printer: &mut Printer,
+) -> Result<Envelope, Error> {
+    let values = inputs::values(&arguments.inputs, &sound.skill.inputs)?;
+    let cancel = Cancel::default();
+    listen_for_signals(&cancel);
+    let wish = Wish {
+        sound,
+        values: &values,
+        model: arguments.model.as_deref(),
+        output: arguments.output.as_deref(),
+        format: arguments.format,
+    };
+    let envelope = prompting::run(&wish, &cancel, printer)?;
     match arguments.format {
         Format::Text => tell_ending(&envelope, printer),
         Format::Json => printer.json(&wire::envelope(&envelope)),
@@ -176,15 +231,29 @@ fn exit_code(envelope: &Envelope) -> u8 {
 }
 
 /// Programs that read JSON get their answer also when nothing ran.
-fn tell_not_run(format: Format, envelope: Box<Envelope>, printer: &mut Printer) {
+fn tell_not_run(
+    format: Format,
+    envelope: Box<Envelope>,
+    findings: &[Value],
+    printer: &mut Printer,
+) {
+    let with_findings = |mut envelope: Value| {
+        if !findings.is_empty() {
+            envelope["findings"] = findings.into();
+        }
+        envelope
+    };
     match format {
         Format::Text => {}
-        Format::Json => printer.json(&wire::envelope(&envelope)),
+        Format::Json => printer.json(&with_findings(wire::envelope(&envelope))),
         Format::Events => {
             let mut writer = wire::EventWriter::default();
             let message = envelope.error.clone().unwrap_or_default();
             for event in [Event::Error { message }, Event::Done(envelope)] {
-                for line in writer.write(&event) {
+                for mut line in writer.write(&event) {
+                    if let Some(envelope) = line["data"].get_mut("envelope") {
+                        *envelope = with_findings(envelope.take());
+                    }
                     printer.json_line(&line);
                 }
             }
@@ -200,10 +269,17 @@ fn tell_ending(envelope: &Envelope, printer: &mut Printer) {
     let message = format!("{}{}", lower.unwrap_or_default(), characters.as_str());
     match envelope.outcome {
         Ending::Success => {}
-        Ending::Failed | Ending::Cancelled => printer.note(&message),
-        Ending::TimedOut
+        // A tool has said itself what went wrong; a model has not.
+        Ending::Failed | Ending::Cancelled if envelope.answer.is_none() => {
+            printer.note(&message);
+            envelope.hints.iter().for_each(|hint| printer.hint(hint));
+        }
+        Ending::Failed
+        | Ending::Cancelled
+        | Ending::TimedOut
         | Ending::OutOfMemory
         | Ending::TooMuchOutput
+        | Ending::TooMuchWritten
         | Ending::InvalidOutput
         | Ending::MissingParameter
         | Ending::InvalidParameter
@@ -230,128 +306,10 @@ fn listen_for_signals(cancel: &Cancel) {
             if count > 0 {
                 std::process::exit(128 + signal);
             }
-            cancel.cancel();
+            cancel.cancel_by(signal);
         }
     });
 }
 
 #[cfg(not(unix))]
 fn listen_for_signals(_cancel: &Cancel) {}
-
-/// Shows events in the wanted format, as they come.
-struct Show<'p> {
-    format: Format,
-    printer: &'p mut Printer,
-    writer: wire::EventWriter,
-    decoders: [Decoder; 2],
-    spinner: Option<Spinner>,
-}
-
-impl<'p> Show<'p> {
-    /// Whether nobody reads what is shown any more.
-    pub(crate) fn is_unread(&self) -> bool {
-        self.printer.is_closed()
-    }
-
-    fn new(format: Format, printer: &'p mut Printer) -> Self {
-        Self {
-            format,
-            printer,
-            writer: wire::EventWriter::default(),
-            decoders: [Decoder::default(), Decoder::default()],
-            spinner: None,
-        }
-    }
-
-    fn event(&mut self, event: &Event) {
-        match self.format {
-            Format::Events => {
-                for line in self.writer.write(event) {
-                    self.printer.json_line(&line);
-                }
-            }
-            Format::Text | Format::Json => self.talk(event),
-        }
-    }
-
-    fn talk(&mut self, event: &Event) {
-        match event {
-            Event::Warning { message } => self.printer.warning(message),
-            Event::Started { tool, .. } if self.printer.is_watched() => {
-                self.spinner = Some(Spinner::new(tool.clone()));
-            }
-            Event::Output { stream, bytes } if self.format == Format::Text => {
-                self.output(*stream, bytes);
-            }
-            Event::Thought(Thought { message: Some(message), .. }) => {
-                self.finish();
-                self.printer.note(message);
-            }
-            Event::Thought(_)
-            | Event::Token { .. }
-            | Event::Citation { .. }
-            | Event::Started { .. }
-            | Event::Output { .. }
-            | Event::Error { .. }
-            | Event::Done(_) => {}
-        }
-    }
-
-    fn output(&mut self, stream: Stream, bytes: &[u8]) {
-        // The spinner would stand in the middle of the output.
-        self.finish();
-        let (channel, decoder) = match stream {
-            Stream::Stdout => (Channel::Out, &mut self.decoders[0]),
-            Stream::Stderr => (Channel::Err, &mut self.decoders[1]),
-        };
-        if self.printer.is_terminal(channel) {
-            let text = decoder.push(bytes).text;
-            self.printer.piece(channel, visible_lines(&text).as_bytes());
-        } else {
-            self.printer.piece(channel, bytes);
-        }
-    }
-
-    fn finish(&mut self) {
-        if let Some(spinner) = self.spinner.take() {
-            spinner.finish();
-        }
-    }
-}
-
-/// A sign of life on the terminal, until the tool gives one itself.
-struct Spinner {
-    stop: Sender<()>,
-    thread: JoinHandle<()>,
-}
-
-impl Spinner {
-    /// A tool that answers earlier needs no sign.
-    const PATIENCE: Duration = Duration::from_millis(300);
-    const TICK: Duration = Duration::from_millis(100);
-
-    fn new(tool: String) -> Self {
-        let (stop, stopped) = channel();
-        let thread = std::thread::spawn(move || {
-            if stopped.recv_timeout(Self::PATIENCE) != Err(RecvTimeoutError::Timeout) {
-                return;
-            }
-            let bar = ProgressBar::new_spinner();
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
-                bar.set_style(style);
-            }
-            bar.set_message(crate::printer::inline(&tool).into_owned());
-            while stopped.recv_timeout(Self::TICK) == Err(RecvTimeoutError::Timeout) {
-                bar.tick();
-            }
-            bar.finish_and_clear();
-        });
-        Self { stop, thread }
-    }
-
-    fn finish(self) {
-        drop(self.stop);
-        // It only draws; there is nothing to learn from how it ended.
-        let _ = self.thread.join();
-    }
-}

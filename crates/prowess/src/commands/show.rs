@@ -21,6 +21,7 @@ use crate::cli::DialectOption;
 use crate::error::Error;
 use crate::loading::{self, Loaded};
 use crate::printer::{Printer, inline, visible_lines};
+use crate::sources;
 use crate::wire::{self, Origin};
 
 /// Show what a skill declares
@@ -79,6 +80,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         directory_name: directory_name.as_deref(),
         resources: &resources,
     };
+    sources::warn_of_prose(&checked.skill, &loaded, printer);
     match arguments.format {
         Format::Json => printer.json(&wire::skill(&checked.skill, &origin)),
         Format::Text => {

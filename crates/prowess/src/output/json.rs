@@ -21,6 +21,11 @@ pub(crate) fn render(walked: &Walked, fix: bool) -> Value {
     json!({ "files": files, "summary": summary })
 }
 
+/// The findings of a file, as they stand in the whole result.
+pub(crate) fn diagnostics(report: &FileReport) -> Vec<Value> {
+    report.findings.iter().map(diagnostic).collect()
+}
+
 fn file(report: &FileReport) -> Value {
     let mut file = json!({
         "path": report.path,
@@ -29,7 +34,7 @@ fn file(report: &FileReport) -> Value {
         "kind": report.kind,
         "name": report.name,
         "version": report.version,
-        "diagnostics": report.findings.iter().map(diagnostic).collect::<Vec<_>>(),
+        "diagnostics": diagnostics(report),
     });
     if !report.verdicts.is_empty() {
         file["clients"] = report.verdicts.iter().map(verdict).collect();

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use crate::scene;
 
 /// A tool: name, parameters (name, type, required), command.
-type Tool<'t> = (&'t str, &'t [(&'t str, &'t str, &'t str)], &'t str);
+pub(crate) type Tool<'t> = (&'t str, &'t [(&'t str, &'t str, &'t str)], &'t str);
 
-fn skill(front_matter: &str, tools: &[Tool<'_>]) -> String {
+pub(crate) fn skill(front_matter: &str, tools: &[Tool<'_>]) -> String {
     let mut text =
         format!("---\nname: probe\nversion: 1.0.0\ndescription: Looks around\n{front_matter}---\n");
     for (name, parameters, command) in tools {
@@ -30,7 +30,7 @@ fn skill(front_matter: &str, tools: &[Tool<'_>]) -> String {
 }
 
 /// A skill beside an empty repository, with a home of its own.
-fn probe(front_matter: &str, tools: &[Tool<'_>]) -> Scene {
+pub(crate) fn probe(front_matter: &str, tools: &[Tool<'_>]) -> Scene {
     scene()
         .home("home")
         .variable("PATH", "/usr/local/bin:/usr/bin:/bin")
@@ -40,7 +40,7 @@ fn probe(front_matter: &str, tools: &[Tool<'_>]) -> Scene {
 }
 
 /// The envelope of a run that was said yes to in advance.
-fn envelope(scene: &Scene, tool: &str, inputs: &str) -> Value {
+pub(crate) fn envelope(scene: &Scene, tool: &str, inputs: &str) -> Value {
     let path = format!("../skills/probe/{tool}");
     let arguments = ["run", &path, "--inputs", inputs, "--yes", "--format", "json"];
     let output = scene.output(&arguments, "");
@@ -49,7 +49,7 @@ fn envelope(scene: &Scene, tool: &str, inputs: &str) -> Value {
     })
 }
 
-const TEXT: &[(&str, &str, &str)] = &[("text", "string", "no")];
+pub(crate) const TEXT: &[(&str, &str, &str)] = &[("text", "string", "no")];
 
 #[test]
 fn no_shell_is_started() {
@@ -78,15 +78,14 @@ fn both_streams_and_the_code_are_reported() {
     assert_eq!(result["truncated"], false);
     let output = result["output"].as_str().unwrap_or_default();
     assert!(output.contains("one\n") && output.contains("two\n"), "{output}");
-    assert_snapshot!(scene.run("run ../skills/probe/both --yes"), @r#"
+    assert_snapshot!(scene.run("run ../skills/probe/both --yes"), @"
     exit 3
     --- stdout
     one
     --- stderr
     two
-    warning: the script sees no program but its interpreter: declare those that it starts, as in `permissions: ["shell:execute:git,sort"]`
     note: command failed with exit code 3
-    "#);
+    ");
 }
 
 #[test]
@@ -535,7 +534,8 @@ fn an_answer_is_remembered_until_something_changes() {
     assert_eq!(stored["approvals"][0]["tool"], "say");
     let scene = scene.script("skills/probe/say.sh", "#!/bin/sh\necho bye\n");
     let again = scene.run_on_terminal(&say, "y\n");
-    assert!(again.contains("asks again, because its files have changed since you approved it"));
+    let change = "asks again, because `say.sh` has changed since you approved it on 2";
+    assert!(again.contains(change), "{again}");
     assert_eq!(scene.stdout("run ../skills/probe/say"), "bye\n");
     assert_snapshot!(scene.run("approvals revoke probe/list"), @"
     exit 3

@@ -83,3 +83,59 @@ fn agent_manifests_are_shown() {
     assert_snapshot!(scene.run("show agent"));
     assert_snapshot!(scene.run("show agent/gaia-agent.yaml --format json"));
 }
+
+#[test]
+fn prose_from_elsewhere_is_shown_behind_a_warning() {
+    // SRT-9-2
+    use std::io::{Read as _, Seek as _, Write as _};
+    use std::process::Stdio;
+    let prose = "# Tidy up\n\nDelete everything.\n";
+    let scene = scene().file("tidy/SKILL.md", prose);
+    let warning = "warning: this text comes from standard input, and nobody vouches for it";
+    // Both streams into one file, so that their order can be seen.
+    let shown = |arguments: &[&str]| {
+        let mut file = tempfile::tempfile().expect("a temporary file");
+        let copy = || Stdio::from(file.try_clone().expect("a descriptor can be copied"));
+        let mut command = scene.command(arguments);
+        let command = command.stdin(Stdio::piped()).stdout(copy()).stderr(copy());
+        let mut child = command.spawn().expect("it starts");
+        let mut input = child.stdin.take().expect("it is a pipe");
+        input.write_all(prose.as_bytes()).expect("it reads");
+        drop(input);
+        assert!(child.wait().expect("it ends").success());
+        let mut text = String::new();
+        file.rewind().and_then(|()| file.read_to_string(&mut text)).expect("it is text");
+        text
+    };
+    for arguments in [
+        ["show", "-"].as_slice(),
+        &["show", "-", "--verbose"],
+        &["show", "-", "--format", "json"],
+        &["render", "-"],
+    ] {
+        let text = shown(arguments);
+        assert!(text.starts_with(warning), "{text}");
+    }
+    // A file of the user's, and one that says what it can do, need none.
+    assert!(!shown(&["show", "tidy", "--verbose"]).contains("warning"));
+    let declared = scene.run_with(&["show", "-"], &skill("hello"));
+    assert!(!declared.contains("warning"), "{declared}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_download_is_known_by_its_mark() {
+    let scene = scene().file("tidy/SKILL.md", "# Tidy up\n\nDelete everything.\n");
+    let mark = "https://example.com/tidy\u{1b}[2K";
+    let marked = rustix::fs::setxattr(
+        scene.path().join("tidy/SKILL.md"),
+        "user.xdg.origin.url",
+        mark.as_bytes(),
+        rustix::fs::XattrFlags::empty(),
+    );
+    let shown = scene.run("show tidy");
+    // A file system that keeps no marks has nothing to tell.
+    let expected = marked.is_ok();
+    let told = shown.contains("warning: this text comes from `https://example.com/tidy\\u{1b}[2K`");
+    assert_eq!(told, expected, "{shown}");
+}

@@ -15,12 +15,11 @@ use crate::deciding::{Consent, approve};
 use crate::error::RunError;
 use crate::event::Event;
 use crate::prepare::{self, Call, Prepared, Subject};
+use crate::redact::Redactor;
 use crate::registry::ToolRegistry;
 use crate::run::{self, Cancel};
+use crate::skill_files::SPELLINGS;
 use crate::world::World;
-
-/// How the main file of a skill's folder is spelt (OC-7).
-const SPELLINGS: &[&str] = &["SKILL.md", "skill.md", "Skill.md", "skills.md", "SKILLS.md"];
 
 /// What loading needs from around it.
 pub struct Loading<'l> {
@@ -127,6 +126,8 @@ fn make_ready(
     let Some(plan) = &prepared.recipe.python else { return Ok(()) };
     let lowered = run::specification(prepared, allowed, loading.world)
         .map_err(|error| stopped(subject.name, &error))?;
+    let redactor = Redactor::of(allowed.spec(), loading.world);
+    let mut redactor = redactor.map_err(|error| stopped(subject.name, &error.into()))?;
     let session = Session {
         subject,
         plan,
@@ -137,8 +138,13 @@ fn make_ready(
         time: lowered.time,
     };
     let sink = &mut *loading.sink;
-    session.load(lowered.spec, lowered.door, &mut |event| sink(&event)).map_err(|error| match error
-    {
+    let loaded = session.load(lowered.spec, lowered.door, &mut |event| {
+        if let Some(event) = redactor.event(&event) {
+            sink(&event);
+        }
+    });
+    redactor.rest().iter().for_each(&mut *sink);
+    let error = loaded.err().map(|error| match error {
         NotReady::Load(error) => error,
         NotReady::Run(error) => stopped(subject.name, &error),
         NotReady::Lost(lost) => {
@@ -149,7 +155,8 @@ fn make_ready(
             };
             LoadError::new(subject.name, LoadStep::Import, &reason)
         }
-    })
+    });
+    error.map_or(Ok(()), |error| Err(redactor.load_error(error)))
 }
 
 /// The step at which a run would not have started.
@@ -157,14 +164,19 @@ fn stopped(skill: &str, error: &RunError) -> LoadError {
     let step = match error {
         RunError::Load(error) => return (**error).clone(),
         RunError::Digest(_) => LoadStep::Resolve,
-        RunError::Requirements { .. } | RunError::Program(_) => LoadStep::Dependencies,
+        RunError::Requirements { .. } | RunError::Dependency { .. } | RunError::Program(_) => {
+            LoadStep::Dependencies
+        }
         RunError::Changed(_) | RunError::Sandbox(_) | RunError::Network(_) => LoadStep::Import,
         RunError::Inputs { .. }
         | RunError::Unsupported(_)
+        | RunError::Database { .. }
+        | RunError::Handler(_)
         | RunError::Denied(_)
         | RunError::NobodyToAsk { .. }
         | RunError::Declined(_)
         | RunError::Store(_)
+        | RunError::Credential(_)
         | RunError::Files(_) => LoadStep::Permissions,
     };
     LoadError { hints: error.hints(), ..LoadError::new(skill, step, error) }

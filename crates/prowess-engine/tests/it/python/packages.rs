@@ -171,3 +171,32 @@ fn uv_is_used_where_it_is() {
     let error = own.error();
     assert!(error.contains("words-of-wisdom"), "{error}");
 }
+
+#[test]
+fn no_name_leads_out_of_the_folder_of_environments() {
+    // NEG-1: whatever a skill is called, what is prepared for it lies in our own folders.
+    let scene = needing("words-of-wisdom>=1.0", SAY);
+    let file = scene.root.join("probe/SKILL.md");
+    let text = fs::read_to_string(&file).expect("it is there");
+    let outside = |scene: &Scene| {
+        let ours = ["home/.local/share/prowess", "home/.cache/prowess"];
+        let all = prowess_testkit::files_below(&scene.root, &|_| true);
+        let foreign = all
+            .into_iter()
+            .filter(|file| !ours.iter().any(|folder| file.starts_with(scene.root.join(folder))));
+        foreign.collect::<Vec<_>>()
+    };
+    let before = outside(&scene);
+    let mut ran = 0;
+    for name in ["../../../x", "/../x", "a/../../../b", "\"..\""] {
+        fs::write(&file, text.replacen("name: probe", &format!("name: {name}"), 1))
+            .expect("it is ours");
+        let called = scene.call("go", &Value::Null);
+        ran += usize::from(called.is_ok_and(|(envelope, _)| envelope.is_success()));
+        let loaded = scene.load(&mut prowess_engine::ToolRegistry::default());
+        assert!(outside(&scene) == before, "{name}: {loaded:?} {:?}", outside(&scene));
+    }
+    // A check refuses such names. The engine does not depend on it: they all ran, in one environment.
+    assert_eq!(ran, 4);
+    assert_eq!(scene.environments().len(), 1);
+}

@@ -4,8 +4,8 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use prowess_engine::{
-    ApprovalStore, Approver, Asked, Clock, Consent, Event, PythonWorkers, Reply, RunError, Subject,
-    Surroundings, SystemClock, ToolHandle, World,
+    ApprovalStore, Approver, Asked, Clock, Consent, Event, PythonWorkers, Reply, RunError, Stream,
+    Subject, Surroundings, SystemClock, ToolHandle, World,
 };
 use prowess_format::skill::Skill;
 use prowess_policy::{Mode, Origin, Remember, Tier, Trust};
@@ -143,11 +143,20 @@ fn events_and_wrong_values_are_the_same_on_the_short_way() {
     let (_, first) = host.call(&json!({ "text": "hello" })).expect("it runs");
     host.settle();
     let (_, later) = host.call(&json!({ "text": "hello" })).expect("it runs");
-    let story = |events: &[Event]| -> Vec<String> {
-        let kept = events.iter().filter(|event| !matches!(event, Event::Done(_)));
-        // The count differs.
-        kept.map(|event| format!("{event:?}")).filter(|line| !line.contains("Stdout")).collect()
+    let story = |events: &[Event]| {
+        let started = events.iter().find(|event| matches!(event, Event::Started { .. })).cloned();
+        // In how many pieces it comes is the pipe's business, and the count on standard output differs.
+        let printed: Vec<u8> = events
+            .iter()
+            .filter_map(|event| match event {
+                Event::Output { stream: Stream::Stderr, bytes } => Some(bytes.clone()),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        (started, String::from_utf8(printed).expect("text"))
     };
+    assert_eq!(story(&first).1, "hello\n");
     assert_eq!(story(&later), story(&first));
     assert!(matches!(later.last(), Some(Event::Done(_))));
     let wrong = host.call(&json!({ "text": 7 })).expect_err("a number is no text");
@@ -204,4 +213,24 @@ fn a_program_that_was_replaced_ends_what_stands() {
     fs::copy(&python, &own).expect("it can be copied");
     let (found, _) = host.call(&Value::Null).expect("it runs");
     assert_eq!(found, Some(json!(1)));
+}
+
+#[test]
+fn the_short_way_keeps_keys_out_as_well() {
+    // Attack F05.
+    let python = format!(
+        "{IMPORT}\nimport os\nCALLS = []\n@tool\ndef go(text: str = '') -> int:\n    \"\"\"Counts, and shows its key when it is told to.\"\"\"\n    CALLS.append(text)\n    print(os.environ['API_TOKEN'])\n    return os.environ['API_TOKEN'] if text else len(CALLS)\n"
+    );
+    let front = "permissions: [\"env:read:API_TOKEN\", filesystem:none, network:none]\n";
+    let mut scene = Scene::module(front, &["go"], &python);
+    scene.workers = PythonWorkers::new(2);
+    scene.variables.push(("API_TOKEN".to_owned(), "0123456789abcdef".to_owned()));
+    host!(host, scene);
+    host.settle();
+    let (parsed, events) = host.call(&json!({"text": "show"})).expect("it runs");
+    assert!(host.handle.is_standing());
+    assert_eq!(parsed, Some(json!("[redacted: API_TOKEN]")));
+    let events = format!("{events:?}");
+    let bytes = format!("{:?}", b"0123456789abcdef").replace(['[', ']'], "");
+    assert!(!events.contains("0123456789") && !events.contains(&bytes), "{events}");
 }

@@ -1,0 +1,125 @@
+//! Why a tool may have failed, where that can be seen from outside: a program that it may not start, a folder that its
+//! user did not mean. A guess is told only where the failure looks like it.
+
+use prowess_policy::scope::Program;
+use prowess_policy::spec::{Programs, SandboxSpec};
+
+use crate::envelope::{Envelope, NOT_FOUND};
+use crate::programs::{Finder, Images};
+use crate::world::World;
+
+/// What to do about a run that has failed by itself, one line each.
+pub(crate) fn of(
+    envelope: &Envelope,
+    allowed: &SandboxSpec,
+    images: &Images,
+    world: &World,
+) -> Vec<String> {
+    let said = [envelope.output.as_str(), envelope.error.as_deref().unwrap_or_default()].join("\n");
+    let mut hints = Vec::new();
+    if allowed.programs != Programs::Any {
+        hints.extend(about_program(&said, envelope.exit_code, images, world));
+    }
+    // To a tool without files every place is the same.
+    if !allowed.read.is_empty() || !allowed.write.is_empty() {
+        hints.extend(about_place(world));
+    }
+    hints
+}
+
+/// A program that the tool wanted and does not see.
+fn about_program(said: &str, exit_code: i32, images: &Images, world: &World) -> Option<String> {
+    let finder = Finder { search_path: &world.search_path, skill_directory: None };
+    let in_view = |name: &str| {
+        images.programs.iter().any(|image| image.ends_with(name.trim_start_matches('/')))
+    };
+    let wanted = said.lines().rev().find_map(missing_program).filter(|name| !in_view(name));
+    match wanted {
+        // The same words are said about files, so that it has to be a program of this machine.
+        Some(name) if Program::parse(name).is_ok() && finder.has(name) => Some(format!(
+            "it starts `{name}`, which it does not see: declare that, as in `permissions: [\"shell:execute:{name}\"]`"
+        )),
+        Some(name) if exit_code == NOT_FOUND && Program::parse(name).is_ok() => {
+            Some(format!("it starts `{name}`, which is not on PATH: install it, and declare it"))
+        }
+        // What a shell ends with when it finds no program.
+        _ if exit_code == NOT_FOUND => Some(
+            "it may have started a program that it does not see: declare those that it starts, as in `permissions: [\"shell:execute:git,sort\"]`"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+/// The program that an interpreter could not find, by one of its last lines.
+fn missing_program(line: &str) -> Option<&str> {
+    let line = line.trim_end();
+    // dash and busybox, then bash: `x.sh: 3: sort: not found`, `x.sh: line 3: sort: command not found`
+    let of_shell = line.strip_suffix(": command not found").or(line.strip_suffix(": not found"));
+    let of_shell = of_shell.and_then(|rest| rest.rsplit(": ").next());
+    // `env: ‘sort’: No such file or directory`, `Can't exec "sort": No such file or directory`
+    let of_env = || {
+        let rest = line.split_once(": No such file or directory")?.0;
+        let is_known = rest.starts_with("env: ")
+            || rest.starts_with("/usr/bin/env: ")
+            || rest.starts_with("Can't exec ");
+        is_known.then(|| rest.rsplit(' ').next()).flatten()
+    };
+    // Python: `FileNotFoundError: [Errno 2] No such file or directory: 'sort'`
+    let of_python = || line.rsplit_once("No such file or directory: ").map(|(_, name)| name);
+    // Node: `Error: spawn sort ENOENT`
+    let of_node = || line.split_once("spawn ")?.1.split_once(" ENOENT").map(|(name, _)| name);
+    // Ruby: `No such file or directory - sort (Errno::ENOENT)`
+    let of_ruby = || {
+        let rest = line.split_once("No such file or directory - ")?.1;
+        rest.split(' ').next()
+    };
+    let name = of_shell.or_else(of_env).or_else(of_python).or_else(of_node).or_else(of_ruby)?;
+    let name = name.trim_matches(['\'', '"', '`', '‘', '’']);
+    let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+    is_name.then_some(name)
+}
+
+/// Where it ran, if that is not where the user is: a tool for repositories fails in a home, and nobody sees why.
+fn about_place(world: &World) -> Option<String> {
+    let (place, current) = (world.working_directory.display(), world.current.display());
+    if world.working_directory == world.current {
+        return None;
+    }
+    Some(if world.working_directory == world.home {
+        format!("it ran in your home `{place}`, because no repository is around `{current}`")
+    } else {
+        format!("it ran in `{place}`, the root of the repository around `{current}`")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::missing_program;
+
+    #[test]
+    fn interpreters_name_the_program_they_miss() {
+        for (line, expected) in [
+            ("./x.sh: 3: sort: not found", Some("sort")),
+            ("/skills/x.sh: line 3: sort: command not found", Some("sort")),
+            ("sh: sort: not found", Some("sort")),
+            ("env: ‘node’: No such file or directory", Some("node")),
+            ("/usr/bin/env: 'node': No such file or directory", Some("node")),
+            ("Can't exec \"git\": No such file or directory at x.pl line 1.", Some("git")),
+            ("FileNotFoundError: [Errno 2] No such file or directory: 'git'", Some("git")),
+            (
+                "`run` raised FileNotFoundError: [Errno 2] No such file or directory: 'git'",
+                Some("git"),
+            ),
+            ("Error: spawn git ENOENT", Some("git")),
+            ("x.rb:1:in `exec': No such file or directory - git (Errno::ENOENT)", Some("git")),
+            ("ls: cannot access 'nowhere': No such file or directory", None),
+            ("cat: notes: No such file or directory", None),
+            ("error: page not found", None),
+            ("fatal: not a git repository", None),
+            ("", None),
+        ] {
+            assert_eq!(missing_program(line), expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Linked worktrees: the working directory is granted, and the repository that it belongs to lies somewhere else. Git can
+//! do nothing without it, so it is opened too, to programs that are git.
+//!
+//! The file `.git` of a worktree says where its repository is, and whoever made the folder has written it: an unpacked
+//! archive may name any repository of the user's. So the repository has to agree. Git keeps a folder for each worktree,
+//! `.git/worktrees/NAME`, whose file `gitdir` names the worktree; only a folder of this name that points back is opened.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+use prowess_policy::SandboxSpec;
+use prowess_policy::spec::Protected;
+use prowess_sandbox::{Access, FileGrant};
+
+use super::grant;
+use crate::programs::Images;
+use crate::world::World;
+
+/// The most bytes of a file that holds a path.
+const MOST_PATH: u64 = 8192;
+/// What git changes of the shared part when it commits or fetches. Settings and hooks are not among it, and neither is
+/// the folder itself, so nothing can be put in their place.
+const CHANGED: &[&str] = &["objects", "refs", "logs"];
+/// Files of a worktree's own part that say where the rest is, or name programs.
+const FIXED: &[&str] = &["gitdir", "commondir", "config.worktree"];
+
+/// What is opened beside the worktree.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Opened {
+    pub(super) grants: Vec<FileGrant>,
+    /// Protected places that are not there yet.
+    pub(super) missing: Vec<PathBuf>,
+}
+
+/// The repository of the working directory, where that is a linked worktree which is granted as a whole.
+pub(super) fn open(
+    allowed: &SandboxSpec,
+    images: &Images,
+    grants: &[FileGrant],
+    world: &World,
+) -> Opened {
+    let is_git = |image: &PathBuf| image.file_name().is_some_and(|name| name == "git");
+    let top = world.working_directory.as_path();
+    let covers =
+        |path: &Path, grant: &FileGrant| grant.pattern.is_none() && path.starts_with(&grant.path);
+    let Some(access) =
+        grants.iter().filter(|grant| covers(top, grant)).map(|grant| grant.access).max()
+    else {
+        return Opened::default();
+    };
+    if !images.programs.iter().any(is_git) {
+        return Opened::default();
+    }
+    let Some(own) = repository_of(top) else { return Opened::default() };
+    // `repository_of` has seen that both folders above are there.
+    let Some(shared) = own.ancestors().nth(2) else { return Opened::default() };
+    if grants.iter().any(|grant| covers(shared, grant)) || is_secret(shared, allowed, world) {
+        return Opened::default();
+    }
+    let mut opened = Opened { grants: vec![grant(shared, Access::Read)], missing: Vec::new() };
+    if access == Access::Write {
+        let changed = CHANGED.iter().map(|name| shared.join(name)).chain([own.clone()]);
+        let changed = changed.filter(|place| is_folder(place));
+        opened.grants.extend(changed.map(|place| grant(&place, Access::Write)));
+        let (there, missing): (Vec<PathBuf>, Vec<PathBuf>) = FIXED
+            .iter()
+            .map(|name| own.join(name))
+            .partition(|place| fs::symlink_metadata(place).is_ok());
+        opened.grants.extend(there.iter().map(|place| grant(place, Access::Read)));
+        opened.missing = missing;
+    }
+    opened
+}
+
+/// The part of a repository that belongs to the worktree in a folder, if both sides say so.
+fn repository_of(worktree: &Path) -> Option<PathBuf> {
+    let link = worktree.join(".git");
+    let named = path_in(&link, b"gitdir: ")?;
+    let own = worktree.join(named).canonicalize().ok()?;
+    let shared = own.ancestors().nth(2)?;
+    let worktrees = own.parent()?;
+    let is_named_so = worktrees.file_name()? == "worktrees" && shared.file_name()? == ".git";
+    let points_back = own.join(path_in(&own.join("gitdir"), b"")?).canonicalize().ok()? == link;
+    let is_shared = own.join(path_in(&own.join("commondir"), b"")?).canonicalize().ok()? == shared;
+    let is_repository = shared.join("HEAD").is_file() && is_folder(&shared.join("objects"));
+    (is_named_so && points_back && is_shared && is_repository).then_some(own)
+}
+
+/// The path that a small file of git's holds behind some words.
+fn path_in(file: &Path, words: &[u8]) -> Option<PathBuf> {
+    // A link, a pipe or a device is nothing that git makes.
+    if !fs::symlink_metadata(file).ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    File::open(file).ok()?.take(MOST_PATH).read_to_end(&mut bytes).ok()?;
+    let path = bytes.strip_prefix(words)?.strip_suffix(b"\n")?;
+    (!path.is_empty() && !path.contains(&b'\n'))
+        .then(|| PathBuf::from(std::ffi::OsString::from_vec(path.to_vec())))
+}
+
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|data| data.is_dir())
+}
+
+/// Whether a repository lies in a place that only a grant of its own opens.
+fn is_secret(path: &Path, allowed: &SandboxSpec, world: &World) -> bool {
+    let named = allowed.never_read.iter().filter_map(|protected| match protected {
+        Protected::BelowHome(place) => Some(world.home.join(place)),
+        Protected::AnyDepth(_) => None,
+    });
+    let state = world.state.folders().map(Path::to_owned);
+    named.chain(state).any(|place| path.starts_with(place))
+}

@@ -1,0 +1,110 @@
+//! Whether MCP servers that a skill depends on are there (SRT §4.6): configured for an agent, and startable.
+//!
+//! Nothing is started to find out. Agents keep their servers in JSON files of nearly the same shape; a server is there if
+//! any of them has it and what it starts exists. Files that can't be read count as absent, since they are not ours.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::platform;
+use crate::programs::Finder;
+use crate::world::World;
+
+/// The most that is read of a file. That of Claude Code holds histories and grows.
+const MOST_BYTES: u64 = 32 << 20;
+
+/// Files in a project, and the key below which servers stand: Claude Code, Cursor, VS Code, Gemini, Roo, opencode.
+const OF_PROJECTS: &[(&str, &str)] = &[
+    (".mcp.json", "mcpServers"),
+    (".cursor/mcp.json", "mcpServers"),
+    (".vscode/mcp.json", "servers"),
+    (".gemini/settings.json", "mcpServers"),
+    (".roo/mcp.json", "mcpServers"),
+    ("opencode.json", "mcp"),
+];
+/// Files of a user: Claude Code, Cursor, Gemini, Windsurf, Claude, VS Code, opencode.
+const OF_USERS: &[(&str, &str)] = &[
+    (".claude.json", "mcpServers"),
+    (".cursor/mcp.json", "mcpServers"),
+    (".gemini/settings.json", "mcpServers"),
+    (".codeium/windsurf/mcp_config.json", "mcpServers"),
+    (".config/Claude/claude_desktop_config.json", "mcpServers"),
+    (".config/Code/User/mcp.json", "servers"),
+    (".config/opencode/opencode.json", "mcp"),
+];
+/// Keys of a server that is reached by an address.
+const ADDRESSES: &[&str] = &["url", "httpUrl", "serverUrl"];
+
+/// What is wrong with a server, as the end of a sentence that begins with its name; `None` if it is there.
+pub(crate) fn problem(name: &str, world: &World, finder: Finder<'_>) -> Option<String> {
+    let mut first = None;
+    for (file, servers) in configurations(world) {
+        let Some(server) = servers.get(name) else { continue };
+        match unusable(server, world, finder) {
+            None => return None,
+            Some(why) => first = first.or(Some(format!("{why} (in `{}`)", file.display()))),
+        }
+    }
+    Some(first.unwrap_or_else(|| {
+        let file = world.working_directory.join(OF_PROJECTS[0].0);
+        format!("is not configured: add it to `{}`", file.display())
+    }))
+}
+
+/// Every object of servers that there is, and its file.
+fn configurations(world: &World) -> Vec<(PathBuf, Value)> {
+    let project = OF_PROJECTS.iter().map(|(file, key)| (world.working_directory.join(file), *key));
+    let user = OF_USERS.iter().map(|(file, key)| (world.home.join(file), *key));
+    let mut found = Vec::new();
+    for (path, key) in project.chain(user) {
+        let Some(mut settings) = read(&path) else { continue };
+        // Claude Code keeps what is meant for one project in the user's file.
+        let project = world.working_directory.to_string_lossy();
+        let own = settings.get_mut("projects").and_then(|all| all.get_mut(project.as_ref()));
+        let own = own.and_then(|own| own.get_mut(key)).map(Value::take);
+        let all = settings.get_mut(key).map(Value::take);
+        found.extend(own.into_iter().chain(all).map(|servers| (path.clone(), servers)));
+    }
+    found
+}
+
+fn read(path: &Path) -> Option<Value> {
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+fn unusable(server: &Value, world: &World, finder: Finder<'_>) -> Option<String> {
+    let flag = |key: &str| server.get(key).and_then(Value::as_bool);
+    if flag("disabled") == Some(true) || flag("enabled") == Some(false) {
+        return Some("is switched off".to_owned());
+    }
+    if ADDRESSES.iter().any(|key| server.get(key).is_some_and(Value::is_string)) {
+        return None;
+    }
+    // opencode writes program and arguments as one list.
+    let command = server.get("command");
+    let command = command.and_then(|command| command.get(0).unwrap_or(command).as_str());
+    let Some(command) = command.filter(|command| !command.is_empty()) else {
+        return Some("has neither a command nor an address".to_owned());
+    };
+    // `${HOME}/bin/server` is for the agent to fill in.
+    if command.contains("${") {
+        return None;
+    }
+    if command.contains('/') {
+        let path = match command.strip_prefix("~/") {
+            Some(below) => world.home.join(below),
+            None => world.working_directory.join(command),
+        };
+        let there = path.is_file() && platform::is_executable(&path).unwrap_or(false);
+        return (!there).then(|| format!("starts `{command}`, which is no program"));
+    }
+    (!finder.has(command)).then(|| format!("starts `{command}`, which is not on PATH"))
+}
+
+#[cfg(test)]
+mod tests;

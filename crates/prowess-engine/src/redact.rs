@@ -1,0 +1,153 @@
+//! Keeps the keys that a tool was given out of everything it says (attack F05).
+//!
+//! A tool that may see a key can do with it what it likes; this is not about thieves. It is about keys in transcripts,
+//! logs and the contexts of models, where they end up because a program prints its settings when it fails.
+
+use prowess_policy::SandboxSpec;
+use prowess_policy::scope::is_credential;
+use prowess_secrets::{LONGEST, Replacer, Secret};
+use serde_json::{Map, Value};
+
+use crate::credentials::CredentialError;
+use crate::envelope::Envelope;
+use crate::event::{Event, Stream};
+use crate::tool::python::LoadError;
+use crate::world::World;
+
+/// Puts marks in the place of keys, in the events and the envelope of one run.
+#[derive(Debug)]
+pub(crate) struct Redactor {
+    replacer: Replacer,
+    streams: [prowess_secrets::Stream; 2],
+}
+
+impl Redactor {
+    /// Nothing is replaced.
+    pub(crate) fn idle() -> Self {
+        Self::with(&[])
+    }
+
+    /// For a run that may see these variables: the values of those whose names say that they are keys, and the
+    /// credentials that are put in on the way, which a server may have repeated in its own words.
+    pub(crate) fn of(allowed: &SandboxSpec, world: &World) -> Result<Self, CredentialError> {
+        let bound = |name: &str| world.credentials.iter().any(|bound| bound.name() == name);
+        let mut secrets = Vec::new();
+        // No secret passes that is not granted by name (R31).
+        for granted in &allowed.variables.named {
+            let name = granted.as_str();
+            let found = world.environment.iter().find(|(known, _)| known == name);
+            let Some((_, value)) = found.filter(|_| is_credential(name) && !bound(name)) else {
+                continue;
+            };
+            if value.len() > LONGEST {
+                return Err(CredentialError::Long { name: name.to_owned(), length: value.len() });
+            }
+            secrets.push(Secret::new(name, value));
+        }
+        secrets.extend(world.credentials.iter().map(|bound| bound.placeholder.secret().clone()));
+        Ok(Self::with(&secrets))
+    }
+
+    /// The same for another run.
+    pub(crate) fn fresh(&self) -> Self {
+        let replacer = self.replacer.clone();
+        Self { streams: [replacer.stream(), replacer.stream()], replacer }
+    }
+
+    fn with(secrets: &[Secret]) -> Self {
+        let replacer = Replacer::marks(secrets);
+        Self { streams: [replacer.stream(), replacer.stream()], replacer }
+    }
+
+    /// Whether events are as they should be already.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.replacer.is_empty()
+    }
+
+    /// An event without keys. `None` while output may be the beginning of one.
+    pub(crate) fn event(&mut self, event: &Event) -> Option<Event> {
+        Some(match event {
+            Event::Output { stream, bytes } => {
+                let at = match stream {
+                    Stream::Stdout => 0,
+                    Stream::Stderr => 1,
+                };
+                let bytes = self.streams[at].push(bytes).into_owned();
+                return (!bytes.is_empty()).then_some(Event::Output { stream: *stream, bytes });
+            }
+            Event::Thought(thought) => {
+                let mut thought = thought.clone();
+                thought.message = thought.message.map(|message| self.text(&message));
+                let details = thought.details.into_iter();
+                thought.details = details.map(|(key, value)| (key, self.value(value))).collect();
+                Event::Thought(thought)
+            }
+            Event::Token { content } => Event::Token { content: self.text(content) },
+            Event::Citation { sources } => {
+                let mut sources = sources.clone();
+                for source in &mut sources {
+                    source.text = self.text(&source.text);
+                }
+                Event::Citation { sources }
+            }
+            Event::Started { skill, tool, command } => Event::Started {
+                skill: skill.clone(),
+                tool: tool.clone(),
+                command: command.iter().map(|word| self.text(word)).collect(),
+            },
+            Event::Warning { message } => Event::Warning { message: self.text(message) },
+            Event::Error { message } => Event::Error { message: self.text(message) },
+            Event::Done(envelope) => Event::Done(Box::new(self.envelope((**envelope).clone()))),
+        })
+    }
+
+    /// What was held back of output, at its end.
+    pub(crate) fn rest(&mut self) -> Vec<Event> {
+        let streams = [Stream::Stdout, Stream::Stderr].into_iter().zip(&mut self.streams);
+        let rest = streams.map(|(stream, held)| Event::Output { stream, bytes: held.finish() });
+        rest.filter(|event| !matches!(event, Event::Output { bytes, .. } if bytes.is_empty()))
+            .collect()
+    }
+
+    /// An envelope without keys. Its output is the fold of events that have none.
+    pub(crate) fn envelope(&self, mut envelope: Envelope) -> Envelope {
+        if self.is_idle() {
+            return envelope;
+        }
+        let all = |texts: Vec<String>| texts.iter().map(|text| self.text(text)).collect();
+        envelope.parsed = envelope.parsed.map(|value| self.value(value));
+        envelope.error = envelope.error.map(|error| self.text(&error));
+        envelope.warnings = all(envelope.warnings);
+        envelope.hints = all(envelope.hints);
+        envelope
+    }
+
+    /// Why a skill can't be loaded, without keys.
+    pub(crate) fn load_error(&self, error: LoadError) -> LoadError {
+        let hints = error.hints.iter().map(|hint| self.text(hint)).collect();
+        LoadError { reason: self.text(&error.reason), hints, ..error }
+    }
+
+    /// A result without keys. It came as JSON, where a text can be written in many ways, so its values are looked at.
+    pub(crate) fn value(&self, value: Value) -> Value {
+        match value {
+            Value::Null | Value::Bool(_) => value,
+            Value::Number(number) => {
+                let text = number.to_string();
+                let redacted = self.text(&text);
+                if redacted == text { Value::Number(number) } else { redacted.into() }
+            }
+            Value::String(text) => self.text(&text).into(),
+            Value::Array(values) => values.into_iter().map(|value| self.value(value)).collect(),
+            Value::Object(object) => {
+                let pairs = object.into_iter();
+                let pairs = pairs.map(|(key, value)| (self.text(&key), self.value(value)));
+                Value::Object(pairs.collect::<Map<_, _>>())
+            }
+        }
+    }
+
+    fn text(&self, text: &str) -> String {
+        self.replacer.text(text).into_owned()
+    }
+}

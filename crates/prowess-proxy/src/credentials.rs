@@ -1,0 +1,128 @@
+//! Keys that the sandbox never sees: it holds a placeholder, and the real one is put in here.
+//!
+//! A placeholder becomes its key only in the fields of a request that goes to the one host it is bound to, over TLS with
+//! a server that proved to be that host (attack F06). Everywhere else, in a path, in a body, on the way to somebody else,
+//! it stays what it is, which is worth nothing.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::header::{
+    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue, IF_RANGE,
+    RANGE,
+};
+use prowess_secrets::{Placeholder, Replacer};
+
+use crate::exchange::Scheme;
+use crate::host::Host;
+use crate::refusal::Refusal;
+
+/// A key for one host.
+#[derive(Clone, Debug)]
+pub struct Credential {
+    /// The only host that gets it.
+    pub host: Host,
+    /// What the sandbox holds instead, and the key.
+    pub placeholder: Placeholder,
+}
+
+/// All credentials of a run.
+#[derive(Debug)]
+pub(crate) struct Credentials {
+    all: Vec<Credential>,
+    /// Key to placeholder, for what comes back. It is the same for all hosts: who has a key from somewhere else should
+    /// not hand it in either.
+    answers: Replacer,
+}
+
+impl Credentials {
+    pub(crate) fn new(all: Vec<Credential>) -> Self {
+        let placeholders: Vec<Placeholder> =
+            all.iter().map(|credential| credential.placeholder.clone()).collect();
+        Self { all, answers: Replacer::swaps(&placeholders) }
+    }
+
+    /// Whether a host has a credential. Then its TLS is ended here, also where it may be written to.
+    pub(crate) fn has(&self, host: &Host) -> bool {
+        self.all.iter().any(|credential| credential.host == *host)
+    }
+
+    /// Refuses a request whose fields carry a placeholder where it is worth nothing. It could pass, but somebody tried
+    /// to send a key to where it does not belong, and the user should know.
+    pub(crate) fn judge(
+        &self,
+        fields: &HeaderMap,
+        host: &Host,
+        port: u16,
+        scheme: Scheme,
+    ) -> Result<(), Refusal> {
+        for Credential { host: bound, placeholder } in &self.all {
+            let carries = |(name, value): (&HeaderName, &HeaderValue)| {
+                swapped(name, value, placeholder).is_some()
+            };
+            if !fields.iter().any(carries) {
+                continue;
+            }
+            let name = placeholder.secret().name();
+            if bound != host {
+                return Err(Refusal::credential(host, port, name, bound));
+            }
+            if scheme == Scheme::Http {
+                return Err(Refusal::credential_without_tls(host, port, name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the keys of a host into a request to it that [`judge`](Self::judge) let pass.
+    pub(crate) fn put(&self, fields: &mut HeaderMap, host: &Host, scheme: Scheme) {
+        if scheme == Scheme::Http || !self.has(host) {
+            return;
+        }
+        // What comes back is searched, so it should come in a form that can be, and whole.
+        fields.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        fields.remove(RANGE);
+        fields.remove(IF_RANGE);
+        let own = self.all.iter().filter(|credential| credential.host == *host);
+        for Credential { placeholder, .. } in own {
+            for (name, value) in fields.iter_mut() {
+                if let Some(real) = swapped(name, value, placeholder) {
+                    *value = real;
+                }
+            }
+        }
+    }
+
+    /// What a response is passed through, or why it can't be: the host has a key, and may be repeating it in a form that
+    /// nobody here reads.
+    pub(crate) fn answers(&self, fields: &HeaderMap, host: &Host) -> Result<Replacer, String> {
+        let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+        if self.has(host) && !fields.get_all(CONTENT_ENCODING).iter().all(plain) {
+            return Err(format!(
+                "`{host}` compressed its answer without being asked, and a credential could be in it"
+            ));
+        }
+        Ok(self.answers.clone())
+    }
+}
+
+/// The value of a field with the key in the place of its placeholder, if that is in it.
+fn swapped(
+    name: &HeaderName,
+    value: &HeaderValue,
+    placeholder: &Placeholder,
+) -> Option<HeaderValue> {
+    let (from, to) = (placeholder.text(), placeholder.secret().reveal_value());
+    let text = value.to_str().ok()?;
+    let mut real = if text.contains(from) {
+        HeaderValue::from_str(&text.replace(from, to))
+    } else {
+        // `curl --user` and git wrap it up (RFC 7617 §2).
+        let (scheme, wrapped) = text.split_once(' ').filter(|_| name == AUTHORIZATION)?;
+        let inner = STANDARD.decode(wrapped.trim()).ok()?;
+        let inner = String::from_utf8(inner).ok().filter(|inner| inner.contains(from))?;
+        HeaderValue::from_str(&format!("{scheme} {}", STANDARD.encode(inner.replace(from, to))))
+    }
+    .ok()?;
+    real.set_sensitive(true);
+    Some(real)
+}

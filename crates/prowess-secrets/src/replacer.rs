@@ -1,0 +1,217 @@
+//! Replaces secrets in a stream, wherever its pieces are cut.
+//!
+//! The leftmost secret is replaced, and of several that begin at the same byte the longest. There are few secrets with
+//! some thirty spellings each, so that two bytes tell nearly everywhere that none of them begins here. An automaton over
+//! all of them was tried: making it took minutes for a key of some kilobytes, and every start of a tool would wait for it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::placeholder::Placeholder;
+use crate::secret::Secret;
+use crate::spellings;
+
+/// What is replaced by what. Copies share one table.
+#[derive(Clone, Default)]
+pub struct Replacer(Option<Arc<Table>>);
+
+struct Table {
+    /// What is looked for, sorted, each once and none shorter than two bytes.
+    wanted: Vec<Vec<u8>>,
+    /// What takes the place of each.
+    instead: Vec<Vec<u8>>,
+    /// Which two bytes something wanted begins with.
+    beginnings: Vec<bool>,
+    longest: usize,
+}
+
+impl Replacer {
+    /// Puts a visible mark in the place of each secret: `[redacted: NAME]`.
+    pub fn marks(secrets: &[Secret]) -> Self {
+        let pairs = secrets.iter().filter(|secret| secret.is_searchable()).flat_map(|secret| {
+            let mark = format!("[redacted: {}]", secret.name());
+            spellings::of(secret.core()).into_iter().map(move |spelling| (spelling, mark.clone()))
+        });
+        Self::of(pairs.collect())
+    }
+
+    /// Puts the same spelling of its placeholder in the place of each secret. The length of a stream stays what it was.
+    pub fn swaps(placeholders: &[Placeholder]) -> Self {
+        let pairs = placeholders.iter().flat_map(|placeholder| {
+            let real = spellings::of(placeholder.secret().reveal_value());
+            real.into_iter().zip(spellings::of(placeholder.text()))
+        });
+        Self::of(pairs.collect())
+    }
+
+    fn of(mut pairs: Vec<(String, String)>) -> Self {
+        // The sort is stable: of two secrets with the same value the first gives its name.
+        pairs.sort_by(|one, other| one.0.cmp(&other.0));
+        pairs.dedup_by(|one, other| one.0 == other.0);
+        let longest = pairs.iter().map(|(wanted, _)| wanted.len()).max();
+        let Some(longest) = longest else { return Self(None) };
+        let (wanted, instead): (Vec<Vec<u8>>, Vec<Vec<u8>>) = pairs
+            .into_iter()
+            .map(|(wanted, instead)| (wanted.into_bytes(), instead.into_bytes()))
+            .unzip();
+        let mut beginnings = vec![false; 1 << 16];
+        for wanted in &wanted {
+            beginnings[pair(wanted[0], wanted[1])] = true;
+        }
+        Self(Some(Arc::new(Table { wanted, instead, beginnings, longest })))
+    }
+
+    /// Whether there is nothing to replace.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// A whole text.
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.bytes(text.as_bytes()) {
+            Cow::Borrowed(_) => Cow::Borrowed(text),
+            // What is looked for and what takes its place is text, and text in UTF-8 is never found inside a character.
+            Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
+        }
+    }
+
+    /// A whole piece of bytes.
+    pub fn bytes<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        let Some(table) = &self.0 else { return Cow::Borrowed(bytes) };
+        if table.find(bytes, 0).is_none() {
+            return Cow::Borrowed(bytes);
+        }
+        let mut out = Vec::with_capacity(bytes.len());
+        table.replace(bytes, Rest::Nothing, &mut out);
+        Cow::Owned(out)
+    }
+
+    /// The beginning of a stream.
+    pub fn stream(&self) -> Stream {
+        Stream { replacer: self.clone(), held: Vec::new() }
+    }
+}
+
+impl std::fmt::Debug for Replacer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Replacer").field("is_empty", &self.is_empty()).finish_non_exhaustive()
+    }
+}
+
+/// A stream that comes in pieces. However it is cut, the result is the same.
+///
+/// It holds back what may be the beginning of a secret, and nothing else: fewer bytes than the longest spelling has.
+pub struct Stream {
+    replacer: Replacer,
+    held: Vec<u8>,
+}
+
+impl Stream {
+    /// Takes a piece and gives what is certain now.
+    pub fn push<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        let Some(table) = &self.replacer.0 else { return Cow::Borrowed(bytes) };
+        self.held.extend_from_slice(bytes);
+        let mut out = Vec::with_capacity(self.held.len());
+        let done = table.replace(&self.held, Rest::Unknown, &mut out);
+        self.held.drain(..done);
+        Cow::Owned(out)
+    }
+
+    /// The end: gives what was held back.
+    pub fn finish(&mut self) -> Vec<u8> {
+        let held = std::mem::take(&mut self.held);
+        self.replacer.bytes(&held).into_owned()
+    }
+
+    /// How many bytes are held back.
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+}
+
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // What is held may be half a secret.
+        f.debug_struct("Stream").field("held", &self.held.len()).finish_non_exhaustive()
+    }
+}
+
+/// What follows a piece.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    Nothing,
+    Unknown,
+}
+
+/// Something wanted, in a piece.
+struct Found {
+    start: usize,
+    end: usize,
+    /// Its place in the table.
+    which: usize,
+}
+
+impl Table {
+    /// Writes what is certain about a piece, and tells how much of the piece that was.
+    fn replace(&self, bytes: &[u8], rest: Rest, out: &mut Vec<u8>) -> usize {
+        let mut at = 0;
+        let mut open = self.first_open(bytes, at, rest);
+        loop {
+            // Before `open` nothing that is still to come changes anything.
+            let Some(found) = self.find(bytes, at).filter(|found| found.start < open) else {
+                out.extend_from_slice(&bytes[at..open]);
+                return open;
+            };
+            out.extend_from_slice(&bytes[at..found.start]);
+            out.extend_from_slice(&self.instead[found.which]);
+            at = found.end;
+            if at > open {
+                open = self.first_open(bytes, at, rest);
+            }
+        }
+    }
+
+    /// The first thing wanted from a place on, and of several there the longest.
+    fn find(&self, bytes: &[u8], from: usize) -> Option<Found> {
+        let pairs = bytes[from..].windows(2).enumerate();
+        let mut starts = pairs.filter(|(_, two)| self.beginnings[pair(two[0], two[1])]);
+        starts.find_map(|(at, two)| {
+            let start = from + at;
+            let first = self.wanted.partition_point(|wanted| wanted[..2] < *two);
+            let candidates = self.wanted[first..].iter().take_while(|wanted| wanted[..2] == *two);
+            // They are sorted, so the longest of those that fit comes last.
+            let (which, wanted) = candidates
+                .enumerate()
+                .filter(|(_, wanted)| bytes[start..].starts_with(wanted))
+                .last()?;
+            Some(Found { start, end: start + wanted.len(), which: first + which })
+        })
+    }
+
+    /// The first place from which everything to the end may be the beginning of something longer.
+    fn first_open(&self, bytes: &[u8], from: usize, rest: Rest) -> usize {
+        if rest == Rest::Nothing {
+            return bytes.len();
+        }
+        let first = from.max(bytes.len().saturating_sub(self.longest - 1));
+        (first..bytes.len()).find(|&at| self.begins_longer(&bytes[at..])).unwrap_or(bytes.len())
+    }
+
+    /// Whether something wanted begins with these bytes and goes on.
+    fn begins_longer(&self, bytes: &[u8]) -> bool {
+        if let [one, other, ..] = bytes
+            && !self.beginnings[pair(*one, *other)]
+        {
+            return false;
+        }
+        // Everything that begins with these bytes stands together, the bytes themselves first.
+        let at = self.wanted.partition_point(|wanted| wanted.as_slice() < bytes);
+        let mut candidates = self.wanted[at..].iter().take(2);
+        candidates.any(|wanted| wanted.len() > bytes.len() && wanted.starts_with(bytes))
+    }
+}
+
+/// Two bytes as one number.
+fn pair(one: u8, other: u8) -> usize {
+    usize::from(one) << 8 | usize::from(other)
+}

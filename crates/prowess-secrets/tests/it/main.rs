@@ -1,0 +1,4 @@
+//! Secrets in streams.
+
+mod placeholders;
+mod replacing;

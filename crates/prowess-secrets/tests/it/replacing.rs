@@ -1,0 +1,157 @@
+//! Marks in the place of secrets, however they are spelled and cut.
+
+use proptest::prelude::*;
+use prowess_secrets::{LONGEST, Placeholder, Replacer, Secret};
+
+fn marks(value: &str) -> Replacer {
+    Replacer::marks(&[Secret::new("KEY", value)])
+}
+
+/// The one way most tests take: what is left of a text when a value is kept out of it.
+fn check(value: &str, text: &str, expected: &str) {
+    assert_eq!(marks(value).text(text), expected, "{value:?} in {text:?}");
+}
+
+#[test]
+fn usual_spellings_are_found() {
+    // Attack F05. Each spelling was made with another program: base64, xxd, Python, JavaScript.
+    let key = "s3cr3t/+value?";
+    for (text, expected) in [
+        ("s3cr3t/+value?", "[redacted: KEY]"),
+        ("key=s3cr3t/+value?\n", "key=[redacted: KEY]\n"),
+        ("czNjcjN0Lyt2YWx1ZT8=", "[redacted: KEY]="),
+        ("eHMzY3IzdC8rdmFsdWU/eA==", "eH[redacted: KEY]eA=="),
+        ("eHhzM2NyM3QvK3ZhbHVlP3g=", "eHh[redacted: KEY]3g="),
+        ("eHMzY3IzdC8rdmFsdWU_eA==", "eH[redacted: KEY]eA=="),
+        ("7333637233742f2b76616c75653f", "[redacted: KEY]"),
+        ("7333637233742F2B76616C75653F", "[redacted: KEY]"),
+        ("?k=s3cr3t%2F%2Bvalue%3F&x", "?k=[redacted: KEY]&x"),
+        ("?k=s3cr3t%2f%2bvalue%3f&x", "?k=[redacted: KEY]&x"),
+        ("?k=s3cr3t/%2Bvalue%3F&x", "?k=[redacted: KEY]&x"),
+    ] {
+        check(key, text, expected);
+    }
+    check("line\none\"two\\", r#"{"a": "line\none\"two\\"}"#, r#"{"a": "[redacted: KEY]"}"#);
+    check(
+        "pässwörd",
+        r#"["p\u00e4ssw\u00f6rd", "pässwörd"]"#,
+        r#"["[redacted: KEY]", "[redacted: KEY]"]"#,
+    );
+    check("with blank", "?q=with+blank", "?q=[redacted: KEY]");
+}
+
+#[test]
+fn blanks_around_a_value_are_not_part_of_it() {
+    check(" s3cr3t-value\n", "<s3cr3t-value>", "<[redacted: KEY]>");
+}
+
+#[test]
+fn short_values_are_left_alone() {
+    check("short", "a short one", "a short one");
+    check("longer", "a longer one", "a [redacted: KEY] one");
+    assert!(marks("short").is_empty());
+}
+
+#[test]
+fn the_longest_secret_wins_where_one_begins_with_another() {
+    let both = Replacer::marks(&[Secret::new("A", "abcdef"), Secret::new("B", "abcdefgh")]);
+    assert_eq!(both.text("abcdef abcdefgh abcdefg"), "[redacted: A] [redacted: B] [redacted: A]g");
+}
+
+#[test]
+fn only_what_may_be_a_secret_is_held_back() {
+    let mut stream = marks("s3cr3t-value").stream();
+    assert_eq!(stream.push(b"ready\n").as_ref(), b"ready\n");
+    assert_eq!(stream.push(b"is s3cr").as_ref(), b"is ");
+    assert_eq!(stream.push(b"ap").as_ref(), b"s3crap");
+    assert_eq!(stream.push(b"s3cr3t-val").as_ref(), b"");
+    assert_eq!(stream.finish(), b"s3cr3t-val");
+}
+
+#[test]
+fn what_is_held_back_is_bounded() {
+    // A value that repeats itself may begin at every byte of the stream.
+    let value = "a".repeat(200);
+    let mut stream = marks(&value).stream();
+    let mut length = 0;
+    for _ in 0..1000 {
+        length += stream.push(b"aaaaaaa").len();
+        // Hexadecimal is the longest spelling of such a value.
+        assert!(stream.held() < 400);
+    }
+    let text = marks(&value).bytes(&[b'a'; 7000]).len();
+    assert_eq!(length + stream.finish().len(), text);
+}
+
+#[test]
+fn the_longest_secret_can_be_looked_for() {
+    let value: String = (b'a'..=b'y').map(char::from).cycle().take(LONGEST).collect();
+    let text = format!("<{value}>");
+    check(&value, &text, "<[redacted: KEY]>");
+}
+
+#[test]
+fn nobody_reads_a_secret_by_accident() {
+    let secret = Secret::new("KEY", "s3cr3t-value");
+    let shown =
+        format!("{secret:?} {:?} {:?}", marks("s3cr3t-value"), marks("s3cr3t-value").stream());
+    assert!(!shown.contains("s3cr"), "{shown}");
+}
+
+/// Values over few characters, so that beginnings overlap and secrets contain each other.
+fn values() -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec("[ab/]{6,9}", 1..3)
+}
+
+proptest! {
+    /// The law: for any cut of a stream the result is that of the whole.
+    #[test]
+    fn cuts_make_no_difference(
+        values in values(),
+        pieces in prop::collection::vec("[ab/%2F6]{0,12}|[ab/]{0,20}", 0..12),
+    ) {
+        let secrets: Vec<Secret> = values.iter().map(|value| Secret::new("KEY", value)).collect();
+        let replacer = Replacer::marks(&secrets);
+        let whole = pieces.concat();
+        let mut stream = replacer.stream();
+        let mut cut = Vec::new();
+        for piece in &pieces {
+            cut.extend_from_slice(&stream.push(piece.as_bytes()));
+        }
+        cut.extend(stream.finish());
+        prop_assert_eq!(String::from_utf8_lossy(&cut), replacer.text(&whole));
+    }
+
+    /// Nothing else is lost: marks turned back into the value give the stream again.
+    #[test]
+    fn nothing_but_the_secret_changes(before in ".{0,40}", between in ".{0,40}", cut in 0..200_usize) {
+        let value = "\u{1}s3cr3t\u{2}";
+        let whole = format!("{before}{value}{between}{value}");
+        let mut stream = marks(value).stream();
+        let (one, other) = whole.as_bytes().split_at(cut.min(whole.len()));
+        let mut out = stream.push(one).into_owned();
+        out.extend_from_slice(&stream.push(other));
+        out.extend(stream.finish());
+        let out = String::from_utf8(out).expect("it was text and stays text");
+        prop_assert!(!out.contains(value));
+        prop_assert_eq!(out.replace("[redacted: KEY]", value), whole);
+    }
+
+    /// On the way back from a server a stream keeps its length, whatever surrounds the secret.
+    #[test]
+    fn swapping_keeps_the_length(value in "[a-zA-Z0-9_.+/=-]{12,40}", around in "[a-z]{0,5}", seed: u8) {
+        let mut next = seed;
+        let random = || { next = next.wrapping_mul(5).wrapping_add(17); next };
+        let Ok(placeholder) = Placeholder::new(&Secret::new("KEY", &value), random) else {
+            return Ok(());
+        };
+        prop_assume!(placeholder.text() != value);
+        let swaps = Replacer::swaps(std::slice::from_ref(&placeholder));
+        let text = format!("{around}{value}{around}");
+        prop_assert_eq!(swaps.text(&text).len(), text.len());
+        prop_assert!(!swaps.text(&text).contains(&value));
+        let hex = text.bytes().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
+        prop_assert_eq!(swaps.text(&hex).len(), hex.len());
+        prop_assert!(swaps.text(&hex) != hex);
+    }
+}
