@@ -5,7 +5,8 @@ use std::time::Duration;
 use prowess_sandbox::{Capture, How, Written};
 use serde_json::Value;
 
-use crate::event::{Event, Stream};
+use crate::event::{Event, Source, Stream};
+use crate::model::{Stop, Usage};
 
 /// How much of standard output is looked at for JSON. More is a file and not an answer.
 const MOST_PARSED: usize = 4 << 20;
@@ -33,6 +34,21 @@ pub struct Envelope {
     pub warnings: Vec<String>,
     /// What to do about the error, one line each.
     pub hints: Vec<String>,
+    /// How an answer of a model came to be; set for every prompt skill, and for nothing else.
+    pub answer: Option<Box<Answer>>,
+}
+
+/// How an answer of a model came to be.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// The model; empty when none was asked.
+    pub model: String,
+    /// What the provider counted.
+    pub usage: Option<Usage>,
+    /// Why it ended.
+    pub stop: Option<Stop>,
+    /// The passages that were found, those that the model got to see first.
+    pub sources: Vec<Source>,
 }
 
 /// What a run came to. GIB §9.3 wants its four errors told apart.
@@ -101,6 +117,16 @@ impl Envelope {
             duration: Duration::ZERO,
             warnings: Vec::new(),
             hints: Vec::new(),
+            answer: None,
+        }
+    }
+
+    /// The result of a prompt skill that was answered.
+    pub(crate) fn answered(answer: Answer) -> Self {
+        Self {
+            error: None,
+            answer: Some(Box::new(answer)),
+            ..Self::not_started(Outcome::Success, 0, String::new())
         }
     }
 
@@ -268,6 +294,7 @@ impl Fold {
             duration,
             warnings: self.warnings,
             hints: hints(ending.outcome),
+            answer: None,
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::tool::openclaw::HandlerError;
 use crate::tool::python::LoadError;
 
 /// The code of wrong arguments.
-const USAGE: i32 = 2;
+pub(crate) const USAGE: i32 = 2;
 
 /// A run that did not start.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +58,14 @@ pub enum RunError {
     /// A handler can't be started as it is declared.
     #[error(transparent)]
     Handler(#[from] HandlerError),
+    /// Another skill that it needs is not there (SRT §4.6).
+    #[error("`{skill}` can't run here: {reason}")]
+    Dependency {
+        /// The skill.
+        skill: String,
+        /// What is missing.
+        reason: String,
+    },
     /// A skill with Python tools can't be loaded.
     #[error(transparent)]
     Load(Box<LoadError>),
@@ -127,6 +135,7 @@ impl RunError {
             | RunError::Unsupported(_)
             | RunError::Database { .. }
             | RunError::Handler(_)
+            | RunError::Dependency { .. }
             | RunError::Load(_)
             | RunError::Denied(_)
             | RunError::NobodyToAsk { .. }
@@ -191,6 +200,9 @@ impl RunError {
                 vec!["move the file away: you will be asked again".to_owned()]
             }
             RunError::Handler(error) => vec![error.hint()],
+            RunError::Dependency { .. } => vec![
+                "put it beside the skill, in a folder of its name; nothing has been started".to_owned(),
+            ],
             RunError::Load(error) => error.hints.clone(),
             RunError::Credential(error) => error.hints(),
             RunError::Changed(_) => vec!["run it again".to_owned()],

@@ -2,6 +2,8 @@
 //!
 //! `thought`, `token`, `citation`, `error` and `done` are those of AFL §8; a tool adds `started`, `output` and `warning`.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
 use crate::envelope::Envelope;
@@ -75,6 +77,12 @@ pub struct Source {
     pub score: f64,
     /// What it says.
     pub text: String,
+    /// The bytes of the document's text that it is.
+    pub range: Range<u64>,
+    /// The page, in documents that have some.
+    pub page: Option<u32>,
+    /// Whether the model got to see it.
+    pub injected: bool,
 }
 
 /// Where a tool prints.

@@ -83,16 +83,38 @@ pub(crate) fn check(
             }
             "file" => match readable(working_directory, text) {
                 Ok(path) => files.push(path),
-                Err(error) => errors.push(InputError::Unreadable {
-                    parameter: parameter.name.value.clone(),
-                    given: shorten(text, 80),
-                    reason: error.to_string(),
-                }),
+                Err(error) => errors.push(unreadable(parameter, text, &error)),
             },
             _ => {}
         }
     }
     if errors.is_empty() { Ok(files) } else { Err(errors) }
+}
+
+fn unreadable(parameter: &Parameter, text: &str, error: &std::io::Error) -> InputError {
+    InputError::Unreadable {
+        parameter: parameter.name.value.clone(),
+        given: shorten(text, 80),
+        reason: error.to_string(),
+    }
+}
+
+/// Checks the files among values whose types are checked already (SRT §4.4).
+pub(crate) fn check_files(
+    parameters: &[Parameter],
+    values: &Map<String, Value>,
+    working_directory: &Path,
+) -> Result<(), Vec<InputError>> {
+    let errors: Vec<InputError> = parameters
+        .iter()
+        .filter(|parameter| parameter.kind.as_str() == "file")
+        .filter_map(|parameter| {
+            let text = values.get(parameter.name.as_str())?.as_str()?;
+            let error = readable(working_directory, text).err()?;
+            Some(unreadable(parameter, text, &error))
+        })
+        .collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// A parameter may list the values it takes.

@@ -8,6 +8,7 @@
 
 mod approvals;
 mod approver;
+mod chat;
 mod clock;
 mod closure;
 mod credentials;
@@ -29,10 +30,12 @@ mod pins;
 mod platform;
 mod prepare;
 mod programs;
+mod prompt;
 mod redact;
 mod registry;
 mod retrieve;
 mod run;
+mod shelf;
 mod skill_files;
 mod state_file;
 mod tool;
@@ -42,12 +45,13 @@ mod world;
 
 pub use approvals::{ApprovalStore, StoreError};
 pub use approver::{Approver, Asked, NoApprover, Reply};
+pub use chat::{CHAT_LIMIT, map_text, parse_mention};
 pub use clock::{Clock, SystemClock};
 pub use credentials::{Credential, CredentialError};
 pub use deciding::{Consent, approve};
 pub use digest::{DigestError, of_skill as digest_of_skill};
 pub use envelope::{
-    Decoded, Decoder, Ending, Envelope, Fold, NOT_EXECUTABLE, NOT_FOUND, Outcome, REFUSED,
+    Answer, Decoded, Decoder, Ending, Envelope, Fold, NOT_EXECUTABLE, NOT_FOUND, Outcome, REFUSED,
     TIMED_OUT,
 };
 pub use error::RunError;
@@ -57,13 +61,15 @@ pub use inputs::InputError;
 pub use lower::FileError;
 pub use model::{
     BoxFuture, Message, Model, ModelError, ModelErrorKind, ModelFacts, ModelRequest, ModelStream,
-    Piece, Stop, ToolCall, ToolSpec, Usage,
+    Piece, Stop, ToolCall, ToolSpec, Usage, looks_truncated, unmet,
 };
 pub use prepare::{Call, Examined, Prepared, Subject, examine, prepare};
 pub use programs::ProgramError;
+pub use prompt::{PromptCall, PromptSurroundings, run_prompt};
 pub use registry::{NameTaken, RegisteredTool, ToolRegistry};
 pub use retrieve::{Passage, Query, RetrieveError, Retriever};
 pub use run::{Cancel, run, run_with};
+pub use shelf::{FolderShelf, Found, Shelf, ShelfError};
 pub use skill_files::DirectoryFiles;
 pub use tool::openclaw::HandlerError;
 pub use tool::python::{LoadError, LoadStep, Loading, PythonWorkers, load_skill};

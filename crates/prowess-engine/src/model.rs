@@ -3,6 +3,9 @@
 //! Who speaks to a provider implements [`Model`]. Dropping a stream, or the future that makes one, ends the request at the
 //! provider: that is how a run is cancelled.
 
+mod requirements;
+mod truncation;
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -10,6 +13,9 @@ use std::time::Duration;
 
 use futures_core::Stream;
 use serde_json::Value;
+
+pub use requirements::unmet;
+pub use truncation::looks_truncated;
 
 /// A future of a trait that is used through a reference.
 pub type BoxFuture<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
@@ -123,6 +129,14 @@ pub struct Usage {
     pub output: u64,
 }
 
+impl std::ops::Add for Usage {
+    type Output = Usage;
+
+    fn add(self, other: Usage) -> Usage {
+        Usage { input: self.input + other.input, output: self.output + other.output }
+    }
+}
+
 /// Why an answer ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -136,6 +150,19 @@ pub enum Stop {
     Filtered,
     /// Something else, in the provider's word.
     Other(String),
+}
+
+impl Stop {
+    /// The word on the wire.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Stop::Done => "done",
+            Stop::Length => "length",
+            Stop::ToolCalls => "tool_calls",
+            Stop::Filtered => "filtered",
+            Stop::Other(word) => word,
+        }
+    }
 }
 
 /// Why there is no answer, or no more of it. No text of it ever holds a key.

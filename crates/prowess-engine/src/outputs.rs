@@ -27,17 +27,7 @@ pub(crate) fn validate(mut envelope: Envelope, schema: &Value) -> Envelope {
     }
     let mistakes = match &envelope.parsed {
         None => vec!["it is not JSON".to_owned()],
-        Some(result) => match jsonschema::validator_for(schema) {
-            Ok(validator) => validator
-                .iter_errors(result)
-                .take(MOST_MISTAKES)
-                .map(|error| match error.instance_path().as_str() {
-                    "" => error.to_string(),
-                    path => format!("{path}: {error}"),
-                })
-                .collect(),
-            Err(error) => vec![format!("its schema is no JSON Schema: {error}")],
-        },
+        Some(result) => mistakes(result, schema, MOST_MISTAKES),
     };
     if !mistakes.is_empty() {
         envelope.outcome = Outcome::InvalidOutput;
@@ -46,4 +36,19 @@ pub(crate) fn validate(mut envelope: Envelope, schema: &Value) -> Envelope {
             Some(format!("the output is not what the skill declares: {}", mistakes.join("; ")));
     }
     envelope
+}
+
+/// What about a value is not as its schema wants it, at most so many mistakes.
+pub(crate) fn mistakes(value: &Value, schema: &Value, most: usize) -> Vec<String> {
+    match jsonschema::validator_for(schema) {
+        Ok(validator) => validator
+            .iter_errors(value)
+            .take(most)
+            .map(|error| match error.instance_path().as_str() {
+                "" => error.to_string(),
+                path => format!("{path}: {error}"),
+            })
+            .collect(),
+        Err(error) => vec![format!("its schema is no JSON Schema: {error}")],
+    }
 }

@@ -417,6 +417,10 @@ fn named_files(files: &[PathBuf], world: &World) -> Result<Vec<Grant>, RunError>
 }
 
 /// This machine, for the requirements of a skill.
+pub(crate) fn here<'h>(subject: &Subject<'h>, world: &'h World) -> impl Machine + 'h {
+    Here { finder: finder(subject, world), world }
+}
+
 struct Here<'h> {
     finder: Finder<'h>,
     world: &'h World,

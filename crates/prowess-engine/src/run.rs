@@ -11,6 +11,7 @@ use std::time::Duration;
 use prowess_policy::{Allowed, Origin};
 use prowess_sandbox::{Canceller, Ended, HardLinks, Observer, Sandbox, Spec};
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use crate::envelope::{Ending, Envelope, Fold, INTERRUPTED, Outcome, SIGNALLED};
 use crate::error::RunError;
@@ -37,6 +38,8 @@ pub struct Cancel(Arc<Mutex<CancelState>>);
 #[derive(Debug, Default)]
 struct CancelState {
     asked: bool,
+    /// Wakes those who wait for it.
+    bell: Arc<Notify>,
     /// Why, as a signal.
     signal: Option<i32>,
     running: Option<Canceller>,
@@ -59,13 +62,26 @@ impl Cancel {
             state.signal = signal;
         }
         state.asked = true;
+        state.bell.notify_waiters();
         if let Some(running) = &state.running {
             running.cancel();
         }
     }
 
+    /// Waits until somebody wants the end.
+    pub(crate) async fn asked(&self) {
+        let bell = Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner).bell);
+        let rung = bell.notified();
+        let mut rung = std::pin::pin!(rung);
+        // Listening first: it may ring between the look and the wait.
+        rung.as_mut().enable();
+        if !self.is_asked() {
+            rung.await;
+        }
+    }
+
     /// The code of a run that was ended and has none of its own.
-    fn exit_code(&self) -> Option<i32> {
+    pub(crate) fn exit_code(&self) -> Option<i32> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.signal.map(|signal| SIGNALLED + signal)
     }

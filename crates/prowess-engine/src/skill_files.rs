@@ -10,6 +10,10 @@ use prowess_format::python::{PythonError, PythonModule};
 use prowess_format::rules::SkillFiles;
 use prowess_format::span::Span;
 
+/// How the main file of a skill is spelt, the usual way first (OC-7).
+pub(crate) const SPELLINGS: &[&str] =
+    &["SKILL.md", "skill.md", "Skill.md", "skills.md", "SKILLS.md"];
+
 /// The files of a skill's directory. Nothing is looked at before a rule asks.
 #[derive(Debug)]
 pub struct DirectoryFiles<'d> {

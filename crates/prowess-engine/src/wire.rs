@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::envelope::{Decoder, Envelope};
 use crate::event::{Event, Source, Stream, Thought};
+use crate::model::Usage;
 
 /// The envelope of GIB §4.3 and §4.4. `truncated` is always there (R29); further keys follow those of the specification.
 pub fn envelope(envelope: &Envelope) -> Value {
@@ -31,6 +32,20 @@ pub fn envelope(envelope: &Envelope) -> Value {
     }
     if !envelope.hints.is_empty() {
         put("hints", envelope.hints.clone().into());
+    }
+    if let Some(answer) = &envelope.answer {
+        if !answer.model.is_empty() {
+            put("model", answer.model.clone().into());
+        }
+        if let Some(Usage { input, output }) = answer.usage {
+            put("usage", json!({ "input_tokens": input, "output_tokens": output }));
+        }
+        if let Some(stop) = &answer.stop {
+            put("stop", stop.as_str().into());
+        }
+        if !answer.sources.is_empty() {
+            put("sources", answer.sources.iter().map(source).collect());
+        }
     }
     Value::Object(object)
 }
@@ -111,17 +126,29 @@ fn thought(thought: &Thought) -> Value {
 }
 
 fn source(source: &Source) -> Value {
-    json!({
+    // Those of AFL §8 first.
+    let mut object = json!({
         "doc_id": source.doc_id,
         "chunk_index": source.chunk_index,
         "score": source.score,
         "text": source.text,
-    })
+        "start": source.range.start,
+        "end": source.range.end,
+        "injected": source.injected,
+    });
+    if let Some(page) = source.page {
+        object["page"] = page.into();
+    }
+    object
 }
 
-/// AFL §8 wants a status and a message; the envelope stands beside them.
+/// AFL §8 wants a status and a message. Of a tool the envelope stands beside them; of a prompt skill nothing does.
 fn done(done: &Envelope) -> Value {
     let status = if done.is_success() { "success" } else { "error" };
     let message = done.error.as_deref().unwrap_or("Skill execution completed successfully");
-    object("done", json!({ "status": status, "message": message, "envelope": envelope(done) }))
+    let mut data = json!({ "status": status, "message": message });
+    if done.answer.is_none() {
+        data["envelope"] = envelope(done);
+    }
+    object("done", data)
 }

@@ -1,13 +1,15 @@
-//! What the tests of several crates share: where fixtures and the corpus are, and temporary homes.
+//! What the tests of several crates share: where fixtures and the corpus are, temporary homes, and a provider of models.
 
 #![expect(clippy::missing_panics_doc, reason = "a test that can't go on panics")]
 
+mod provider;
 mod scene;
 #[cfg(target_os = "linux")]
 mod terminal;
 
 use std::path::{Path, PathBuf};
 
+pub use provider::{Answer, Ending, Recorded, Reply, Script, ScriptedProvider};
 pub use scene::Scene;
 
 /// The root of the repository.

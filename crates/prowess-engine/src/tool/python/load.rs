@@ -18,10 +18,8 @@ use crate::prepare::{self, Call, Prepared, Subject};
 use crate::redact::Redactor;
 use crate::registry::ToolRegistry;
 use crate::run::{self, Cancel};
+use crate::skill_files::SPELLINGS;
 use crate::world::World;
-
-/// How the main file of a skill's folder is spelt (OC-7).
-const SPELLINGS: &[&str] = &["SKILL.md", "skill.md", "Skill.md", "skills.md", "SKILLS.md"];
 
 /// What loading needs from around it.
 pub struct Loading<'l> {
@@ -166,7 +164,9 @@ fn stopped(skill: &str, error: &RunError) -> LoadError {
     let step = match error {
         RunError::Load(error) => return (**error).clone(),
         RunError::Digest(_) => LoadStep::Resolve,
-        RunError::Requirements { .. } | RunError::Program(_) => LoadStep::Dependencies,
+        RunError::Requirements { .. } | RunError::Dependency { .. } | RunError::Program(_) => {
+            LoadStep::Dependencies
+        }
         RunError::Changed(_) | RunError::Sandbox(_) | RunError::Network(_) => LoadStep::Import,
         RunError::Inputs { .. }
         | RunError::Unsupported(_)

@@ -1,0 +1,174 @@
+//! An answer on its way: bytes to events to pieces, with an eye on the clock.
+
+use std::future::Future as _;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_core::Stream;
+use http_body::Body;
+use prowess_engine::{ModelError, Piece};
+use tokio::time::{Instant, Sleep};
+
+use super::dialect::{Progress, Reader, protocol};
+use super::failure;
+use super::key::Key;
+use super::provider::Kind;
+use super::sse::SseDecoder;
+
+/// What an answer is read with.
+pub(crate) struct Reading {
+    pub(crate) provider: String,
+    pub(crate) kind: Kind,
+    pub(crate) key: Key,
+    /// When the first token has to be there. Comments that keep a connection open do not move it.
+    pub(crate) first_token: Instant,
+    /// The same as a span, for the message.
+    pub(crate) first_token_limit: Duration,
+    /// The longest silence after the first token.
+    pub(crate) stall: Duration,
+}
+
+/// An answer. Dropping it closes the connection, and the provider stops.
+pub(crate) struct AnswerStream<B> {
+    body: Pin<Box<B>>,
+    decoder: SseDecoder,
+    reader: Reader,
+    progress: Progress,
+    alarm: Pin<Box<Sleep>>,
+    reading: Reading,
+    explain: Box<dyn Fn(String) -> ModelError + Send + Sync>,
+    /// Why nothing more comes, until it was told.
+    error: Option<ModelError>,
+    is_over: bool,
+}
+
+impl<B> AnswerStream<B>
+where
+    B: Body<Data = Bytes>,
+    B::Error: std::error::Error + 'static,
+{
+    /// `explain` makes an error of the reason for which a connection broke.
+    pub(crate) fn new(
+        body: B,
+        reading: Reading,
+        explain: impl Fn(String) -> ModelError + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            body: Box::pin(body),
+            decoder: SseDecoder::default(),
+            reader: Reader::new(reading.kind),
+            progress: Progress::default(),
+            alarm: Box::pin(tokio::time::sleep_until(reading.first_token)),
+            reading,
+            explain: Box::new(explain),
+            error: None,
+            is_over: false,
+        }
+    }
+
+    /// Waits until the model has begun to answer: until then everything can be tried again.
+    pub(crate) async fn begin(&mut self) -> Result<(), ModelError> {
+        std::future::poll_fn(|cx| {
+            while !self.progress.has_begun && !self.progress.has_ended {
+                if let Err(error) = ready!(self.poll_more(cx)) {
+                    // The beginning and the error came in one packet: then it is an answer that broke off.
+                    if self.progress.has_begun {
+                        self.is_over = true;
+                        self.error = Some(error);
+                        break;
+                    }
+                    return Poll::Ready(Err(error));
+                }
+            }
+            Poll::Ready(Ok(()))
+        })
+        .await
+        .map_err(|error| self.reading.key.clean_error(error))
+    }
+
+    /// Takes what the body has next.
+    fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ModelError>> {
+        let frame = match self.body.as_mut().poll_frame(cx) {
+            Poll::Ready(frame) => frame,
+            Poll::Pending => {
+                ready!(self.alarm.as_mut().poll(cx));
+                return Poll::Ready(Err(self.timed_out()));
+            }
+        };
+        let Some(frame) = frame else {
+            return Poll::Ready(self.reader.end_of_body(&mut self.progress));
+        };
+        let frame = match frame {
+            Ok(frame) => frame,
+            Err(error) => return Poll::Ready(Err((self.explain)(deepest(&error)))),
+        };
+        let Ok(bytes) = frame.into_data() else { return Poll::Ready(Ok(())) };
+        let mut failed = None;
+        let (reader, progress) = (&mut self.reader, &mut self.progress);
+        let pushed = self.decoder.push(&bytes, |event| {
+            // What comes after the end means nothing.
+            if failed.is_none() && !progress.has_ended {
+                failed = reader.event(&event, progress).err();
+            }
+        });
+        if self.progress.has_begun {
+            self.alarm.as_mut().reset(Instant::now() + self.reading.stall);
+        } else if self.alarm.is_elapsed() {
+            failed.get_or_insert(self.timed_out());
+        }
+        Poll::Ready(match (failed, pushed) {
+            (Some(error), _) => Err(error),
+            (None, Err(_)) => Err(protocol("an event of the answer is longer than any should be")),
+            (None, Ok(())) => Ok(()),
+        })
+    }
+
+    fn timed_out(&self) -> ModelError {
+        let provider = &self.reading.provider;
+        if self.progress.has_begun {
+            failure::timed_out(provider, "stall", self.reading.stall)
+        } else {
+            failure::timed_out(provider, "first token", self.reading.first_token_limit)
+        }
+    }
+}
+
+impl<B> Stream for AnswerStream<B>
+where
+    B: Body<Data = Bytes>,
+    B::Error: std::error::Error + 'static,
+{
+    type Item = Result<Piece, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            if let Some(piece) = self.progress.pieces.pop_front() {
+                return Poll::Ready(Some(Ok(piece)));
+            }
+            // What came before an error is told first, even when both were in one packet.
+            if let Some(error) = self.error.take() {
+                return Poll::Ready(Some(Err(self.reading.key.clean_error(error))));
+            }
+            if self.is_over || self.progress.has_ended {
+                return Poll::Ready(None);
+            }
+            if let Err(error) = ready!(self.poll_more(cx)) {
+                self.is_over = true;
+                self.error = Some(error);
+            }
+        }
+    }
+}
+
+fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut deepest = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    super::key::reason(deepest)
+}
+
+#[cfg(test)]
+mod tests;

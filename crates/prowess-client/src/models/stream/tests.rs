@@ -1,0 +1,127 @@
+//! Time is handed in by the test: it stands still until everybody waits for it.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_core::Stream as _;
+use http_body::{Body, Frame};
+use prowess_engine::{ModelError, ModelErrorKind, Piece};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::{AnswerStream, Key, Kind, Reading};
+use crate::models::KeySource;
+
+/// A body that a test fills.
+struct Pipe(mpsc::UnboundedReceiver<Bytes>);
+
+impl Body for Pipe {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+}
+
+fn answer() -> (mpsc::UnboundedSender<Bytes>, AnswerStream<Pipe>) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let reading = Reading {
+        provider: "scripted".to_owned(),
+        kind: Kind::OpenAi,
+        key: Key::read(&KeySource::None, "scripted", &[]).expect("no key is needed"),
+        first_token: Instant::now() + Duration::from_secs(100),
+        first_token_limit: Duration::from_secs(100),
+        stall: Duration::from_secs(10),
+    };
+    let broken = |why| ModelError::new(ModelErrorKind::Unreachable, why);
+    (sender, AnswerStream::new(Pipe(receiver), reading, broken))
+}
+
+fn text(text: &str) -> Bytes {
+    format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n").into()
+}
+
+async fn next(stream: &mut AnswerStream<Pipe>) -> Option<Result<Piece, ModelError>> {
+    let mut stream = Pin::new(stream);
+    poll_fn(|cx| stream.as_mut().poll_next(cx)).await
+}
+
+async fn pause(seconds: u64) {
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn comments_do_not_move_the_time_of_the_first_token() {
+    let (sender, mut stream) = answer();
+    let pings = async {
+        while sender.send(": ping\n\n".into()).is_ok() {
+            pause(9).await;
+        }
+    };
+    let begun = Instant::now();
+    tokio::select! {
+        () = pings => panic!("the stream was dropped"),
+        result = stream.begin() => {
+            let error = result.expect_err("there is no token");
+            assert_eq!(error.kind, ModelErrorKind::TimedOut);
+            assert_eq!(error.message, "`scripted` gave no first token within 100s");
+        }
+    }
+    assert_eq!(begun.elapsed().as_secs(), 100);
+}
+
+#[tokio::test(start_paused = true)]
+async fn signs_of_life_count_after_the_first_token() {
+    let (sender, mut stream) = answer();
+    sender.send(text("a")).expect("the stream listens");
+    stream.begin().await.expect("a token came");
+    assert_eq!(next(&mut stream).await, Some(Ok(Piece::Text("a".to_owned()))));
+    let talk = async {
+        for _ in 0..3 {
+            pause(9).await;
+            sender.send(": ping\n\n".into()).expect("the stream listens");
+        }
+        pause(9).await;
+        sender.send(text("b")).expect("the stream listens");
+    };
+    let (piece, ()) = tokio::join!(next(&mut stream), talk);
+    assert_eq!(piece, Some(Ok(Piece::Text("b".to_owned()))));
+    let silent = Instant::now();
+    let error = next(&mut stream).await.expect("an error").expect_err("silence is one");
+    assert_eq!(error.message, "`scripted` said nothing for 10s and was given up");
+    assert_eq!(silent.elapsed().as_secs(), 10);
+    assert_eq!(next(&mut stream).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_came_before_an_error_is_told_first() {
+    let (sender, mut stream) = answer();
+    let mut packet = text("a").to_vec();
+    packet.extend_from_slice(b"data: {\"error\":{\"message\":\"broken\"}}\n\n");
+    sender.send(packet.into()).expect("the stream listens");
+    stream.begin().await.expect("a token came with the error");
+    assert_eq!(next(&mut stream).await, Some(Ok(Piece::Text("a".to_owned()))));
+    let error = next(&mut stream).await.expect("an error").expect_err("it broke");
+    assert_eq!(error.message, "the provider broke its answer off: broken");
+    assert_eq!(next(&mut stream).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_counts_after_the_end() {
+    let (sender, mut stream) = answer();
+    let mut packet = text("a").to_vec();
+    packet.extend_from_slice(b"data: [DONE]\n\n");
+    packet.extend_from_slice(&text("b"));
+    sender.send(packet.into()).expect("the stream listens");
+    assert_eq!(next(&mut stream).await, Some(Ok(Piece::Text("a".to_owned()))));
+    assert!(matches!(next(&mut stream).await, Some(Ok(Piece::End(_)))));
+    assert_eq!(next(&mut stream).await, None);
+}

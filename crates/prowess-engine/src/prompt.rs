@@ -1,0 +1,312 @@
+//! Prompt skills on a model: validation, substitution, retrieval, generation, in the order and with the events of AFL §8.
+//!
+//! What a knowledge base gives is data: it stands in the system prompt as AFL §6 has it, and nothing in it is expanded or
+//! executed. Code fences of a body are text for the model and never run (SRT §5).
+
+mod generation;
+mod knowledge;
+
+use std::time::{Duration, Instant};
+
+use prowess_format::eligibility;
+use prowess_format::render::{self, InputError, RenderContext};
+use prowess_format::skill::Skill;
+use serde_json::{Map, Value};
+
+use crate::envelope::{Answer, Envelope, INTERRUPTED, Outcome, REFUSED, TIMED_OUT};
+use crate::error::{RunError, USAGE};
+use crate::event::{Event, Thought};
+use crate::inputs;
+use crate::model::{Message, Model, ModelError, ModelErrorKind, ModelRequest};
+use crate::outputs;
+use crate::prepare::{self, Subject};
+use crate::retrieve::Retriever;
+use crate::run::Cancel;
+use crate::shelf::Shelf;
+use crate::world::World;
+use generation::{Generated, Halt, Patience};
+
+/// What a model is told without a knowledge base, and first with one (AFL §6).
+const SYSTEM: &str = "You are a helpful AI assistant.";
+/// AFL §8, for clients that compare texts.
+const ALL_THERE: &str = "All required inputs provided";
+const SUBSTITUTED: &str = "Variables substituted";
+
+/// A wish to run a prompt skill.
+#[derive(Clone, Debug)]
+pub struct PromptCall<'p> {
+    /// The skill.
+    pub subject: Subject<'p>,
+    /// The values of its inputs.
+    pub values: &'p Map<String, Value>,
+    /// What the user typed behind the skill's name, for bodies with `$ARGUMENTS`.
+    pub arguments: Option<&'p str>,
+    /// What was said before, oldest first.
+    pub history: &'p [Message],
+    /// How long all of it may take; as long as it takes, when absent.
+    pub time: Option<Duration>,
+}
+
+/// What a prompt skill runs in.
+#[derive(Clone, Copy)]
+pub struct PromptSurroundings<'p> {
+    /// The machine.
+    pub world: &'p World,
+    /// The model, or why there is none: that is said when everything else is in order.
+    pub model: Result<&'p dyn Model, &'p ModelError>,
+    /// Where knowledge bases are looked up.
+    pub retriever: Option<&'p dyn Retriever>,
+    /// Where the skills are that it depends on.
+    pub shelf: &'p dyn Shelf,
+    /// Who may end it.
+    pub cancel: &'p Cancel,
+}
+
+/// Why a run did not come to an answer.
+enum Failure {
+    /// The inputs: told by a thought, not by an `error` (AFL §8).
+    Inputs(Vec<InputError>),
+    /// Something else before the model was asked.
+    Refused(RunError),
+    /// The model, or what ended it.
+    Halt(Halt),
+    /// An answer that is not what the skill declares.
+    Invalid(Box<Invalid>),
+}
+
+/// An answer that is not what the skill declares.
+struct Invalid {
+    error: String,
+    answer: Answer,
+    text: String,
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        Failure::Refused(error)
+    }
+}
+
+impl From<Halt> for Failure {
+    fn from(halt: Halt) -> Self {
+        Failure::Halt(halt)
+    }
+}
+
+/// Where events go.
+pub(crate) type Sink<'s> = dyn FnMut(&Event) + Send + 's;
+
+/// Runs a prompt skill. Events end with [`Event::Done`], whatever happens, unless the future is dropped: then the provider
+/// is let go at once.
+pub async fn run_prompt(
+    call: &PromptCall<'_>,
+    around: &PromptSurroundings<'_>,
+    sink: &mut Sink<'_>,
+) -> Envelope {
+    let started = Instant::now();
+    let mut warnings = Vec::new();
+    let mut told = |event: &Event| {
+        if let Event::Warning { message } = event {
+            warnings.push(message.clone());
+        }
+        sink(event);
+    };
+    let came_to = answer(call, around, started, &mut told).await;
+    let mut envelope = match came_to {
+        Ok(Generated { text, parsed, answer }) => {
+            Envelope { output: text, parsed, ..Envelope::answered(answer) }
+        }
+        Err(failure) => failed(failure, around),
+    };
+    envelope.warnings = warnings;
+    envelope.duration = started.elapsed();
+    if let Some(error) = &envelope.error
+        && !matches!(envelope.outcome, Outcome::MissingParameter | Outcome::InvalidParameter)
+    {
+        sink(&Event::Error { message: error.clone() });
+    }
+    sink(&Event::Done(Box::new(envelope.clone())));
+    envelope
+}
+
+async fn answer(
+    call: &PromptCall<'_>,
+    around: &PromptSurroundings<'_>,
+    started: Instant,
+    sink: &mut Sink<'_>,
+) -> Result<Generated, Failure> {
+    let skill = call.subject.skill;
+    let patience =
+        Patience { cancel: around.cancel, until: call.time.map(|time| (started + time, time)) };
+    sink(&thought("validation", "start", None));
+    let rendered = validate(call, around, sink)?;
+    sink(&thought("validation", "complete", Some(ALL_THERE)));
+    sink(&thought("substitution", "start", None));
+    for message in rendered.warnings {
+        sink(&Event::Warning { message });
+    }
+    for command in rendered.commands {
+        let message = format!("not run, its output belongs into the text: {}", command.command);
+        sink(&Event::Warning { message });
+    }
+    let prompt = rendered.text;
+    sink(&thought("substitution", "complete", Some(SUBSTITUTED)));
+    let found = match &skill.knowledge_base {
+        Some(base) => {
+            let look = knowledge::look_up(base.as_str(), &prompt, around.retriever, sink);
+            patience.bound(look).await?
+        }
+        None => knowledge::Context::default(),
+    };
+    sink(&thought("generation", "start", None));
+    let model = around.model.map_err(|error| Halt::Model(error.clone()))?;
+    generation::warn_of_requirements(model, skill, &patience, sink).await?;
+    let mut messages = call.history.to_vec();
+    messages.push(Message::User(prompt));
+    let request = ModelRequest {
+        system: Some(found.system),
+        messages,
+        temperature: Some(skill.temperature_or_default()),
+        max_tokens: u32::try_from(skill.max_tokens_or_default()).ok(),
+        tools: Vec::new(),
+        schema: wanted_schema(skill).cloned(),
+    };
+    generation::generate(model, request, skill, found.sources, &patience, sink).await
+}
+
+/// Everything that can be wrong before anything happens: inputs, requirements, dependencies (SRT §4.4, §4.6).
+fn validate(
+    call: &PromptCall<'_>,
+    around: &PromptSurroundings<'_>,
+    sink: &mut Sink<'_>,
+) -> Result<render::RenderedPrompt, Failure> {
+    let Subject { skill, directory, .. } = call.subject;
+    let world = around.world;
+    let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
+    let (skill_dir, project_dir) = (directory.map(text), text(&world.working_directory));
+    let context = RenderContext {
+        inputs: call.values,
+        arguments: call.arguments,
+        session_id: None,
+        skill_dir: skill_dir.as_deref(),
+        project_dir: Some(&project_dir),
+    };
+    let rendered = render::prompt(skill, &context).map_err(|errors| {
+        let message = joined(&errors);
+        sink(&thought("validation", "error", Some(&message)));
+        Failure::Inputs(errors)
+    })?;
+    inputs::check_files(&skill.inputs, call.values, &world.working_directory)
+        .map_err(|errors| RunError::Inputs { tool: call.subject.name.to_owned(), errors })?;
+    if let Some(schema) = wanted_schema(skill) {
+        outputs::check_schema(schema).map_err(|reason| {
+            RunError::Unsupported(format!(
+                "the skill's `outputs.schema` is no JSON Schema: {reason}"
+            ))
+        })?;
+    }
+    let missing = eligibility::missing(skill, &prepare::here(&call.subject, world));
+    if !missing.is_empty() {
+        let skill = call.subject.name.to_owned();
+        return Err(RunError::Requirements { skill, missing }.into());
+    }
+    for wanted in skill.requirements.skills.iter().filter(|wanted| wanted.required) {
+        depend(wanted, around.shelf).map_err(|reason| RunError::Dependency {
+            skill: call.subject.name.to_owned(),
+            reason,
+        })?;
+    }
+    Ok(rendered)
+}
+
+/// A skill that another one needs (SRT §4.6). Ranges of other grammars are the installer's business.
+fn depend(
+    wanted: &prowess_format::skill::SkillDependency,
+    shelf: &dyn Shelf,
+) -> Result<(), String> {
+    let found = shelf.find(&wanted.name.value).map_err(|error| error.to_string())?;
+    let Ok(range) = semver::VersionReq::parse(wanted.range.trim()) else { return Ok(()) };
+    let version = found.skill.version.as_ref().map(|version| version.value.clone());
+    let fits = version
+        .as_deref()
+        .and_then(|version| semver::Version::parse(version).ok())
+        .is_some_and(|version| range.matches(&version));
+    if fits {
+        return Ok(());
+    }
+    Err(format!(
+        "it needs `{}` {range}, and `{}` is {}",
+        wanted.name.value,
+        found.file.display(),
+        version.map_or_else(|| "of no version".to_owned(), |version| format!("version {version}"))
+    ))
+}
+
+/// The schema of the answer, where it has to be JSON (SRT §4.5).
+fn wanted_schema(skill: &Skill) -> Option<&Value> {
+    skill.outputs.as_ref().and_then(|outputs| outputs.schema.as_ref()).filter(|it| !it.is_null())
+}
+
+fn failed(failure: Failure, around: &PromptSurroundings<'_>) -> Envelope {
+    let stopped = |outcome, code, error: String, hints: Vec<String>| Envelope {
+        hints,
+        answer: Some(Box::default()),
+        ..Envelope::not_started(outcome, code, error)
+    };
+    match failure {
+        Failure::Inputs(errors) => {
+            let is_missing = errors.iter().any(|it| matches!(it, InputError::Missing { .. }));
+            let outcome =
+                if is_missing { Outcome::MissingParameter } else { Outcome::InvalidParameter };
+            let wanted: Vec<String> = errors
+                .iter()
+                .filter_map(InputError::input)
+                .map(|name| format!("--input {name}=…"))
+                .collect();
+            let hints = if wanted.is_empty() {
+                Vec::new()
+            } else {
+                vec![format!("give `{}`", wanted.join(" "))]
+            };
+            stopped(outcome, USAGE, joined(&errors), hints)
+        }
+        Failure::Refused(error) => Envelope { answer: Some(Box::default()), ..error.envelope() },
+        Failure::Halt(Halt::Model(error)) => {
+            let (outcome, code) = match error.kind {
+                ModelErrorKind::NotConfigured => (Outcome::Refused, REFUSED),
+                ModelErrorKind::TimedOut => (Outcome::TimedOut, TIMED_OUT),
+                _ => (Outcome::Failed, 1),
+            };
+            stopped(outcome, code, error.message, error.hints)
+        }
+        Failure::Halt(Halt::TimedOut(time)) => {
+            let error = format!("Skill execution timed out after {} s", time.as_secs_f64());
+            stopped(Outcome::TimedOut, TIMED_OUT, error, Vec::new())
+        }
+        Failure::Halt(Halt::Cancelled) => {
+            let code = around.cancel.exit_code().unwrap_or(INTERRUPTED);
+            let error = "Skill execution was cancelled".to_owned();
+            stopped(Outcome::Cancelled, code, error, Vec::new())
+        }
+        Failure::Invalid(invalid) => {
+            let Invalid { error, answer, text } = *invalid;
+            Envelope {
+                output: text,
+                answer: Some(Box::new(answer)),
+                ..Envelope::not_started(Outcome::InvalidOutput, 1, error)
+            }
+        }
+    }
+}
+
+fn joined(errors: &[InputError]) -> String {
+    // A misspelt name explains what is missing.
+    let unknown = |error: &&InputError| matches!(error, InputError::Unknown { .. });
+    let words = errors.iter().filter(|error| !unknown(error)).chain(errors.iter().filter(unknown));
+    words.map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn thought(kind: &'static str, status: &'static str, message: Option<&str>) -> Event {
+    let message = message.map(str::to_owned);
+    Event::Thought(Thought { kind, status, message, details: Vec::new() })
+}

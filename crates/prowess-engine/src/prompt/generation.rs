@@ -1,0 +1,239 @@
+//! The model's part of a prompt skill: the stream, its limits, and an answer that has to be JSON (SRT §4.5).
+
+use std::future::{Future, poll_fn};
+use std::time::{Duration, Instant};
+
+use prowess_format::skill::Skill;
+use serde_json::Value;
+
+use super::{Failure, Invalid, Sink, wanted_schema};
+use crate::envelope::Answer;
+use crate::event::{Event, Source};
+use crate::model::{
+    Message, Model, ModelError, ModelErrorKind, ModelRequest, Piece, Stop, looks_truncated, unmet,
+};
+use crate::outputs;
+use crate::run::Cancel;
+
+/// A longer answer is not one.
+const MOST_ANSWER: usize = 8 << 20;
+/// The most mistakes of an answer that the model is told about.
+const MOST_MISTAKES: usize = 5;
+
+/// An answer, and how it came to be.
+pub(super) struct Generated {
+    pub(super) text: String,
+    /// The answer as JSON, where it has to be that.
+    pub(super) parsed: Option<Value>,
+    pub(super) answer: Answer,
+}
+
+/// What ended a run early.
+pub(super) enum Halt {
+    Model(ModelError),
+    TimedOut(Duration),
+    Cancelled,
+}
+
+/// How long somebody waits.
+pub(super) struct Patience<'p> {
+    pub(super) cancel: &'p Cancel,
+    /// The moment, and how long it was at the start.
+    pub(super) until: Option<(Instant, Duration)>,
+}
+
+impl Patience<'_> {
+    /// Waits for something, but not longer than anybody wants it.
+    pub(super) async fn bound<T>(&self, wanted: impl Future<Output = T>) -> Result<T, Halt> {
+        let too_late = async {
+            match self.until {
+                Some((until, time)) => {
+                    tokio::time::sleep_until(until.into()).await;
+                    time
+                }
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.cancel.asked() => Err(Halt::Cancelled),
+            time = too_late => Err(Halt::TimedOut(time)),
+            value = wanted => Ok(value),
+        }
+    }
+}
+
+/// Says what the skill wants of a model and this one has not (GAIA §2.1). Who does not know says nothing.
+pub(super) async fn warn_of_requirements(
+    model: &dyn Model,
+    skill: &Skill,
+    patience: &Patience<'_>,
+    sink: &mut Sink<'_>,
+) -> Result<(), Halt> {
+    let wanted = &skill.requirements;
+    if wanted.model.is_none() && wanted.context.is_none() {
+        return Ok(());
+    }
+    if let Ok(facts) = patience.bound(model.facts()).await? {
+        for message in unmet(wanted, &facts) {
+            sink(&Event::Warning { message: format!("`{}`: {message}", model.name()) });
+        }
+    }
+    Ok(())
+}
+
+/// Asks the model, and once more where the answer is not the JSON that it has to be.
+pub(super) async fn generate(
+    model: &dyn Model,
+    mut request: ModelRequest,
+    skill: &Skill,
+    sources: Vec<Source>,
+    patience: &Patience<'_>,
+    sink: &mut Sink<'_>,
+) -> Result<Generated, Failure> {
+    let mut answer = Answer { model: model.name().to_owned(), sources, ..Answer::default() };
+    let kind = skill.outputs.as_ref().and_then(|outputs| outputs.kind.as_ref());
+    if wanted_schema(skill).is_none() && kind.is_none_or(|kind| kind.as_str() != "json") {
+        let text = stream(model, &request, &mut answer, patience, sink, true).await?;
+        return Ok(Generated { text, parsed: None, answer });
+    }
+    // Half an answer that is thrown away later is worse than one that comes late: the pieces are held back.
+    let mut is_repaired = false;
+    loop {
+        let text = stream(model, &request, &mut answer, patience, sink, false).await?;
+        let mistakes = match read_json(&text, wanted_schema(skill)) {
+            Ok(value) => {
+                sink(&Event::Token { content: text.clone() });
+                return Ok(Generated { text, parsed: Some(value), answer });
+            }
+            Err(mistakes) => mistakes,
+        };
+        if is_repaired {
+            let error = format!("the output is not what the skill declares: {mistakes}");
+            return Err(Failure::Invalid(Box::new(Invalid { error, answer, text })));
+        }
+        is_repaired = true;
+        let message =
+            format!("the answer was not what the skill declares, asking again: {mistakes}");
+        sink(&Event::Warning { message });
+        request.messages.push(Message::Assistant { text, calls: Vec::new() });
+        request.messages.push(Message::User(repair(&mistakes)));
+    }
+}
+
+fn repair(mistakes: &str) -> String {
+    format!(
+        "Your answer can't be used: {mistakes}.\n\nAnswer again with the corrected JSON value and nothing else: no explanation, no code fence."
+    )
+}
+
+/// The JSON of an answer. Models like to put it into a code fence; what stands around it is no part of it.
+fn read_json(text: &str, schema: Option<&Value>) -> Result<Value, String> {
+    let value: Value = serde_json::from_str(unfenced(text))
+        .map_err(|error| format!("it is not JSON ({error})"))?;
+    match schema {
+        None => Ok(value),
+        Some(schema) => {
+            let mistakes = outputs::mistakes(&value, schema, MOST_MISTAKES);
+            if mistakes.is_empty() { Ok(value) } else { Err(mistakes.join("; ")) }
+        }
+    }
+}
+
+fn unfenced(text: &str) -> &str {
+    let text = text.trim();
+    let inner = text
+        .strip_prefix("```")
+        .and_then(|rest| rest.strip_suffix("```"))
+        .and_then(|inner| inner.split_once('\n'))
+        .filter(|(info, _)| matches!(info.trim(), "" | "json" | "JSON"));
+    inner.map_or(text, |(_, inner)| inner.trim())
+}
+
+/// One answer of the model. Its pieces are told as they come, where `aloud`.
+async fn stream(
+    model: &dyn Model,
+    request: &ModelRequest,
+    answer: &mut Answer,
+    patience: &Patience<'_>,
+    sink: &mut Sink<'_>,
+    aloud: bool,
+) -> Result<String, Halt> {
+    let mut pieces = patience.bound(model.answer(request)).await?.map_err(Halt::Model)?;
+    let mut text = String::new();
+    let (before, mut counted) = (answer.usage.unwrap_or_default(), None);
+    loop {
+        let next = poll_fn(|context| pieces.as_mut().poll_next(context));
+        let piece = match patience.bound(next).await? {
+            Some(piece) => piece.map_err(Halt::Model)?,
+            None => {
+                let message = "the model stopped in the middle of its answer";
+                return Err(Halt::Model(ModelError::new(ModelErrorKind::Protocol, message)));
+            }
+        };
+        match piece {
+            Piece::Text(content) => {
+                if text.len() + content.len() > MOST_ANSWER {
+                    let message = format!("the answer is longer than {} MiB", MOST_ANSWER >> 20);
+                    return Err(Halt::Model(ModelError::new(ModelErrorKind::Provider, message)));
+                }
+                text.push_str(&content);
+                if aloud && !content.is_empty() {
+                    sink(&Event::Token { content });
+                }
+            }
+            // None were offered.
+            Piece::ToolCall(_) => {}
+            Piece::Usage(usage) => {
+                // Counted from the start of this answer, also where it comes several times.
+                counted = Some(usage);
+                answer.usage = Some(before + usage);
+            }
+            Piece::End(stop) => {
+                warn_of(&stop, request, sink);
+                let truncated = counted.and_then(|usage| looks_truncated(request, &usage));
+                if let Some(message) = truncated {
+                    sink(&Event::Warning { message });
+                }
+                answer.stop = Some(stop);
+                return Ok(text);
+            }
+        }
+    }
+}
+
+fn warn_of(stop: &Stop, request: &ModelRequest, sink: &mut Sink<'_>) {
+    let message = match stop {
+        Stop::Length => match request.max_tokens {
+            Some(most) => format!(
+                "the answer is cut off: it may have {most} tokens (`model.max_tokens` of the skill), or the context is full"
+            ),
+            None => "the answer is cut off: the context is full".to_owned(),
+        },
+        Stop::Filtered => "the provider held a part of the answer back".to_owned(),
+        Stop::Done | Stop::ToolCalls | Stop::Other(_) => return,
+    };
+    sink(&Event::Warning { message });
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn json_is_read_also_out_of_a_fence() {
+        for text in
+            ["{\"a\": 1}", " {\"a\": 1}\n", "```json\n{\"a\": 1}\n```", "```\n{\"a\": 1}\n```\n"]
+        {
+            assert_eq!(read_json(text, None), Ok(json!({"a": 1})), "{text}");
+        }
+        for text in ["", "Here it is: {}", "```python\n{}\n```", "{\"a\": 1} {}"] {
+            assert!(read_json(text, None).is_err(), "{text}");
+        }
+        let schema = json!({"type": "object", "required": ["b"]});
+        let mistakes = read_json("{\"a\": 1}", Some(&schema)).expect_err("b is missing");
+        assert!(mistakes.contains("\"b\" is a required property"), "{mistakes}");
+    }
+}

@@ -1,0 +1,100 @@
+//! What a knowledge base adds to a prompt (AFL §6).
+
+use serde_json::{Value, json};
+
+use super::{SYSTEM, Sink};
+use crate::event::{Event, Source, Thought};
+use crate::retrieve::{Passage, Query, RetrieveError, Retriever};
+
+/// AFL §6: so many characters of the prompt are the question (R35).
+const QUERY_CHARACTERS: usize = 500;
+/// AFL §6: so many passages are looked up and cited.
+const TOP_K: usize = 5;
+/// AFL §6: so many of them the model gets to see.
+const INJECTED: usize = 3;
+/// The beginning of a passage, for a person who watches.
+const SHOWN_CHARACTERS: usize = 100;
+/// AFL §6, letter for letter.
+const INSTRUCTION: &str = "Answer the user's request based on the provided context. If the context doesn't contain relevant information, say so clearly.";
+
+/// What a model is told, and where it comes from.
+pub(super) struct Context {
+    pub(super) system: String,
+    pub(super) sources: Vec<Source>,
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Self { system: SYSTEM.to_owned(), sources: Vec::new() }
+    }
+}
+
+/// Looks a prompt up. Without success the run goes on without context (AFL §6).
+pub(super) async fn look_up(
+    base: &str,
+    prompt: &str,
+    retriever: Option<&dyn Retriever>,
+    sink: &mut Sink<'_>,
+) -> Context {
+    let text: String = prompt.chars().take(QUERY_CHARACTERS).collect();
+    let step = |status, message: Option<String>, details: Vec<(&'static str, Value)>| {
+        let details = [("kb_id", Value::from(base))].into_iter().chain(details).collect();
+        Event::Thought(Thought { kind: "retrieval", status, message, details })
+    };
+    sink(&step("start", None, Vec::new()));
+    sink(&step("searching", None, vec![("query", text.clone().into())]));
+    let query = Query { text, top_k: TOP_K, filters: Vec::new() };
+    let found = match retriever {
+        Some(retriever) => retriever.search(base, &query).await,
+        None => Err(RetrieveError::new("there are no knowledge bases here")),
+    };
+    let mut found = match found {
+        Ok(found) => found,
+        Err(error) => {
+            let message = format!("the knowledge base `{base}` was not searched: {error}");
+            sink(&step("error", Some(message.clone()), Vec::new()));
+            for hint in &error.hints {
+                sink(&Event::Warning { message: format!("{message} ({hint})") });
+            }
+            return Context::default();
+        }
+    };
+    found.truncate(TOP_K);
+    let top: Vec<Value> = found.iter().take(INJECTED).map(shown).collect();
+    let details = vec![("results_count", found.len().into()), ("top_results", Value::Array(top))];
+    sink(&step("complete", None, details));
+    let system = system(&found);
+    let sources: Vec<Source> =
+        found.into_iter().enumerate().map(|(at, passage)| source(passage, at < INJECTED)).collect();
+    sink(&Event::Citation { sources: sources.clone() });
+    Context { system, sources }
+}
+
+/// The system prompt of AFL §6.
+fn system(found: &[Passage]) -> String {
+    if found.is_empty() {
+        return SYSTEM.to_owned();
+    }
+    let blocks: Vec<String> = found
+        .iter()
+        .take(INJECTED)
+        .enumerate()
+        .map(|(at, passage)| format!("[{}] {}", at + 1, passage.text))
+        .collect();
+    format!("{SYSTEM}\n\n{INSTRUCTION}\n\nContext:\n{}", blocks.join("\n\n"))
+}
+
+fn shown(passage: &Passage) -> Value {
+    let text: String = passage.text.chars().take(SHOWN_CHARACTERS).collect();
+    json!({
+        "doc_id": passage.doc_id,
+        "chunk_index": passage.chunk_index,
+        "score": passage.score,
+        "text": text,
+    })
+}
+
+fn source(passage: Passage, injected: bool) -> Source {
+    let Passage { doc_id, chunk_index, score, text, range, page } = passage;
+    Source { doc_id, chunk_index, score, text, range, page, injected }
+}

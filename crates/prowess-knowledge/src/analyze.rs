@@ -1,0 +1,200 @@
+//! Text to the words of the index: words of alphabets reduced to stems, and pairs of characters where a script puts no
+//! blanks between words.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use tantivy::tokenizer::{
+    Stemmer, StopWordFilter, TextAnalyzer, Token, TokenStream as _, Tokenizer,
+};
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+
+use crate::language::Language;
+
+/// Longer ones are data, not words; nobody asks for them, and each would be an entry of its own in the index.
+const LONGEST_WORD: usize = 64;
+/// The most words of a question that count. The first 500 characters (AFL §6) have fewer.
+const MOST_QUERY_WORDS: usize = 512;
+
+/// What the index calls the analyzer.
+pub(crate) const NAME: &str = "prowess";
+
+/// The words that are put into the index.
+pub(crate) fn analyzer(language: Language) -> TextAnalyzer {
+    chain(language, None)
+}
+
+/// The words of a question: those that say nothing are left out, unless it has no others.
+pub(crate) fn query_words(language: Language, text: &str) -> Vec<String> {
+    let telling = words_of(&mut chain(language, silent_words(language)), text);
+    if telling.is_empty() { words_of(&mut analyzer(language), text) } else { telling }
+}
+
+fn chain(language: Language, silent: Option<StopWordFilter>) -> TextAnalyzer {
+    let mut words = TextAnalyzer::builder(Words).dynamic();
+    // Before the stems, because the lists hold words.
+    if let Some(silent) = silent {
+        words = words.filter_dynamic(silent);
+    }
+    if let Some(stemmer) = language.stemmer() {
+        words = words.filter_dynamic(Stemmer::new(stemmer));
+    }
+    words.build()
+}
+
+/// Where words of a question stand in a text.
+pub(crate) fn places(language: Language, words: &[String], text: &str) -> Vec<Range<usize>> {
+    let words: HashSet<&str> = words.iter().map(String::as_str).collect();
+    let mut places = Vec::new();
+    analyzer(language).token_stream(text).process(&mut |token| {
+        if words.contains(token.text.as_str()) {
+            places.push(token.offset_from..token.offset_to);
+        }
+    });
+    places
+}
+
+fn words_of(analyzer: &mut TextAnalyzer, text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut stream = analyzer.token_stream(text);
+    while words.len() < MOST_QUERY_WORDS && stream.advance() {
+        words.push(stream.token().text.clone());
+    }
+    words
+}
+
+/// English has the list of the Snowball project, which knows the words that questions are made of ("what", "how"); the
+/// engine's own English list has 33 words and knows none of them. For the others the engine has Snowball's lists.
+fn silent_words(language: Language) -> Option<StopWordFilter> {
+    if language == Language::English {
+        let words = SILENT_ENGLISH.split_whitespace().map(str::to_owned);
+        return Some(StopWordFilter::remove(words));
+    }
+    language.stemmer().and_then(StopWordFilter::new)
+}
+
+/// <https://snowballstem.org/algorithms/english/stop.txt>, BSD-3-Clause, without the forms with an apostrophe: the
+/// words here end where one stands.
+const SILENT_ENGLISH: &str = "\
+i me my myself we us our ours ourselves you your yours yourself yourselves he him his himself she her hers herself \
+it its itself they them their theirs themselves what which who whom this that these those am is are was were be been \
+being have has had having do does did doing will would shall should can could may might must ought a an the and but \
+if or because as until while of at by for with about against between into through during before after above below \
+to from up down in out on off over under again further then once here there when where why how all any both each few \
+more most other some such no nor not only own same so than too very";
+
+/// Cuts a text into words. A run of letters and digits is one; in a run of a script without blanks between words, each
+/// pair of neighbours is one, so that a word of two characters is found wherever it stands.
+#[derive(Clone)]
+struct Words;
+
+struct Stream<'t> {
+    text: &'t str,
+    at: usize,
+    /// The next pair of characters begins here, when a run of them has been entered.
+    run: Option<Range<usize>>,
+    token: Token,
+}
+
+impl Tokenizer for Words {
+    type TokenStream<'t> = Stream<'t>;
+
+    fn token_stream<'t>(&'t mut self, text: &'t str) -> Stream<'t> {
+        Stream { text, at: 0, run: None, token: Token::default() }
+    }
+}
+
+impl tantivy::tokenizer::TokenStream for Stream<'_> {
+    fn advance(&mut self) -> bool {
+        loop {
+            if let Some(pair) = self.next_pair() {
+                self.emit(pair);
+                return true;
+            }
+            let Some(run) = self.next_run() else { return false };
+            let first = self.text[run.clone()].chars().next();
+            if first.is_some_and(is_unspaced) {
+                self.run = Some(run);
+            } else if run.len() <= LONGEST_WORD {
+                self.emit(run);
+                return true;
+            }
+        }
+    }
+
+    fn token(&self) -> &Token {
+        &self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.token
+    }
+}
+
+impl Stream<'_> {
+    /// The next run of characters of one kind.
+    fn next_run(&mut self) -> Option<Range<usize>> {
+        let rest = &self.text[self.at..];
+        let Some(begin) = rest.find(char::is_alphanumeric) else {
+            self.at = self.text.len();
+            return None;
+        };
+        let run = &rest[begin..];
+        let unspaced = run.chars().next().is_some_and(is_unspaced);
+        let belongs = |character: char| {
+            (character.is_alphanumeric() && is_unspaced(character) == unspaced)
+                // A mark belongs to the letter before it: text that was decomposed has "e" and an accent for "é".
+                || is_combining_mark(character)
+        };
+        let length = run.find(|character| !belongs(character)).unwrap_or(run.len());
+        let begin = self.at + begin;
+        self.at = begin + length;
+        Some(begin..self.at)
+    }
+
+    /// The next two characters of the run, or its only one.
+    fn next_pair(&mut self) -> Option<Range<usize>> {
+        let run = self.run.take()?;
+        let mut ends = self.text[run.clone()].char_indices().skip(1).map(|(at, _)| run.start + at);
+        let Some(second) = ends.next() else { return Some(run) };
+        let end = ends.next().unwrap_or(run.end);
+        // The last character alone is the end of a pair already.
+        self.run = (end < run.end).then_some(second..run.end);
+        Some(run.start..end)
+    }
+
+    fn emit(&mut self, place: Range<usize>) {
+        let word = &self.text[place.clone()];
+        self.token.offset_from = place.start;
+        self.token.offset_to = place.end;
+        self.token.position = self.token.position.wrapping_add(1);
+        self.token.text.clear();
+        if word.is_ascii() {
+            self.token.text.extend(word.bytes().map(|byte| char::from(byte.to_ascii_lowercase())));
+        } else {
+            // Wide letters, ligatures and decomposed accents are the same words.
+            self.token.text.extend(word.nfkc().flat_map(char::to_lowercase));
+        }
+    }
+}
+
+/// Scripts without blanks between words, and Hangul, whose particles are glued to words.
+fn is_unspaced(character: char) -> bool {
+    matches!(u32::from(character),
+        0x0E00..=0x0EFF       // Thai, Lao
+        | 0x1000..=0x109F     // Myanmar
+        | 0x1100..=0x11FF     // Hangul Jamo
+        | 0x1780..=0x17FF     // Khmer
+        | 0x3040..=0x30FF     // Hiragana, Katakana
+        | 0x3100..=0x312F     // Bopomofo
+        | 0x31F0..=0x31FF     // Katakana extensions
+        | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF   // Han
+        | 0xAC00..=0xD7AF     // Hangul
+        | 0xFF66..=0xFF9F     // halfwidth Katakana
+        | 0x20000..=0x3FFFF   // Han extensions
+    )
+}
+
+#[cfg(test)]
+mod tests;

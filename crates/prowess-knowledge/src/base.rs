@@ -1,0 +1,479 @@
+//! A base that is read: its documents, its figures, and searches in it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use prowess_engine::{Passage, Query};
+use serde_json::{Value, json};
+use tantivy::collector::DocSetCollector;
+use tantivy::directory::MmapDirectory;
+use tantivy::query::TermQuery;
+use tantivy::schema::IndexRecordOption;
+use tantivy::{Index, IndexReader, ReloadPolicy, Searcher, Term};
+
+use crate::analyze;
+use crate::document::{Document, Format};
+use crate::embed::{self, Embedder};
+use crate::error::BaseError;
+use crate::journal::JournalReader;
+use crate::name::BaseName;
+use crate::schema::{self, Fields, schema};
+use crate::search;
+use crate::settings::{self, Settings};
+use crate::split;
+use crate::vectors::Rows;
+
+pub(crate) const INDEX: &str = "index";
+pub(crate) const TEXTS: &str = "texts";
+/// The head of a record is one line of JSON; with ten thousand pages it has a hundred thousand bytes.
+const MOST_HEAD_BYTES: u64 = 1 << 24;
+
+/// A base, open for reading. Searches see what is committed when they begin.
+pub struct Base {
+    name: BaseName,
+    root: PathBuf,
+    /// The folder of the generation that is open.
+    pub(crate) data: PathBuf,
+    settings: Settings,
+    pub(crate) fields: Fields,
+    pub(crate) index: Index,
+    reader: IndexReader,
+    texts: JournalReader,
+    embedder: OnceLock<Arc<dyn Embedder>>,
+    seen: Mutex<Option<Arc<Seen>>>,
+}
+
+/// What a search sees: one commit.
+pub(crate) struct Seen {
+    /// The engine's list of what is committed, byte for byte: when it is the same, nothing has changed.
+    committed: Vec<u8>,
+    pub(crate) searcher: Searcher,
+    pub(crate) rows: Option<Rows>,
+}
+
+/// A document of a base.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentRecord {
+    /// Its name.
+    pub id: String,
+    /// Of what it was made of.
+    pub digest: String,
+    /// The kind of its file.
+    pub format: Format,
+    /// The bytes of its text.
+    pub bytes: u64,
+    /// Where its pages begin.
+    pub pages: Vec<usize>,
+    /// What searches can filter by.
+    pub fields: BTreeMap<String, String>,
+}
+
+/// How large a base is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Figures {
+    /// Documents.
+    pub documents: u64,
+    /// Chunks of all documents.
+    pub chunks: u64,
+    /// Bytes of their texts.
+    pub text_bytes: u64,
+    /// Bytes of all files.
+    pub disk_bytes: u64,
+}
+
+/// What a look at every chunk has found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Chunks that were looked at.
+    pub chunks: u64,
+    /// What is wrong, one line each; at most a hundred.
+    pub problems: Vec<String>,
+}
+
+pub(crate) fn data_folder(base: &Path, generation: u64) -> PathBuf {
+    base.join(format!("data-{generation}"))
+}
+
+/// Makes the files of an empty base.
+pub(crate) fn create_data(data: &Path, settings: &Settings) -> Result<(), BaseError> {
+    let index = data.join(INDEX);
+    fs::create_dir_all(&index).map_err(BaseError::io("create", &index))?;
+    Index::create_in_dir(&index, schema().0).map_err(BaseError::index(data))?;
+    let mut texts = crate::journal::Journal::open(&data.join(TEXTS), 0)?;
+    texts.sync()?;
+    if let Some(stamp) = &settings.embedder {
+        let mut vectors = crate::journal::Journal::open(&data.join(crate::vectors::FILE), 0)?;
+        vectors.append(&crate::vectors::head(stamp))?;
+        vectors.sync()?;
+    }
+    settings::sync_folder(data).map_err(BaseError::io("write", data))
+}
+
+pub(crate) fn open_index(data: &Path, settings: &Settings) -> Result<Index, BaseError> {
+    let path = data.join(INDEX);
+    let failed = BaseError::index(data);
+    let directory = MmapDirectory::open(&path).map_err(|error| failed(error.to_string()))?;
+    let index = Index::open(directory).map_err(|error| failed(error.to_string()))?;
+    index.tokenizers().register(analyze::NAME, analyze::analyzer(settings.language));
+    Ok(index)
+}
+
+impl Base {
+    pub(crate) fn open(root: &Path, name: &BaseName) -> Result<Self, BaseError> {
+        let folder = root.join(name.as_str());
+        if !folder.is_dir() {
+            return Err(BaseError::Missing { name: name.to_string() });
+        }
+        let (settings, generation) = settings::read(&folder)?;
+        Self::with(root, name.clone(), data_folder(&folder, generation), settings)
+    }
+
+    /// The same base with its data in another folder.
+    pub(crate) fn at(&self, data: &Path) -> Result<Self, BaseError> {
+        Self::with(&self.root, self.name.clone(), data.to_owned(), self.settings.clone())
+    }
+
+    fn with(
+        root: &Path,
+        name: BaseName,
+        data: PathBuf,
+        settings: Settings,
+    ) -> Result<Self, BaseError> {
+        let index = open_index(&data, &settings)?;
+        let reader = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .try_into()
+            .map_err(BaseError::index(&data))?;
+        Ok(Self {
+            name,
+            root: root.to_owned(),
+            fields: schema().1,
+            texts: JournalReader::open(&data.join(TEXTS))?,
+            data,
+            settings,
+            index,
+            reader,
+            embedder: OnceLock::new(),
+            seen: Mutex::new(None),
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &BaseName {
+        &self.name
+    }
+
+    /// What was decided when it was made.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The passages that fit a question best.
+    pub fn search(&self, query: &Query) -> Result<Vec<Passage>, BaseError> {
+        search::search(self, query, search::Means::All)
+    }
+
+    /// The same by words alone, also where there are vectors.
+    pub fn search_words(&self, query: &Query) -> Result<Vec<Passage>, BaseError> {
+        search::search(self, query, search::Means::Words)
+    }
+
+    /// The same by vectors alone; without them there is nothing.
+    pub fn search_vectors(&self, query: &Query) -> Result<Vec<Passage>, BaseError> {
+        search::search(self, query, search::Means::Vectors)
+    }
+
+    /// Where the words of a question stand in a text, as bytes.
+    pub fn places(&self, question: &str, text: &str) -> Vec<std::ops::Range<usize>> {
+        let language = self.settings.language;
+        analyze::places(language, &analyze::query_words(language, question), text)
+    }
+
+    /// The documents, by name.
+    pub fn documents(&self) -> Result<Vec<DocumentRecord>, BaseError> {
+        let seen = self.seen()?;
+        let mut documents = Vec::new();
+        for at in self.records(&seen)? {
+            documents.push(self.record(at)?.0);
+        }
+        documents.sort_by(|left, right| left.id.cmp(&right.id));
+        Ok(documents)
+    }
+
+    /// How large it is.
+    pub fn figures(&self) -> Result<Figures, BaseError> {
+        let seen = self.seen()?;
+        let records = self.records(&seen)?;
+        let mut text_bytes = 0;
+        for &at in &records {
+            text_bytes += self.record(at)?.0.bytes;
+        }
+        Ok(Figures {
+            documents: records.len() as u64,
+            chunks: seen.searcher.num_docs(),
+            text_bytes,
+            disk_bytes: disk_bytes(&self.data),
+        })
+    }
+
+    /// Looks at every chunk: whether its text is there and is what was indexed, and whether it has its vector.
+    pub fn verify(&self) -> Result<Verdict, BaseError> {
+        const MOST_PROBLEMS: usize = 100;
+        let seen = self.seen()?;
+        let mut verdict = Verdict { chunks: 0, problems: Vec::new() };
+        let all = seen
+            .searcher
+            .search(&tantivy::query::AllQuery, &DocSetCollector)
+            .map_err(BaseError::index(&self.data))?;
+        for address in all {
+            if verdict.problems.len() == MOST_PROBLEMS {
+                break;
+            }
+            verdict.chunks += 1;
+            let entry = self.entry(&seen, address)?;
+            let place = format!("chunk {} of `{}`", entry.chunk, entry.doc);
+            match self.text(&entry) {
+                Err(error) => verdict.problems.push(format!("{place}: {error}")),
+                Ok(text) if key(&split::address(&text)) != entry.key => {
+                    verdict.problems.push(format!("{place}: its text is not what was indexed"));
+                }
+                Ok(_) => {}
+            }
+            let vector = entry.vector.zip(seen.rows.as_ref());
+            if self.settings.embedder.is_some()
+                && vector.and_then(|(row, rows)| rows.row(row)).is_none()
+            {
+                verdict.problems.push(format!("{place}: it has no vector"));
+            }
+        }
+        verdict.problems.sort();
+        Ok(verdict)
+    }
+
+    /// Where the record of a document is.
+    pub(crate) fn find(&self, seen: &Seen, id: &str) -> Result<Option<u64>, BaseError> {
+        let term = Term::from_field_text(self.fields.doc, id);
+        let failed = BaseError::index(&self.data);
+        let found = seen
+            .searcher
+            .search(&TermQuery::new(term, IndexRecordOption::Basic), &DocSetCollector)
+            .map_err(&failed)?;
+        let Some(address) = found.into_iter().next() else { return Ok(None) };
+        let segment = seen.searcher.segment_reader(address.segment_ord);
+        let column = segment.fast_fields().u64(schema::RECORD).map_err(&failed)?;
+        Ok(column.first(address.doc_id))
+    }
+
+    /// Where the records of all documents are.
+    pub(crate) fn records(&self, seen: &Seen) -> Result<Vec<u64>, BaseError> {
+        let failed = BaseError::index(&self.data);
+        let term = Term::from_field_u64(self.fields.chunk, 0);
+        let found = seen
+            .searcher
+            .search(&TermQuery::new(term, IndexRecordOption::Basic), &DocSetCollector)
+            .map_err(&failed)?;
+        let mut records = Vec::with_capacity(found.len());
+        for address in found {
+            let segment = seen.searcher.segment_reader(address.segment_ord);
+            let column = segment.fast_fields().u64(schema::RECORD).map_err(&failed)?;
+            records.extend(column.first(address.doc_id));
+        }
+        records.sort_unstable();
+        Ok(records)
+    }
+
+    /// The rows of a document's chunks by their texts.
+    pub(crate) fn rows_of(&self, id: &str) -> Result<HashMap<String, u64>, BaseError> {
+        let seen = self.seen()?;
+        let term = Term::from_field_text(self.fields.doc, id);
+        let found = seen
+            .searcher
+            .search(&TermQuery::new(term, IndexRecordOption::Basic), &DocSetCollector)
+            .map_err(BaseError::index(&self.data))?;
+        let mut rows = HashMap::with_capacity(found.len());
+        for address in found {
+            let entry = self.entry(&seen, address)?;
+            if let Some(row) = entry.vector {
+                rows.insert(self.text(&entry)?, row);
+            }
+        }
+        Ok(rows)
+    }
+
+    /// What is committed now.
+    pub(crate) fn seen(&self) -> Result<Arc<Seen>, BaseError> {
+        let path = self.data.join(INDEX).join("meta.json");
+        let committed = fs::read(&path).map_err(BaseError::io("read", &path))?;
+        let mut last = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(seen) = &*last
+            && seen.committed == committed
+        {
+            return Ok(Arc::clone(seen));
+        }
+        self.reader.reload().map_err(BaseError::index(&self.data))?;
+        // After the reload, so that the rows of everything that is seen are mapped: they are written before a commit.
+        let stamp = self.settings.embedder.as_ref();
+        let rows = stamp.map(|stamp| Rows::open(&self.data, stamp)).transpose()?;
+        let seen = Arc::new(Seen { committed, searcher: self.reader.searcher(), rows });
+        *last = Some(Arc::clone(&seen));
+        Ok(seen)
+    }
+
+    /// Who makes vectors for questions.
+    pub(crate) fn embedder(&self) -> Result<Option<&Arc<dyn Embedder>>, BaseError> {
+        let Some(stamp) = &self.settings.embedder else { return Ok(None) };
+        if let Some(embedder) = self.embedder.get() {
+            return Ok(Some(embedder));
+        }
+        let embedder = embed::open(&self.root, stamp)?;
+        check_stamp(self.name.as_str(), stamp, embedder.stamp())?;
+        Ok(Some(self.embedder.get_or_init(|| embedder)))
+    }
+
+    /// A document's record, and where its text begins.
+    pub(crate) fn record(&self, at: u64) -> Result<(DocumentRecord, u64), BaseError> {
+        let head = self.texts.read_line(at, MOST_HEAD_BYTES)?;
+        let text_at = at + head.len() as u64 + 1;
+        let record = parse_head(&head).ok_or_else(|| BaseError::Damaged {
+            path: self.data.join(TEXTS),
+            reason: format!("there is no record at byte {at}"),
+        })?;
+        Ok((record, text_at))
+    }
+
+    /// A document as it was added.
+    pub(crate) fn document(&self, at: u64) -> Result<Document, BaseError> {
+        let (record, text_at) = self.record(at)?;
+        let bytes = self.texts.read(text_at..text_at + record.bytes)?;
+        let text = self.utf8(bytes)?;
+        let DocumentRecord { id, digest, format, pages, fields, .. } = record;
+        Ok(Document { id, digest, format, text, pages, fields })
+    }
+
+    /// The text of a chunk.
+    pub(crate) fn text(&self, entry: &Entry) -> Result<String, BaseError> {
+        self.utf8(self.texts.read(entry.at + entry.start..entry.at + entry.end)?)
+    }
+
+    fn utf8(&self, bytes: Vec<u8>) -> Result<String, BaseError> {
+        String::from_utf8(bytes).map_err(|_| BaseError::Damaged {
+            path: self.data.join(TEXTS),
+            reason: "a passage is not UTF-8".to_owned(),
+        })
+    }
+
+    /// What the index has about a chunk.
+    pub(crate) fn entry(
+        &self,
+        seen: &Seen,
+        address: tantivy::DocAddress,
+    ) -> Result<Entry, BaseError> {
+        let read = || -> tantivy::Result<Entry> {
+            let columns = seen.searcher.segment_reader(address.segment_ord).fast_fields();
+            let optional = |name: &str| -> tantivy::Result<Option<u64>> {
+                Ok(columns.u64(name)?.first(address.doc_id))
+            };
+            let number = |name: &str| -> tantivy::Result<u64> {
+                Ok(columns.u64(name)?.first(address.doc_id).unwrap_or_default())
+            };
+            let mut doc = String::new();
+            if let Some(names) = columns.str(schema::DOC)?
+                && let Some(ord) = names.term_ords(address.doc_id).next()
+            {
+                names.ord_to_str(ord, &mut doc)?;
+            }
+            Ok(Entry {
+                doc,
+                chunk: number(schema::CHUNK)?,
+                at: number(schema::AT)?,
+                start: number(schema::START)?,
+                end: number(schema::END)?,
+                page: optional(schema::PAGE)?,
+                key: number(schema::KEY)?,
+                vector: optional(schema::VECTOR)?,
+            })
+        };
+        read().map_err(BaseError::index(&self.data))
+    }
+}
+
+/// What the index has about a chunk.
+pub(crate) struct Entry {
+    pub(crate) doc: String,
+    pub(crate) chunk: u64,
+    pub(crate) at: u64,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) page: Option<u64>,
+    pub(crate) key: u64,
+    pub(crate) vector: Option<u64>,
+}
+
+/// The part of an address that the index has.
+pub(crate) fn key(address: &[u8; 32]) -> u64 {
+    u64::from_le_bytes(*address.first_chunk().expect("an address has 32 bytes"))
+}
+
+/// Vectors of two embedders are never mixed.
+pub(crate) fn check_stamp(
+    name: &str,
+    stamped: &embed::Stamp,
+    offered: &embed::Stamp,
+) -> Result<(), BaseError> {
+    if stamped == offered {
+        return Ok(());
+    }
+    Err(BaseError::OtherEmbedder {
+        name: name.to_owned(),
+        stamped: stamped.to_string(),
+        offered: offered.to_string(),
+    })
+}
+
+/// The head of a document's record: one line.
+pub(crate) fn head_of(document: &Document) -> String {
+    let head = json!({
+        "id": document.id,
+        "digest": document.digest,
+        "format": document.format.as_str(),
+        "bytes": document.text.len(),
+        "pages": document.pages,
+        "fields": document.fields,
+    });
+    format!("{head}\n")
+}
+
+fn parse_head(line: &[u8]) -> Option<DocumentRecord> {
+    let value: Value = serde_json::from_slice(line).ok()?;
+    let text = |name: &str| value[name].as_str().map(str::to_owned);
+    let pages = value["pages"].as_array()?.iter();
+    let fields = value["fields"].as_object()?.iter();
+    let format = text("format")?;
+    Some(DocumentRecord {
+        id: text("id")?,
+        digest: text("digest")?,
+        format: Format::ALL.iter().find(|known| known.as_str() == format).copied()?,
+        bytes: value["bytes"].as_u64()?,
+        pages: pages
+            .map(|page| page.as_u64().and_then(|page| usize::try_from(page).ok()))
+            .collect::<Option<_>>()?,
+        fields: fields
+            .map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
+            .collect::<Option<_>>()?,
+    })
+}
+
+fn disk_bytes(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    entries
+        .flatten()
+        .map(|entry| match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => disk_bytes(&entry.path()),
+            Ok(metadata) => metadata.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}

@@ -1,0 +1,161 @@
+//! The folder of all bases, and how the engine asks them.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use prowess_engine::{BoxFuture, Passage, Query, RetrieveError, Retriever};
+
+use crate::base::{Base, create_data, data_folder};
+use crate::embed::Embedder;
+use crate::error::BaseError;
+use crate::name::BaseName;
+use crate::off_thread::off_thread;
+use crate::settings::{self, Settings};
+use crate::writer::{self, Writer};
+
+/// All bases of a folder. Copies share what is open.
+#[derive(Clone)]
+pub struct Bases {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    root: PathBuf,
+    open: Mutex<HashMap<BaseName, Arc<Base>>>,
+}
+
+impl Bases {
+    /// The bases below a folder, which need not exist yet.
+    pub fn open(root: &Path) -> Self {
+        let open = Mutex::new(HashMap::new());
+        Self { shared: Arc::new(Shared { root: root.to_owned(), open }) }
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.shared.root
+    }
+
+    /// The names of all bases, sorted.
+    pub fn names(&self) -> Result<Vec<BaseName>, BaseError> {
+        let root = self.root();
+        let entries = match fs::read_dir(root) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(BaseError::io("list", root)(error)),
+        };
+        let names = entries.flatten().filter(|entry| entry.path().is_dir());
+        // A name that can't be one, such as `.embedders`, is none of ours to show.
+        let mut names: Vec<BaseName> =
+            names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// Makes an empty base. It is there whole or not at all.
+    pub fn create(&self, name: &BaseName, settings: &Settings) -> Result<(), BaseError> {
+        let root = self.root();
+        let folder = root.join(name.as_str());
+        let exists = || BaseError::Exists { name: name.to_string() };
+        if folder.exists() {
+            return Err(exists());
+        }
+        private_folder(root).map_err(BaseError::io("create", root))?;
+        let half = tempfile::Builder::new()
+            .prefix(".new-")
+            .tempdir_in(root)
+            .map_err(BaseError::io("create", root))?;
+        create_data(&data_folder(half.path(), 1), settings)?;
+        settings::write(half.path(), settings, 1)?;
+        match fs::rename(half.path(), &folder) {
+            Ok(()) => settings::sync_folder(root).map_err(BaseError::io("write", root)),
+            Err(_) if folder.exists() => Err(exists()),
+            Err(error) => Err(BaseError::io("create", &folder)(error)),
+        }
+    }
+
+    /// A base, open for reading.
+    pub fn base(&self, name: &BaseName) -> Result<Arc<Base>, BaseError> {
+        let mut open = self.shared.open.lock().unwrap_or_else(PoisonError::into_inner);
+        // A base that was removed or rewritten by another process has lost the folder of its data.
+        if let Some(base) = open.get(name).filter(|base| base.data.is_dir()) {
+            return Ok(Arc::clone(base));
+        }
+        open.remove(name);
+        let base = Arc::new(Base::open(self.root(), name)?);
+        open.insert(name.clone(), Arc::clone(&base));
+        Ok(base)
+    }
+
+    /// The only writer of a base. When another process writes, `on_wait` is called and this waits for its end.
+    pub fn writer(&self, name: &BaseName, on_wait: impl FnOnce()) -> Result<Writer, BaseError> {
+        Writer::open(self.root(), name, None, on_wait)
+    }
+
+    /// The same with an embedder at hand, which has to be the one that the base was made with.
+    pub fn writer_with(
+        &self,
+        name: &BaseName,
+        embedder: Arc<dyn Embedder>,
+        on_wait: impl FnOnce(),
+    ) -> Result<Writer, BaseError> {
+        Writer::open(self.root(), name, Some(embedder), on_wait)
+    }
+
+    /// Takes a base away, once nobody writes to it.
+    pub fn remove(&self, name: &BaseName, on_wait: impl FnOnce()) -> Result<(), BaseError> {
+        let folder = self.root().join(name.as_str());
+        if !folder.is_dir() {
+            return Err(BaseError::Missing { name: name.to_string() });
+        }
+        let lock = writer::lock(&folder, on_wait)?;
+        self.shared.open.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+        // Out of sight in one step; what follows may be interrupted.
+        let grave = tempfile::Builder::new()
+            .prefix(".gone-")
+            .tempdir_in(self.root())
+            .map_err(BaseError::io("create", self.root()))?;
+        fs::rename(&folder, grave.path().join("base")).map_err(BaseError::io("remove", &folder))?;
+        drop(lock);
+        grave.close().map_err(BaseError::io("remove", &folder))
+    }
+
+    /// The passages of a base that fit a question best. A base that is rewritten meanwhile is opened again.
+    pub fn search_now(&self, base: &str, query: &Query) -> Result<Vec<Passage>, BaseError> {
+        let name: BaseName =
+            base.parse().map_err(|_| BaseError::Missing { name: base.to_owned() })?;
+        let open = self.base(&name)?;
+        match open.search(query) {
+            Err(_) if !open.data.is_dir() => self.base(&name)?.search(query),
+            found => found,
+        }
+    }
+}
+
+impl Retriever for Bases {
+    fn search<'r>(
+        &'r self,
+        base: &'r str,
+        query: &'r Query,
+    ) -> BoxFuture<'r, Result<Vec<Passage>, RetrieveError>> {
+        Box::pin(async move {
+            let (bases, name, query) = (self.clone(), base.to_owned(), query.clone());
+            let found = off_thread(move || bases.search_now(&name, &query)).await;
+            let found = found.ok_or_else(|| {
+                RetrieveError::new(format!("the search in knowledge base `{base}` broke down"))
+            })?;
+            found.map_err(RetrieveError::from)
+        })
+    }
+}
+
+/// What people put into a base is nobody else's business.
+fn private_folder(path: &Path) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}

@@ -1,0 +1,255 @@
+//! Static embeddings: a table with one row per piece of a vocabulary; the vector of a text is the mean of its rows.
+//!
+//! No model runs, so that a thousand texts take a second on one core. WordLlama's table is such a file.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::pieces::Pieces;
+use super::{EmbedError, Embedder, MOST_DIMENSIONS, Source, Stamp};
+use crate::document::hex;
+use crate::error::BaseError;
+
+/// WordLlama's largest table has 1024 columns and 128,000 rows.
+const MOST_TABLE_BYTES: u64 = 1 << 30;
+const MOST_VOCABULARY_BYTES: u64 = 1 << 26;
+/// The head of a file of tensors says what is in it; files with one table have a hundred bytes.
+const MOST_HEAD_BYTES: usize = 1 << 20;
+/// Words that were looked up are remembered up to this many.
+const MOST_KNOWN_WORDS: usize = 1 << 16;
+
+/// Where tables are kept, beside the bases. No base can have this name.
+const KEPT: &str = ".embedders";
+const TABLE: &str = "table.safetensors";
+const VOCABULARY: &str = "tokenizer.json";
+
+/// A table of rows and its vocabulary.
+pub struct Table {
+    stamp: Stamp,
+    pieces: Pieces,
+    file: Vec<u8>,
+    rows: usize,
+    begin: usize,
+    width: Width,
+}
+
+#[derive(Clone, Copy)]
+enum Width {
+    Half,
+    Single,
+}
+
+impl Width {
+    fn bytes(self) -> usize {
+        match self {
+            Self::Half => 2,
+            Self::Single => 4,
+        }
+    }
+}
+
+impl Table {
+    /// Reads a table (`.safetensors`) and the vocabulary that lies beside it.
+    pub fn read(path: &Path) -> Result<Self, EmbedError> {
+        let vocabulary = vocabulary_of(path)?;
+        let table = read_bounded(path, MOST_TABLE_BYTES)?;
+        let vocabulary = read_bounded(&vocabulary, MOST_VOCABULARY_BYTES)?;
+        Self::of(table, &vocabulary)
+            .map_err(|error| EmbedError { message: format!("`{}`: {}", path.display(), error.message), ..error })
+    }
+
+    /// Reads a table and keeps a copy of it beside the bases, so that a base does not depend on a file that may go.
+    pub fn keep(path: &Path, root: &Path) -> Result<Self, BaseError> {
+        let table = Self::read(path)?;
+        let Source::Table { digest } = &table.stamp.source else { return Ok(table) };
+        let folder = root.join(KEPT).join(digest);
+        if folder.is_dir() {
+            return Ok(table);
+        }
+        let keep = || {
+            fs::create_dir_all(root.join(KEPT))?;
+            // Whole or not at all: a second process may keep the same one.
+            let half = tempfile::tempdir_in(root.join(KEPT))?;
+            fs::write(half.path().join(TABLE), &table.file)?;
+            fs::copy(vocabulary_of(path).map_err(std::io::Error::other)?, half.path().join(VOCABULARY))?;
+            match fs::rename(half.path(), &folder) {
+                Err(_) if folder.is_dir() => Ok(()),
+                done => done,
+            }
+        };
+        keep().map_err(BaseError::io("write", &folder))?;
+        Ok(table)
+    }
+
+    /// A table that is kept.
+    pub(super) fn kept(root: &Path, digest: &str) -> Result<Self, EmbedError> {
+        Self::read(&root.join(KEPT).join(digest).join(TABLE))
+    }
+
+    fn of(file: Vec<u8>, vocabulary: &[u8]) -> Result<Self, EmbedError> {
+        let mut hash = Sha256::new();
+        hash.update((file.len() as u64).to_le_bytes());
+        hash.update(&file);
+        hash.update(vocabulary);
+        let digest = hex(&hash.finalize());
+        let pieces = Pieces::read(vocabulary)?;
+        let Head { rows, columns, begin, width } = head(&file)?;
+        if pieces.largest().is_none_or(|largest| largest as usize >= rows) {
+            return Err(EmbedError::new(format!(
+                "the table has {rows} rows, which is less than its vocabulary has pieces"
+            )));
+        }
+        let stamp = Stamp { source: Source::Table { digest }, dimension: columns };
+        Ok(Self { stamp, pieces, file, rows, begin, width })
+    }
+
+    fn add_row(&self, row: usize, sum: &mut [f32]) {
+        debug_assert!(row < self.rows);
+        let bytes = self.width.bytes();
+        let begin = self.begin + row * sum.len() * bytes;
+        let row = &self.file[begin..begin + sum.len() * bytes];
+        match self.width {
+            Width::Half => {
+                for (sum, half) in sum.iter_mut().zip(row.chunks_exact(2)) {
+                    *sum += from_half(u16::from_le_bytes([half[0], half[1]]));
+                }
+            }
+            Width::Single => {
+                for (sum, single) in sum.iter_mut().zip(row.chunks_exact(4)) {
+                    *sum += f32::from_le_bytes([single[0], single[1], single[2], single[3]]);
+                }
+            }
+        }
+    }
+}
+
+impl Embedder for Table {
+    fn stamp(&self) -> &Stamp {
+        &self.stamp
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let mut known = HashMap::new();
+        let vectors = texts.iter().map(|text| {
+            if known.len() > MOST_KNOWN_WORDS {
+                known.clear();
+            }
+            let mut sum = vec![0.0; self.stamp.dimension];
+            let mut count = 0.0_f32;
+            for piece in self.pieces.of(text, &mut known) {
+                self.add_row(piece as usize, &mut sum);
+                count += 1.0;
+            }
+            for number in &mut sum {
+                *number /= count.max(1.0);
+            }
+            sum
+        });
+        Ok(vectors.collect())
+    }
+}
+
+struct Head {
+    rows: usize,
+    columns: usize,
+    begin: usize,
+    width: Width,
+}
+
+/// The only table of a file of tensors: eight bytes of length, that much JSON, then numbers.
+fn head(file: &[u8]) -> Result<Head, EmbedError> {
+    let odd = |what: &str| EmbedError::new(format!("the file is no table of embeddings: {what}"));
+    let length = file.first_chunk::<8>().ok_or_else(|| odd("it is too short"))?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
+    let json = file
+        .get(8..)
+        .filter(|_| length <= MOST_HEAD_BYTES)
+        .and_then(|rest| rest.get(..length))
+        .ok_or_else(|| odd("it does not begin like a file of tensors"))?;
+    let json: Value = serde_json::from_slice(json).map_err(|error| odd(&error.to_string()))?;
+    let tensors = json.as_object().ok_or_else(|| odd("its head is no object"))?;
+    let mut tables = tensors.iter().filter(|(name, _)| *name != "__metadata__");
+    let (Some((_, tensor)), None) = (tables.next(), tables.next()) else {
+        return Err(odd("it holds not one table but several, or none"));
+    };
+    let width = match tensor["dtype"].as_str() {
+        Some("F16") => Width::Half,
+        Some("F32") => Width::Single,
+        other => return Err(odd(&format!("its numbers are of type `{}`", other.unwrap_or("unknown")))),
+    };
+    let number = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
+    let shape = tensor["shape"].as_array().map(|shape| shape.iter().map(number).collect::<Vec<_>>());
+    let Some([Some(rows), Some(columns)]) = shape.as_deref() else {
+        return Err(odd("it has not two dimensions"));
+    };
+    let (rows, columns) = (*rows, *columns);
+    let begin = number(&tensor["data_offsets"][0]).and_then(|begin| begin.checked_add(8 + length));
+    let end = number(&tensor["data_offsets"][1]).and_then(|end| end.checked_add(8 + length));
+    let size = rows.checked_mul(columns).and_then(|count| count.checked_mul(width.bytes()));
+    match (begin, end) {
+        (Some(begin), Some(end))
+            if end <= file.len()
+                && end.checked_sub(begin) == size
+                && (1..=MOST_DIMENSIONS).contains(&columns) =>
+        {
+            Ok(Head { rows, columns, begin, width })
+        }
+        _ => Err(odd("its numbers don't fit its shape")),
+    }
+}
+
+/// The vocabulary of a table: beside it, or where the package of WordLlama has it.
+fn vocabulary_of(table: &Path) -> Result<PathBuf, EmbedError> {
+    let folder = table.parent().unwrap_or(Path::new("."));
+    let stem = table.file_stem().unwrap_or_default().to_string_lossy();
+    let family = stem.rsplit_once('_').map_or(&*stem, |(family, _)| family);
+    let candidates = [
+        folder.join(VOCABULARY),
+        folder.join(format!("{stem}.json")),
+        folder.join(format!("../tokenizers/{family}_tokenizer_config.json")),
+    ];
+    candidates.iter().find(|path| path.is_file()).cloned().ok_or_else(|| {
+        EmbedError::new(format!("there is no vocabulary beside `{}`", table.display()))
+            .hint(format!("put the table's `{VOCABULARY}` into the same folder"))
+    })
+}
+
+fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, EmbedError> {
+    let failed = |error: std::io::Error| {
+        EmbedError::new(format!("cannot read `{}`: {error}", path.display()))
+            .hint("`--embedder` takes a file of static embeddings, such as WordLlama's `l2_supercat_256.safetensors`")
+    };
+    let length = fs::metadata(path).map_err(failed)?.len();
+    if length > most {
+        return Err(EmbedError::new(format!(
+            "`{}` has {length} bytes, and {most} are read at most",
+            path.display()
+        )));
+    }
+    fs::read(path).map_err(failed)
+}
+
+/// IEEE 754 half precision to single.
+fn from_half(half: u16) -> f32 {
+    let sign = u32::from(half & 0x8000) << 16;
+    let exponent = u32::from(half >> 10) & 0x1F;
+    let fraction = u32::from(half & 0x3FF);
+    let bits = match (exponent, fraction) {
+        (0, 0) => sign,
+        // Smaller than the smallest normal one: 2^-24 each.
+        (0, _) => {
+            let tiny = f32::from(half & 0x3FF) / 16_777_216.0;
+            return if sign == 0 { tiny } else { -tiny };
+        }
+        (0x1F, _) => sign | 0x7F80_0000 | (fraction << 13),
+        _ => sign | ((exponent + 112) << 23) | (fraction << 13),
+    };
+    f32::from_bits(bits)
+}
+
+#[cfg(test)]
+mod tests;

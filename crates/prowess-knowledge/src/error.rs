@@ -1,0 +1,123 @@
+//! What can go wrong with a base, and what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use prowess_engine::RetrieveError;
+
+use crate::embed::EmbedError;
+
+/// Why something could not be done with a base.
+#[derive(Debug, thiserror::Error)]
+pub enum BaseError {
+    /// There is none of that name.
+    #[error("there is no knowledge base `{name}`")]
+    Missing {
+        /// As it was asked for.
+        name: String,
+    },
+    /// There is one already.
+    #[error("there is a knowledge base `{name}` already")]
+    Exists {
+        /// As it was asked for.
+        name: String,
+    },
+    /// The name can't be one.
+    #[error(transparent)]
+    Name(#[from] crate::name::InvalidName),
+    /// A file could not be read or written.
+    #[error("cannot {doing} `{}`: {source}", path.display())]
+    Io {
+        /// A phrase such as "read".
+        doing: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A file of the base is not what this program wrote.
+    #[error("`{}` is damaged: {reason}", path.display())]
+    Damaged {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A later version of this program wrote the base.
+    #[error("`{}` has version {version} of the format, and this program reads version {known}", path.display())]
+    Version {
+        /// The file that says so.
+        path: PathBuf,
+        /// What it says.
+        version: u64,
+        /// What is known here.
+        known: u64,
+    },
+    /// The vectors of the base and the embedder at hand don't belong together.
+    #[error("the vectors of `{name}` are from {stamped}, and this embedder is {offered}")]
+    OtherEmbedder {
+        /// The base.
+        name: String,
+        /// Id and dimension in the base.
+        stamped: String,
+        /// Id and dimension of the embedder.
+        offered: String,
+    },
+    /// No vectors could be made.
+    #[error(transparent)]
+    Embed(#[from] EmbedError),
+    /// The full-text index failed.
+    #[error("the index in `{}` failed: {reason}", path.display())]
+    Index {
+        /// The base.
+        path: PathBuf,
+        /// In the words of the engine.
+        reason: String,
+    },
+    /// A bound was hit.
+    #[error("{0}")]
+    TooMuch(String),
+}
+
+impl BaseError {
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { doing, path, source }
+    }
+
+    pub(crate) fn index<E: std::fmt::Display>(path: &Path) -> impl Fn(E) -> Self + '_ {
+        move |error| Self::Index { path: path.to_owned(), reason: error.to_string() }
+    }
+
+    /// Next steps, one line each.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Missing { name } => vec![
+                "`prowess kb list` shows which there are".to_owned(),
+                format!("`prowess kb new {name}` makes it"),
+            ],
+            Self::Exists { name } => vec![
+                format!("`prowess kb add {name} FILE…` puts documents into it"),
+                format!("`prowess kb remove {name}` takes it away"),
+            ],
+            Self::Name(_) | Self::TooMuch(_) => Vec::new(),
+            Self::Io { .. } => vec!["look at the folder's owner and at the room on the disk".to_owned()],
+            Self::Damaged { path, .. } | Self::Index { path, .. } => vec![format!(
+                "make the base anew with `prowess kb new` and add its documents again; what is left of it is in `{}`",
+                path.display()
+            )],
+            Self::Version { .. } => vec!["use the version of prowess that wrote it, or a later one".to_owned()],
+            Self::OtherEmbedder { name, .. } => vec![format!(
+                "vectors of two embedders can't be compared: make the base anew with `prowess kb remove {name}` and \
+                 `prowess kb new {name} --embedder …`, and add its documents again"
+            )],
+            Self::Embed(error) => error.hints(),
+        }
+    }
+}
+
+impl From<BaseError> for RetrieveError {
+    fn from(error: BaseError) -> Self {
+        error.hints().into_iter().fold(RetrieveError::new(error.to_string()), RetrieveError::hint)
+    }
+}

@@ -1,0 +1,142 @@
+//! Word documents: an archive with the text in `word/document.xml`.
+
+use std::io::{Cursor, Read as _};
+
+use quick_xml::Reader;
+use quick_xml::events::Event;
+
+use super::{ExtractError, Extracted, Flow, MOST_TEXT_BYTES, too_much_text};
+
+/// Markup takes about ten times the room of what it marks.
+const MOST_XML_BYTES: u64 = 8 * MOST_TEXT_BYTES as u64;
+/// A document has a few dozen parts.
+const MOST_PARTS: usize = 20_000;
+
+/// The body first; notes follow it, because the body refers to them by number.
+const PARTS: &[&str] = &["word/document.xml", "word/footnotes.xml", "word/endnotes.xml"];
+
+pub(super) fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
+    // Old documents, and new ones with a password, are files of another kind under the same name.
+    if bytes.starts_with(b"\xD0\xCF\x11\xE0") {
+        return Err(ExtractError::Encrypted);
+    }
+    let broken = |what: String| ExtractError::Broken(format!("it is no Word document: {what}"));
+    let mut archive =
+        zip::ZipArchive::new(Cursor::new(bytes)).map_err(|error| broken(error.to_string()))?;
+    if archive.len() > MOST_PARTS {
+        return Err(ExtractError::TooLarge(format!("it has more than {MOST_PARTS} parts")));
+    }
+    let mut flow = Flow::default();
+    for part in PARTS {
+        let file = match archive.by_name(part) {
+            Ok(file) => file,
+            Err(zip::result::ZipError::FileNotFound) if *part != PARTS[0] => continue,
+            Err(error) => return Err(broken(format!("`{part}`: {error}"))),
+        };
+        // What the archive says about sizes is not believed: unpacking stops where it is enough.
+        let mut xml = Vec::new();
+        file.take(MOST_XML_BYTES + 1)
+            .read_to_end(&mut xml)
+            .map_err(|error| broken(format!("`{part}`: {error}")))?;
+        if xml.len() as u64 > MOST_XML_BYTES {
+            return Err(ExtractError::TooLarge(format!(
+                "`{part}` unpacks to more than {} MB",
+                MOST_XML_BYTES >> 20
+            )));
+        }
+        flow.block();
+        read_part(&xml, &mut flow).map_err(|error| match error {
+            ExtractError::Broken(what) => broken(format!("`{part}`: {what}")),
+            other => other,
+        })?;
+    }
+    Ok(Extracted { text: flow.text, pages: Vec::new() })
+}
+
+/// `w:t` holds text; paragraphs, breaks and cells stand between.
+fn read_part(xml: &[u8], flow: &mut Flow) -> Result<(), ExtractError> {
+    let mut reader = Reader::from_reader(xml);
+    // Names of elements that don't match are reported, and nothing is kept of nesting but their names.
+    let mut in_text = false;
+    let mut buffer = Vec::new();
+    loop {
+        buffer.clear();
+        let event = reader
+            .read_event_into(&mut buffer)
+            .map_err(|error| ExtractError::Broken(error.to_string()))?;
+        match event {
+            Event::Start(tag) => match name(tag.local_name().as_ref()) {
+                Tag::Text => in_text = true,
+                Tag::Tab => flow.words(" "),
+                Tag::Break => flow.line_break(),
+                Tag::Paragraph | Tag::Row | Tag::Cell | Tag::Other => {}
+            },
+            Event::Empty(tag) => match name(tag.local_name().as_ref()) {
+                Tag::Tab => flow.words(" "),
+                Tag::Break => flow.line_break(),
+                Tag::Paragraph => flow.block(),
+                Tag::Text | Tag::Row | Tag::Cell | Tag::Other => {}
+            },
+            Event::End(tag) => match name(tag.local_name().as_ref()) {
+                Tag::Text => in_text = false,
+                Tag::Paragraph => flow.block(),
+                Tag::Row => flow.line_break(),
+                Tag::Cell => flow.words(" "),
+                Tag::Tab | Tag::Break | Tag::Other => {}
+            },
+            Event::Text(text) if in_text => flow.words(&text.xml10_content()),
+            Event::CData(text) if in_text => flow.words(&text.xml10_content()),
+            Event::GeneralRef(reference) if in_text => {
+                let character = match reference.resolve_char_ref() {
+                    Ok(Some(character)) => Some(character),
+                    // The five that XML knows. Others would have to be declared, and nobody declares any here.
+                    _ => match reference.xml10_content().as_ref() {
+                        "lt" => Some('<'),
+                        "gt" => Some('>'),
+                        "amp" => Some('&'),
+                        "quot" => Some('"'),
+                        "apos" => Some('\''),
+                        _ => None,
+                    },
+                };
+                if let Some(character) = character {
+                    flow.words(character.encode_utf8(&mut [0; 4]));
+                }
+            }
+            Event::Eof => return Ok(()),
+            Event::Text(_)
+            | Event::CData(_)
+            | Event::GeneralRef(_)
+            | Event::Comment(_)
+            | Event::Decl(_)
+            | Event::PI(_)
+            | Event::DocType(_) => {}
+        }
+        if flow.is_full() {
+            return Err(too_much_text());
+        }
+    }
+}
+
+enum Tag {
+    Text,
+    Paragraph,
+    Tab,
+    Break,
+    Row,
+    Cell,
+    Other,
+}
+
+/// Names without their prefix: files by other programs than Word have other prefixes.
+fn name<N: AsRef<[u8]> + ?Sized>(local: &N) -> Tag {
+    match local.as_ref() {
+        b"t" => Tag::Text,
+        b"p" => Tag::Paragraph,
+        b"tab" => Tag::Tab,
+        b"br" | b"cr" => Tag::Break,
+        b"tr" => Tag::Row,
+        b"tc" => Tag::Cell,
+        _ => Tag::Other,
+    }
+}

@@ -1,0 +1,130 @@
+//! HTML to text: what a browser would show, block by block. Tags are looked at one after the other and no tree is built,
+//! so that no nesting can exhaust anything.
+
+use std::cell::RefCell;
+
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::states::RawKind;
+use html5ever::tokenizer::{
+    BufferQueue, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
+};
+
+use super::plain::decode;
+use super::{ExtractError, Extracted, Flow, too_much_text};
+
+pub(super) fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
+    let text = decode(bytes)?;
+    let input = BufferQueue::default();
+    let sink = Sink(RefCell::new(State { flow: Flow::default(), hidden: None, preformatted: 0 }));
+    let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
+    // Pieces, because a buffer of the tokenizer holds less than four gigabytes, and to stop when it is enough.
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(rest.floor_char_boundary(1 << 20));
+        input.push_back(StrTendril::from_slice(piece));
+        while !input.is_empty() {
+            let _ = tokenizer.feed(&input);
+        }
+        if tokenizer.sink.0.borrow().flow.is_full() {
+            return Err(too_much_text());
+        }
+        rest = after;
+    }
+    tokenizer.end();
+    let text = std::mem::take(&mut tokenizer.sink.0.borrow_mut().flow.text);
+    Ok(Extracted { text, pages: Vec::new() })
+}
+
+struct Sink(RefCell<State>);
+
+struct State {
+    flow: Flow,
+    /// The element whose content nobody sees, until it ends.
+    hidden: Option<&'static str>,
+    /// Open elements in which blanks count.
+    preformatted: usize,
+}
+
+impl TokenSink for Sink {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _: u64) -> TokenSinkResult<()> {
+        let mut state = self.0.borrow_mut();
+        match token {
+            Token::CharacterTokens(text) if state.hidden.is_none() => {
+                if state.preformatted > 0 {
+                    state.flow.lines(&text);
+                } else {
+                    state.flow.words(&text);
+                }
+            }
+            Token::TagToken(tag) => {
+                return state.tag(tag.kind, &tag.name);
+            }
+            Token::CharacterTokens(_)
+            | Token::DoctypeToken(_)
+            | Token::CommentToken(_)
+            | Token::NullCharacterToken
+            | Token::EOFToken
+            | Token::ParseError(_) => {}
+        }
+        TokenSinkResult::Continue
+    }
+}
+
+impl State {
+    fn tag(&mut self, kind: TagKind, name: &str) -> TokenSinkResult<()> {
+        let opens = kind == TagKind::StartTag;
+        if let Some(hidden) = self.hidden {
+            if !opens && name == hidden {
+                self.hidden = None;
+            }
+            return TokenSinkResult::Continue;
+        }
+        match name {
+            // What is in these is no HTML: the tokenizer has to be told (HTML §13.2.6.4.4).
+            "script" | "style" | "noscript" | "iframe" | "noembed" | "noframes" | "textarea"
+            | "title" | "xmp"
+                if opens =>
+            {
+                // The title is shown above the page, and is often what a page is found by.
+                let raw = match name {
+                    "title" | "textarea" => RawKind::Rcdata,
+                    "script" => RawKind::ScriptData,
+                    _ => RawKind::Rawtext,
+                };
+                self.hidden = HIDDEN.iter().find(|hidden| **hidden == name).copied();
+                self.flow.block();
+                return TokenSinkResult::RawData(raw);
+            }
+            // `svg` and `template` are ordinary tags around something that is not read.
+            "svg" | "template" | "math" if opens => {
+                self.hidden = HIDDEN.iter().find(|hidden| **hidden == name).copied();
+            }
+            "br" | "tr" | "dt" | "dd" | "option" | "summary" => self.flow.line_break(),
+            "td" | "th" => self.flow.words("\t"),
+            "pre" | "listing" => {
+                self.preformatted = if opens {
+                    self.preformatted.saturating_add(1)
+                } else {
+                    self.preformatted.saturating_sub(1)
+                };
+                self.flow.block();
+            }
+            "li" => self.flow.line_break(),
+            _ if BLOCKS.contains(&name) => self.flow.block(),
+            _ => {}
+        }
+        TokenSinkResult::Continue
+    }
+}
+
+const HIDDEN: &[&str] =
+    &["script", "style", "noscript", "iframe", "noembed", "noframes", "svg", "template", "math"];
+
+const BLOCKS: &[&str] = &[
+    "address", "article", "aside", "blockquote", "body", "caption", "center", "details", "dialog",
+    "div", "dl", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5",
+    "h6", "head", "header", "hr", "html", "main", "menu", "nav", "ol", "p", "section", "table",
+    "tbody", "tfoot", "thead", "title", "ul",
+];

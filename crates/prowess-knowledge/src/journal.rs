@@ -1,0 +1,135 @@
+//! A file that only grows: what is committed of it is never written again.
+//!
+//! How much is committed stands in the commit of the index, which is one rename. A process that ends before its commit
+//! leaves bytes behind the committed ones; nobody reads them, and the next writer cuts them off.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use crate::error::BaseError;
+
+/// Appended bytes are collected up to this many before they are written.
+const BUFFER: usize = 1 << 18;
+
+/// The end that writes.
+pub(crate) struct Journal {
+    path: PathBuf,
+    file: File,
+    /// Bytes that are in the file.
+    written: u64,
+    waiting: Vec<u8>,
+}
+
+impl Journal {
+    /// Opens a file and forgets what was never committed.
+    pub(crate) fn open(path: &Path, committed: u64) -> Result<Self, BaseError> {
+        let open = || {
+            let mut file =
+                OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+            let length = file.metadata()?.len();
+            if length > committed {
+                file.set_len(committed)?;
+            }
+            file.seek(SeekFrom::Start(committed))?;
+            Ok((file, length))
+        };
+        let (file, length) = open().map_err(BaseError::io("open", path))?;
+        if length < committed {
+            return Err(BaseError::Damaged {
+                path: path.to_owned(),
+                reason: format!("it has {length} bytes and {committed} were committed"),
+            });
+        }
+        Ok(Self { path: path.to_owned(), file, written: committed, waiting: Vec::new() })
+    }
+
+    /// Where the next byte goes.
+    pub(crate) fn end(&self) -> u64 {
+        self.written + self.waiting.len() as u64
+    }
+
+    /// Adds bytes and says where they are.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<u64, BaseError> {
+        let at = self.end();
+        self.waiting.extend_from_slice(bytes);
+        if self.waiting.len() >= BUFFER {
+            self.write_out()?;
+        }
+        Ok(at)
+    }
+
+    /// Returns when everything is on the disk.
+    pub(crate) fn sync(&mut self) -> Result<(), BaseError> {
+        self.write_out()?;
+        self.file.sync_data().map_err(BaseError::io("write", &self.path))
+    }
+
+    fn write_out(&mut self) -> Result<(), BaseError> {
+        self.file.write_all(&self.waiting).map_err(BaseError::io("write", &self.path))?;
+        self.written += self.waiting.len() as u64;
+        self.waiting.clear();
+        Ok(())
+    }
+}
+
+/// The end that reads.
+pub(crate) struct JournalReader {
+    path: PathBuf,
+    file: Mutex<File>,
+}
+
+impl JournalReader {
+    pub(crate) fn open(path: &Path) -> Result<Self, BaseError> {
+        let file = File::open(path).map_err(BaseError::io("open", path))?;
+        Ok(Self { path: path.to_owned(), file: Mutex::new(file) })
+    }
+
+    /// The bytes of a range.
+    pub(crate) fn read(&self, range: Range<u64>) -> Result<Vec<u8>, BaseError> {
+        let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+        let read = || {
+            // A reader that panicked has left nothing behind that the next one would see: it seeks first.
+            let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            // A damaged range must not become an allocation of its size.
+            let whole = file.metadata()?.len();
+            if range.end > whole {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            file.seek(SeekFrom::Start(range.start))?;
+            let mut bytes = vec![0; length];
+            file.read_exact(&mut bytes)?;
+            Ok(bytes)
+        };
+        read().map_err(BaseError::io("read", &self.path))
+    }
+
+    /// The bytes from a place up to a line break, which is not among them.
+    pub(crate) fn read_line(&self, at: u64, most: u64) -> Result<Vec<u8>, BaseError> {
+        const STEP: u64 = 512;
+        let length = self
+            .file
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .metadata()
+            .map_err(BaseError::io("read", &self.path))?
+            .len();
+        let mut line = Vec::new();
+        let mut from = at;
+        while from < length && from - at < most {
+            let piece = self.read(from..length.min(from + STEP.max(from - at)))?;
+            from += piece.len() as u64;
+            if let Some(end) = piece.iter().position(|&byte| byte == b'\n') {
+                line.extend_from_slice(&piece[..end]);
+                return Ok(line);
+            }
+            line.extend_from_slice(&piece);
+        }
+        Err(BaseError::Damaged {
+            path: self.path.clone(),
+            reason: format!("the record at byte {at} has no end"),
+        })
+    }
+}

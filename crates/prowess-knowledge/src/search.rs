@@ -1,0 +1,191 @@
+//! A question to passages: words, vectors, and both together.
+
+use prowess_engine::{Passage, Query};
+use serde_json::Value;
+use tantivy::collector::TopDocs;
+use tantivy::query::{AllQuery, BooleanQuery, ConstScoreQuery, Occur, TermQuery};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocAddress, Score, Term};
+
+use crate::analyze;
+use crate::base::{Base, Entry, Seen};
+use crate::error::BaseError;
+use crate::fusion::fuse;
+use crate::schema::{self, field_term};
+use crate::vectors::Nearest;
+
+/// What comes back at most, whatever was asked for.
+const MOST_PASSAGES: usize = 1000;
+/// How deep two rankings are fused.
+const FUSED: usize = 100;
+/// A question is cut here; callers cut earlier (AFL §6: 500 characters).
+const MOST_QUESTION_BYTES: usize = 1 << 16;
+
+/// What a search goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Means {
+    /// Words, and vectors where there are some.
+    All,
+    Words,
+    Vectors,
+}
+
+type Ranking = Vec<(Score, DocAddress)>;
+
+pub(crate) fn search(base: &Base, query: &Query, means: Means) -> Result<Vec<Passage>, BaseError> {
+    let seen = base.seen()?;
+    let most = query.top_k.min(MOST_PASSAGES);
+    if most == 0 {
+        return Ok(Vec::new());
+    }
+    let text = &query.text[..query.text.floor_char_boundary(MOST_QUESTION_BYTES)];
+    let embedder = if means == Means::Words { None } else { base.embedder()? };
+    let ranking: Vec<(DocAddress, f64)> = match (embedder, means) {
+        (Some(embedder), Means::All) => {
+            // Equal chunks are left out below, so some more are looked at than come back.
+            let depth = FUSED.max(most * 2);
+            let words = by_words(base, &seen, text, query, depth)?;
+            let vectors = by_vectors(base, &seen, embedder.as_ref(), text, query, depth)?;
+            let addresses = |ranking: Ranking| -> Vec<DocAddress> {
+                ranking.into_iter().map(|(_, address)| address).collect()
+            };
+            fuse(&[&addresses(words), &addresses(vectors)])
+        }
+        (Some(embedder), _) => {
+            scored(by_vectors(base, &seen, embedder.as_ref(), text, query, most * 2)?)
+        }
+        (None, Means::Vectors) => Vec::new(),
+        (None, Means::All | Means::Words) => scored(by_words(base, &seen, text, query, most * 2)?),
+    };
+    passages(base, &seen, ranking, most)
+}
+
+fn scored(ranking: Ranking) -> Vec<(DocAddress, f64)> {
+    ranking.into_iter().map(|(score, address)| (address, f64::from(score))).collect()
+}
+
+/// BM25 over the words of the question: a passage need not have all of them.
+fn by_words(
+    base: &Base,
+    seen: &Seen,
+    text: &str,
+    query: &Query,
+    depth: usize,
+) -> Result<Ranking, BaseError> {
+    let words = analyze::query_words(base.settings().language, text);
+    let terms = words.iter().map(|word| {
+        let term = Term::from_field_text(base.fields.text, word);
+        let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
+        (Occur::Should, Box::new(query) as Box<dyn tantivy::query::Query>)
+    });
+    let any = BooleanQuery::new(terms.collect());
+    let failed = BaseError::index(&base.data);
+    let top = TopDocs::with_limit(depth).order_by_score();
+    let mut ranking = match filter(base, query) {
+        None => seen.searcher.search(&any, &top),
+        Some(filter) => {
+            let both: Vec<(Occur, Box<dyn tantivy::query::Query>)> =
+                vec![(Occur::Must, Box::new(any)), (Occur::Must, filter)];
+            seen.searcher.search(&BooleanQuery::new(both), &top)
+        }
+    }
+    .map_err(&failed)?;
+    settle_ties(base, seen, &mut ranking)?;
+    Ok(ranking)
+}
+
+/// The nearest vectors. Every row is looked at; that is exact, and reads 26 MB for a hundred thousand chunks of 256
+/// numbers.
+fn by_vectors(
+    base: &Base,
+    seen: &Seen,
+    embedder: &dyn crate::embed::Embedder,
+    text: &str,
+    query: &Query,
+    depth: usize,
+) -> Result<Ranking, BaseError> {
+    let Some(rows) = &seen.rows else { return Ok(Vec::new()) };
+    let vectors = embedder.embed(&[text])?;
+    let Some(vector) = vectors.first() else { return Ok(Vec::new()) };
+    let nearest = Nearest::new(rows.clone(), vector, depth);
+    let filter = filter(base, query).unwrap_or_else(|| Box::new(AllQuery));
+    let mut ranking =
+        seen.searcher.search(&filter, &nearest).map_err(BaseError::index(&base.data))?;
+    settle_ties(base, seen, &mut ranking)?;
+    Ok(ranking)
+}
+
+/// Documents with all the wanted fields. It takes no part in the score.
+fn filter(base: &Base, query: &Query) -> Option<Box<dyn tantivy::query::Query>> {
+    if query.filters.is_empty() {
+        return None;
+    }
+    let terms = query.filters.iter().map(|(name, value)| {
+        let value = match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let term = Term::from_field_text(base.fields.field, &field_term(name, &value));
+        let query = TermQuery::new(term, IndexRecordOption::Basic);
+        (Occur::Must, Box::new(query) as Box<dyn tantivy::query::Query>)
+    });
+    Some(Box::new(ConstScoreQuery::new(Box::new(BooleanQuery::new(terms.collect())), 0.0)))
+}
+
+/// The engine orders equals by their place in its files, which depends on when they were written. What they say does
+/// not.
+fn settle_ties(base: &Base, seen: &Seen, ranking: &mut Ranking) -> Result<(), BaseError> {
+    let is_tied = |pair: &[(Score, DocAddress)]| pair[0].0.total_cmp(&pair[1].0).is_eq();
+    if !ranking.windows(2).any(is_tied) {
+        return Ok(());
+    }
+    let mut keyed = Vec::with_capacity(ranking.len());
+    for &(score, address) in ranking.iter() {
+        let segment = seen.searcher.segment_reader(address.segment_ord);
+        let column = segment.fast_fields().u64(schema::KEY).map_err(BaseError::index(&base.data))?;
+        keyed.push((score, column.first(address.doc_id), address));
+    }
+    keyed.sort_by(|left, right| {
+        right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)).then(left.2.cmp(&right.2))
+    });
+    *ranking = keyed.into_iter().map(|(score, _, address)| (score, address)).collect();
+    Ok(())
+}
+
+/// The best passages with their texts, each text once.
+fn passages(
+    base: &Base,
+    seen: &Seen,
+    ranking: Vec<(DocAddress, f64)>,
+    most: usize,
+) -> Result<Vec<Passage>, BaseError> {
+    let mut passages: Vec<Passage> = Vec::with_capacity(most);
+    let mut keys: Vec<u64> = Vec::with_capacity(most);
+    for (address, score) in ranking {
+        if passages.len() == most {
+            break;
+        }
+        let entry = base.entry(seen, address)?;
+        let text = base.text(&entry)?;
+        let same_words =
+            |other: &Passage| other.text.split_whitespace().eq(text.split_whitespace());
+        let mut alike = keys.iter().zip(&passages).filter(|(key, _)| **key == entry.key);
+        if alike.any(|(_, other)| same_words(other)) {
+            continue;
+        }
+        keys.push(entry.key);
+        passages.push(passage(entry, text, score));
+    }
+    Ok(passages)
+}
+
+fn passage(entry: Entry, text: String, score: f64) -> Passage {
+    Passage {
+        doc_id: entry.doc,
+        chunk_index: entry.chunk,
+        score,
+        text,
+        range: entry.start..entry.end,
+        page: entry.page.and_then(|page| u32::try_from(page).ok()),
+    }
+}

@@ -1,0 +1,165 @@
+//! A text to chunks: whole sentences where they fit, with some overlap, each with its exact bytes.
+
+use std::ops::Range;
+
+use sha2::{Digest as _, Sha256};
+use unicode_segmentation::UnicodeSegmentation as _;
+
+/// Part of every chunk's address. A change of how texts are cut changes it, and documents are cut anew when they are
+/// next added.
+pub(crate) const VERSION: u32 = 1;
+
+/// 512 tokens, as seed 002's system has them, at four characters each.
+const MOST_WEIGHT: usize = 2048;
+/// 50 tokens of the chunk before.
+const OVERLAP_WEIGHT: usize = 200;
+
+/// A part of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Its bytes in the text.
+    pub range: Range<usize>,
+    /// Its address: of the text without differences in blanks, and of the way texts are cut.
+    pub address: [u8; 32],
+}
+
+/// Cuts a text. Every letter of it is in a chunk, none begins or ends with a blank, and none is empty.
+pub fn split(text: &str) -> Vec<Chunk> {
+    let sentences = sentences(text);
+    // Blanks between two sentences count, so that a chunk of few words and a million blanks can't be.
+    let with_blanks = |index: usize| {
+        let gap = sentences[index - 1].range.end..sentences[index].range.start;
+        sentences[index].weight + weight(&text[gap])
+    };
+    let mut chunks = Vec::new();
+    let mut begin = 0;
+    while begin < sentences.len() {
+        let mut sum = sentences[begin].weight;
+        let mut end = begin + 1;
+        while end < sentences.len() && sum + with_blanks(end) <= MOST_WEIGHT {
+            sum += with_blanks(end);
+            end += 1;
+        }
+        let range = sentences[begin].range.start..sentences[end - 1].range.end;
+        chunks.push(Chunk { address: address(&text[range.clone()]), range });
+        if end == sentences.len() {
+            break;
+        }
+        // The last sentences are repeated in the next chunk, as long as there is room for something new.
+        let room = OVERLAP_WEIGHT.min(MOST_WEIGHT.saturating_sub(with_blanks(end)));
+        let mut repeated = 0;
+        let mut next = end;
+        while next > begin + 1 && repeated + with_blanks(next - 1) <= room {
+            next -= 1;
+            repeated += with_blanks(next);
+        }
+        begin = next;
+    }
+    chunks
+}
+
+/// The address of a chunk's text.
+pub(crate) fn address(text: &str) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(VERSION.to_le_bytes());
+    for word in text.split_whitespace() {
+        hash.update(word.as_bytes());
+        hash.update(b" ");
+    }
+    hash.finalize().into()
+}
+
+struct Sentence {
+    range: Range<usize>,
+    weight: usize,
+}
+
+/// The sentences of a text without the blanks around them, long ones in pieces.
+fn sentences(text: &str) -> Vec<Sentence> {
+    let mut sentences = Vec::new();
+    for paragraph in paragraphs(text) {
+        // Lines of a paragraph belong together, but a line break ends a sentence for the algorithm of Unicode (UAX 29).
+        // A blank has the same length, so that places stay what they are.
+        let flowing = text[paragraph.clone()].replace(['\n', '\r'], " ");
+        for (at, sentence) in flowing.split_sentence_bound_indices() {
+            let start = paragraph.start + at;
+            let range = trimmed(text, start..start + sentence.len());
+            if !range.is_empty() {
+                push_pieces(text, range, &mut sentences);
+            }
+        }
+    }
+    sentences
+}
+
+/// Runs of lines between empty ones.
+fn paragraphs(text: &str) -> Vec<Range<usize>> {
+    let mut paragraphs = Vec::new();
+    let mut begin = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        match (line.trim().is_empty(), begin) {
+            (true, Some(start)) => {
+                paragraphs.push(start..at);
+                begin = None;
+            }
+            (false, None) => begin = Some(at),
+            (true, None) | (false, Some(_)) => {}
+        }
+        at += line.len();
+    }
+    paragraphs.extend(begin.map(|start| start..at));
+    paragraphs
+}
+
+/// A sentence, or pieces of one that alone is too much. They end at a line break or a blank where there is one in their
+/// second half.
+fn push_pieces(text: &str, mut range: Range<usize>, sentences: &mut Vec<Sentence>) {
+    loop {
+        let whole = weight(&text[range.clone()]);
+        if whole <= MOST_WEIGHT {
+            sentences.push(Sentence { range, weight: whole });
+            return;
+        }
+        let mut fits = range.start;
+        let mut sum = 0;
+        for (at, character) in text[range.clone()].char_indices() {
+            sum += weight_of(character);
+            if sum > MOST_WEIGHT {
+                break;
+            }
+            fits = range.start + at + character.len_utf8();
+        }
+        let piece = &text[range.start..fits];
+        let half = piece.len() / 2;
+        let cut = [piece.rfind('\n'), piece.rfind(char::is_whitespace)]
+            .into_iter()
+            .flatten()
+            .find(|&cut| cut > half)
+            .map_or(fits, |cut| range.start + cut);
+        let piece = trimmed(text, range.start..cut);
+        sentences.push(Sentence { weight: weight(&text[piece.clone()]), range: piece });
+        range = trimmed(text, cut..range.end);
+        if range.is_empty() {
+            return;
+        }
+    }
+}
+
+fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+    let part = &text[range.clone()];
+    let start = range.start + (part.len() - part.trim_start().len());
+    start..start + part.trim().len()
+}
+
+fn weight(text: &str) -> usize {
+    text.chars().map(weight_of).sum()
+}
+
+/// A character of a script such as Chinese is about a token; of other scripts four letters are.
+fn weight_of(character: char) -> usize {
+    if u32::from(character) >= 0x2E80 { 4 } else { 1 }
+}
+
+#[cfg(test)]
+mod tests;

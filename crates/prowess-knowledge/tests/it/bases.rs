@@ -1,0 +1,184 @@
+//! Bases in a folder.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use prowess_engine::Retriever;
+use prowess_knowledge::embed::{EmbedError, Embedder, Source, Stamp};
+use prowess_knowledge::{Added, BaseName, Bases, Document, Language, Room, Settings};
+
+use crate::shelf::{Shelf, document, query, suite, wait};
+
+/// A base in a folder that goes with it.
+struct OnDisk {
+    _folder: tempfile::TempDir,
+    bases: Bases,
+    name: BaseName,
+}
+
+impl OnDisk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let bases = Bases::open(folder.path());
+        let name = create(&bases, "test");
+        Self { _folder: folder, bases, name }
+    }
+}
+
+pub(crate) fn create(bases: &Bases, name: &str) -> BaseName {
+    let name: BaseName = name.parse().expect("it is a name");
+    let settings = Settings { language: Language::English, embedder: None };
+    bases.create(&name, &settings).expect("the base can be made");
+    name
+}
+
+impl Shelf for OnDisk {
+    fn add(&mut self, document: &Document) -> Added {
+        let mut writer = self.bases.writer(&self.name, || {}).expect("nobody else writes");
+        let added = writer.add(document).expect("it can be added");
+        writer.commit().expect("it can be committed");
+        writer.finish(Room::WhenWorthwhile).expect("it ends well");
+        added
+    }
+
+    fn remove(&mut self, id: &str) -> bool {
+        let mut writer = self.bases.writer(&self.name, || {}).expect("nobody else writes");
+        let was_there = writer.remove(id).expect("it can be removed");
+        writer.finish(Room::GiveBack).expect("it ends well");
+        was_there
+    }
+
+    fn retriever(&self) -> (&dyn Retriever, &str) {
+        (&self.bases, self.name.as_str())
+    }
+}
+
+#[test]
+fn a_base_on_disk_keeps_every_promise() {
+    let mut base = OnDisk::new();
+    suite(&mut base);
+    let verdict = base.bases.base(&base.name).expect("it opens").verify().expect("it is looked at");
+    assert!(verdict.chunks > 10 && verdict.problems.is_empty(), "{verdict:?}");
+}
+
+#[test]
+fn what_is_removed_is_gone_from_the_disk() {
+    let mut base = OnDisk::new();
+    base.add(&document("secret", "the launch code is xyzzy", &[]));
+    base.add(&document("other", "nothing to see", &[]));
+    let holds = |root: &Path| {
+        prowess_testkit::files_below(root, &|_| true)
+            .iter()
+            .any(|file| prowess_testkit::bytes(file).windows(5).any(|part| part == b"xyzzy"))
+    };
+    assert!(holds(base.bases.root()));
+    assert!(base.remove("secret"));
+    assert!(!holds(base.bases.root()));
+    assert_eq!(base.bases.base(&base.name).expect("it opens").documents().expect("it lists").len(), 1);
+}
+
+#[test]
+fn a_name_that_leads_elsewhere_is_no_base() {
+    let base = OnDisk::new();
+    for name in ["../test", "/etc", ".embedders", "", "nope"] {
+        let error = wait(base.bases.search(name, &query("x", 1))).expect_err("there is none");
+        assert!(error.message.contains("there is no knowledge base"), "{error}");
+        assert!(!error.hints.is_empty());
+    }
+}
+
+#[test]
+fn a_reader_sees_commits_and_nothing_else() {
+    let base = OnDisk::new();
+    let count = || {
+        let found = wait(base.bases.search("test", &query("heron", 5))).expect("the search works");
+        found.len()
+    };
+    let mut writer = base.bases.writer(&base.name, || {}).expect("nobody else writes");
+    writer.add(&document("a", "A heron.", &[])).expect("it can be added");
+    assert_eq!(count(), 0);
+    writer.commit().expect("it can be committed");
+    assert_eq!(count(), 1);
+    writer.add(&document("b", "Another heron.", &[])).expect("it can be added");
+    drop(writer);
+    assert_eq!(count(), 1);
+    // What was not committed is overwritten, and what was is not.
+    let mut writer = base.bases.writer(&base.name, || {}).expect("nobody else writes");
+    writer.add(&document("c", "A third heron.", &[])).expect("it can be added");
+    writer.finish(Room::WhenWorthwhile).expect("it ends well");
+    assert_eq!(count(), 2);
+    let verdict = base.bases.base(&base.name).expect("it opens").verify().expect("it is looked at");
+    assert_eq!(verdict.problems, [""; 0]);
+}
+
+#[test]
+fn a_second_writer_waits_for_the_first() {
+    let base = OnDisk::new();
+    let mut first = base.bases.writer(&base.name, || panic!("nobody writes yet")).expect("it opens");
+    first.add(&document("a", "first", &[])).expect("it can be added");
+    let (waits, waiting) = std::sync::mpsc::channel();
+    let (bases, name) = (base.bases.clone(), base.name.clone());
+    let second = std::thread::spawn(move || {
+        let writer = bases.writer(&name, || waits.send(()).expect("somebody listens"));
+        let mut writer = writer.expect("it opens");
+        assert_eq!(writer.add(&document("a", "first", &[])).expect("it can be added"), Added::Same);
+    });
+    waiting.recv().expect("the second one waits");
+    first.commit().expect("it can be committed");
+    drop(first);
+    second.join().expect("the second one comes after the first");
+}
+
+#[test]
+fn a_base_that_is_taken_away_is_missed_with_advice() {
+    let base = OnDisk::new();
+    base.bases.base(&base.name).expect("it opens");
+    Bases::open(base.bases.root()).remove(&base.name, || {}).expect("it can be removed");
+    let error = wait(base.bases.search("test", &query("x", 1))).expect_err("it is gone");
+    assert_eq!(error.message, "there is no knowledge base `test`");
+    assert_eq!(base.bases.names().expect("the folder can be listed"), []);
+    let left = prowess_testkit::files_below(base.bases.root(), &|_| true);
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// Gives vectors of some length, whatever the text.
+struct Constant(Stamp, usize);
+
+impl Embedder for Constant {
+    fn stamp(&self) -> &Stamp {
+        &self.0
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Ok(texts.iter().map(|_| vec![1.0; self.1]).collect())
+    }
+}
+
+#[test]
+fn an_embedder_that_changes_is_refused_with_the_remedy() {
+    let base = OnDisk::new();
+    let stamp = |dimension| Stamp {
+        source: Source::Endpoint { url: "http://localhost/v1".to_owned(), model: "m".to_owned() },
+        dimension,
+    };
+    let name: BaseName = "vectors".parse().expect("it is a name");
+    let settings = Settings { language: Language::English, embedder: Some(stamp(4)) };
+    base.bases.create(&name, &settings).expect("the base can be made");
+    let writer = || base.bases.writer_with(&name, Arc::new(Constant(stamp(4), 4)), || {});
+    let mut fine = writer().expect("it is the same embedder");
+    fine.add(&document("a", "text", &[])).expect("it can be added");
+    fine.commit().expect("it can be committed");
+    drop(fine);
+    let check = |error: prowess_knowledge::BaseError, what: &str| {
+        assert!(error.to_string().contains(what), "{error}");
+        assert!(error.hints()[0].contains("prowess kb new vectors --embedder"), "{error}");
+    };
+    let other = base.bases.writer_with(&name, Arc::new(Constant(stamp(8), 8)), || {});
+    check(other.err().expect("it is refused"), "with 8 dimensions");
+    // The server has another model under the same name.
+    let liar = base.bases.writer_with(&name, Arc::new(Constant(stamp(4), 6)), || {});
+    let error = liar.expect("its stamp is right").add(&document("b", "text", &[]));
+    check(error.expect_err("its vectors are not"), "of 6 dimensions");
+    let plain = base.bases.writer_with(&base.name, Arc::new(Constant(stamp(4), 4)), || {});
+    assert!(plain.err().expect("that base has no vectors").to_string().contains("no embedder"));
+}

@@ -1,0 +1,12 @@
+//! WordLlama's table of static embeddings, where it is installed.
+
+use std::path::PathBuf;
+
+/// The table, which `cargo xtask test` installs.
+pub(crate) fn table() -> Option<PathBuf> {
+    let path = std::env::var_os("PROWESS_WORDLLAMA").map(PathBuf::from);
+    if path.is_none() {
+        eprintln!("SKIPPED: no static embeddings: `cargo xtask test` sets PROWESS_WORDLLAMA");
+    }
+    path
+}
