@@ -10,17 +10,18 @@ use serde_json::Value;
 use super::graph::{Edge, MappingSource, SkillUse, Task, Workflow};
 use super::read::read;
 use super::rules;
-use super::skills::{Part, Skills};
+use super::skill::{Part, Unusable, hint_of};
 use super::template::Reference;
+use crate::shelf::Shelf;
 
 /// Reads and checks a workflow. With an error among the findings it can't be run.
-pub fn check(text: &str, skills: &dyn Skills) -> (Option<Workflow>, Vec<Diagnostic>) {
+pub fn check(text: &str, shelf: &dyn Shelf) -> (Option<Workflow>, Vec<Diagnostic>) {
     let (workflow, found) = read(text);
     let mut findings = Findings::default();
     let unread = !found.is_empty();
     findings.extend(found);
     if let Some(workflow) = &workflow {
-        let mut checker = Checker { workflow, skills, findings };
+        let mut checker = Checker { workflow, shelf, findings };
         // What could not be read leaves gaps, and everything around a gap would look wrong.
         if unread {
             checker.skills();
@@ -34,7 +35,7 @@ pub fn check(text: &str, skills: &dyn Skills) -> (Option<Workflow>, Vec<Diagnost
 
 struct Checker<'c> {
     workflow: &'c Workflow,
-    skills: &'c dyn Skills,
+    shelf: &'c dyn Shelf,
     findings: Findings,
 }
 
@@ -221,18 +222,19 @@ impl Checker<'_> {
     fn skill(&mut self, used: &SkillUse, is_llm: bool, has_parents: bool) {
         let (name, tool) = used.skill_and_tool();
         let place = used.name.span;
-        let known = match self.skills.find(name) {
-            Ok(known) => known,
+        let found = match self.shelf.find(name) {
+            Ok(found) => found,
             Err(error) => {
-                self.findings.push(rules::UNKNOWN_SKILL.at(place, error.message).help(error.hint));
+                let told = rules::UNKNOWN_SKILL.at(place, error.to_string());
+                self.findings.push(told.help(hint_of(&error)));
                 return;
             }
         };
-        let part = if is_llm { Ok(Part::Prompt(&known.skill)) } else { known.part(tool) };
+        let part = if is_llm { Ok(Part::Prompt(&found.skill)) } else { Part::of(&found, tool) };
         let part = match part {
             Ok(part) => part,
-            Err(error) => {
-                self.findings.push(rules::UNKNOWN_SKILL.at(place, error.message).help(error.hint));
+            Err(Unusable { message, hint }) => {
+                self.findings.push(rules::UNKNOWN_SKILL.at(place, message).help(hint));
                 return;
             }
         };

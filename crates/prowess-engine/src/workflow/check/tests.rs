@@ -1,52 +1,34 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use insta::assert_snapshot;
-use prowess_format::document::Form;
-use prowess_format::rules::Place;
 use prowess_format::span::LineIndex;
 use prowess_format::{ReadOptions, check as check_skill};
-use prowess_policy::{Origin, Tier, Trust};
 
-use super::super::skills::{KnownSkill, SkillError};
 use super::*;
+use crate::shelf::{Found, ShelfError};
 
 /// Skills that are there without any files.
-struct Shelf;
+struct Texts;
 
 const SUMMARY: &str = "---\nname: article-summary\ndescription: Summarise.\ninputs:\n  - name: style\n    default: short\n  - name: article\n    required: true\nmodel:\n  temperature: 0.3\n---\n\nIn a {{style}} tone: {{article}}\n";
 const TWO: &str = "---\nname: two\ndescription: Two.\ninputs:\n  - name: left\n    required: true\n  - name: right\n    required: true\n---\n\n{{left}} {{right}}\n";
 
-impl Skills for Shelf {
-    fn find(&self, name: &str) -> Result<Arc<KnownSkill>, SkillError> {
+impl Shelf for Texts {
+    fn find(&self, name: &str) -> Result<Found, ShelfError> {
         let text = match name {
             "article-summary" => SUMMARY,
             "two" => TWO,
-            _ => {
-                return Err(SkillError {
-                    message: format!("there is no skill `{name}`"),
-                    hint: "did you mean `article-summary`?".to_owned(),
-                });
-            }
+            _ => return Err(ShelfError::NotThere { name: name.to_owned(), places: Vec::new() }),
         };
-        let checked = check_skill(
-            text,
-            ReadOptions { form: Form::Markdown, dialect: None, place: Place::default() },
-        );
-        let trust = Trust::of(&checked.skill, Tier::Experimental, None, Origin::Local);
-        Ok(Arc::new(KnownSkill {
-            skill: checked.skill,
-            name: name.to_owned(),
-            directory: None,
-            file: PathBuf::from("/nowhere/SKILL.md"),
-            trust,
-        }))
+        let skill = check_skill(text, ReadOptions::DETECT).skill;
+        let directory = PathBuf::from("/nowhere");
+        Ok(Found { skill, name: name.to_owned(), file: directory.join("SKILL.md"), directory })
     }
 }
 
 fn problems(text: &str) -> String {
-    let (_, findings) = check(text, &Shelf);
+    let (_, findings) = check(text, &Texts);
     let lines = LineIndex::new(text);
     findings.iter().fold(String::new(), |mut all, found| {
         let at = lines.position(text, found.span.start as usize);
