@@ -63,7 +63,12 @@ impl fmt::Display for Stamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
             Source::Table { digest } => {
-                write!(f, "table {} with {} dimensions", &digest[..digest.len().min(12)], self.dimension)
+                write!(
+                    f,
+                    "table {} with {} dimensions",
+                    &digest[..digest.len().min(12)],
+                    self.dimension
+                )
             }
             Source::Endpoint { url, model } => {
                 write!(f, "`{model}` at {url} with {} dimensions", self.dimension)

@@ -101,12 +101,16 @@ impl BaseError {
                 format!("`prowess kb remove {name}` takes it away"),
             ],
             Self::Name(_) | Self::TooMuch(_) => Vec::new(),
-            Self::Io { .. } => vec!["look at the folder's owner and at the room on the disk".to_owned()],
+            Self::Io { .. } => {
+                vec!["look at the folder's owner and at the room on the disk".to_owned()]
+            }
             Self::Damaged { path, .. } | Self::Index { path, .. } => vec![format!(
                 "make the base anew with `prowess kb new` and add its documents again; what is left of it is in `{}`",
                 path.display()
             )],
-            Self::Version { .. } => vec!["use the version of prowess that wrote it, or a later one".to_owned()],
+            Self::Version { .. } => {
+                vec!["use the version of prowess that wrote it, or a later one".to_owned()]
+            }
             Self::OtherEmbedder { name, .. } => vec![format!(
                 "vectors of two embedders can't be compared: make the base anew with `prowess kb remove {name}` and \
                  `prowess kb new {name} --embedder …`, and add its documents again"

@@ -27,8 +27,12 @@ impl Journal {
     /// Opens a file and forgets what was never committed.
     pub(crate) fn open(path: &Path, committed: u64) -> Result<Self, BaseError> {
         let open = || {
-            let mut file =
-                OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+            let mut file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(path)?;
             let length = file.metadata()?.len();
             if length > committed {
                 file.set_len(committed)?;

@@ -53,7 +53,8 @@ mod tests {
             assert_eq!(good.parse::<BaseName>().expect(good).as_str(), good);
         }
         let long = "x".repeat(65);
-        for bad in ["", ".", "..", ".hidden", "a/b", "a\\b", "/etc", "-x", "a b", "a\0", "c:x", &long]
+        for bad in
+            ["", ".", "..", ".hidden", "a/b", "a\\b", "/etc", "-x", "a b", "a\0", "c:x", &long]
         {
             assert!(bad.parse::<BaseName>().is_err(), "{bad:?}");
         }

@@ -142,7 +142,8 @@ fn settle_ties(base: &Base, seen: &Seen, ranking: &mut Ranking) -> Result<(), Ba
     let mut keyed = Vec::with_capacity(ranking.len());
     for &(score, address) in ranking.iter() {
         let segment = seen.searcher.segment_reader(address.segment_ord);
-        let column = segment.fast_fields().u64(schema::KEY).map_err(BaseError::index(&base.data))?;
+        let column =
+            segment.fast_fields().u64(schema::KEY).map_err(BaseError::index(&base.data))?;
         keyed.push((score, column.first(address.doc_id), address));
     }
     keyed.sort_by(|left, right| {

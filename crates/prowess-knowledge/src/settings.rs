@@ -26,9 +26,10 @@ pub struct Settings {
 pub(crate) fn read(folder: &Path) -> Result<(Settings, u64), BaseError> {
     let path = folder.join(FILE);
     let text = fs::read_to_string(&path).map_err(BaseError::io("read", &path))?;
-    let damaged = |reason: &str| BaseError::Damaged { path: path.clone(), reason: reason.to_owned() };
-    let value: Value =
-        serde_json::from_str(&text).map_err(|error| damaged(&format!("it is not JSON: {error}")))?;
+    let damaged =
+        |reason: &str| BaseError::Damaged { path: path.clone(), reason: reason.to_owned() };
+    let value: Value = serde_json::from_str(&text)
+        .map_err(|error| damaged(&format!("it is not JSON: {error}")))?;
     let version = value["version"].as_u64().ok_or_else(|| damaged("it has no `version`"))?;
     if version > VERSION {
         return Err(BaseError::Version { path, version, known: VERSION });
@@ -39,9 +40,7 @@ pub(crate) fn read(folder: &Path) -> Result<(Settings, u64), BaseError> {
         value["generation"].as_u64().ok_or_else(|| damaged("it has no `generation`"))?;
     let embedder = match &value["embedder"] {
         Value::Null => None,
-        embedder => {
-            Some(stamp(embedder).ok_or_else(|| damaged("its `embedder` makes no sense"))?)
-        }
+        embedder => Some(stamp(embedder).ok_or_else(|| damaged("its `embedder` makes no sense"))?),
     };
     Ok((Settings { language, embedder }, generation))
 }

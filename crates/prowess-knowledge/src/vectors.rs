@@ -239,7 +239,8 @@ mod tests {
         for phase in [0.0, 0.1, 0.5, 1.0, 2.0, 3.0] {
             let (left, right) = (wave(0.0), wave(phase));
             let product: f32 = left.iter().zip(&right).map(|(left, right)| left * right).sum();
-            let length = |vector: &[f32]| vector.iter().map(|number| number * number).sum::<f32>().sqrt();
+            let length =
+                |vector: &[f32]| vector.iter().map(|number| number * number).sum::<f32>().sqrt();
             let exact = product / length(&left) / length(&right);
             assert!((cosine(&left, &right) - exact).abs() < 0.01, "{phase}");
         }

@@ -118,7 +118,17 @@ impl Writer {
             .writer_with_num_threads(threads, threads * MEMORY)
             .map_err(BaseError::index(&base.data))?;
         let uncommitted = HashMap::new();
-        Ok(Self { base, folder, generation, embedder, engine, texts, vectors, uncommitted, _lock: lock })
+        Ok(Self {
+            base,
+            folder,
+            generation,
+            embedder,
+            engine,
+            texts,
+            vectors,
+            uncommitted,
+            _lock: lock,
+        })
     }
 
     /// The base as it is committed.

@@ -17,6 +17,8 @@ use crate::error::{Error, ErrorKind};
 use crate::loading::Loaded;
 use crate::printer::Printer;
 
+/// What the system sends to a program that writes where nobody reads.
+pub(crate) const SIGPIPE: i32 = 13;
 /// The code of a run that was refused.
 pub(crate) const REFUSED: u8 = 125;
 

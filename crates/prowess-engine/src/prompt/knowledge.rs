@@ -53,9 +53,9 @@ pub(crate) async fn look_up(
         Err(error) => {
             let message = format!("the knowledge base `{base}` was not searched: {error}");
             sink(&step("error", Some(message.clone()), Vec::new()));
-            for hint in &error.hints {
-                sink(&Event::Warning { message: format!("{message} ({hint})") });
-            }
+            let hints = error.hints.join("; ");
+            let message = if hints.is_empty() { message } else { format!("{message} ({hints})") };
+            sink(&Event::Warning { message });
             return Context::default();
         }
     };

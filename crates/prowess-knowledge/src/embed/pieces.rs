@@ -37,7 +37,8 @@ impl Pieces {
             ))
             .hint("use a table of the Llama family, such as WordLlama's"));
         }
-        let odd = || EmbedError::new("the vocabulary has no `vocab` and `merges` that fit together");
+        let odd =
+            || EmbedError::new("the vocabulary has no `vocab` and `merges` that fit together");
         let entries = model["vocab"].as_object().filter(|all| all.len() <= MOST_PIECES);
         let mut vocabulary = HashMap::new();
         for (piece, id) in entries.ok_or_else(odd)? {
@@ -194,7 +195,8 @@ mod tests {
 
     #[test]
     fn other_kinds_are_refused_by_name() {
-        let error = Pieces::read(br#"{"model":{"type":"WordPiece"}}"#).err().expect("it is refused");
+        let error =
+            Pieces::read(br#"{"model":{"type":"WordPiece"}}"#).err().expect("it is refused");
         assert!(error.message.contains("`WordPiece`"), "{error}");
     }
 }

@@ -58,8 +58,10 @@ impl Table {
         let vocabulary = vocabulary_of(path)?;
         let table = read_bounded(path, MOST_TABLE_BYTES)?;
         let vocabulary = read_bounded(&vocabulary, MOST_VOCABULARY_BYTES)?;
-        Self::of(table, &vocabulary)
-            .map_err(|error| EmbedError { message: format!("`{}`: {}", path.display(), error.message), ..error })
+        Self::of(table, &vocabulary).map_err(|error| EmbedError {
+            message: format!("`{}`: {}", path.display(), error.message),
+            ..error
+        })
     }
 
     /// Reads a table and keeps a copy of it beside the bases, so that a base does not depend on a file that may go.
@@ -75,7 +77,10 @@ impl Table {
             // Whole or not at all: a second process may keep the same one.
             let half = tempfile::tempdir_in(root.join(KEPT))?;
             fs::write(half.path().join(TABLE), &table.file)?;
-            fs::copy(vocabulary_of(path).map_err(std::io::Error::other)?, half.path().join(VOCABULARY))?;
+            fs::copy(
+                vocabulary_of(path).map_err(std::io::Error::other)?,
+                half.path().join(VOCABULARY),
+            )?;
             match fs::rename(half.path(), &folder) {
                 Err(_) if folder.is_dir() => Ok(()),
                 done => done,
@@ -179,10 +184,13 @@ fn head(file: &[u8]) -> Result<Head, EmbedError> {
     let width = match tensor["dtype"].as_str() {
         Some("F16") => Width::Half,
         Some("F32") => Width::Single,
-        other => return Err(odd(&format!("its numbers are of type `{}`", other.unwrap_or("unknown")))),
+        other => {
+            return Err(odd(&format!("its numbers are of type `{}`", other.unwrap_or("unknown"))));
+        }
     };
     let number = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
-    let shape = tensor["shape"].as_array().map(|shape| shape.iter().map(number).collect::<Vec<_>>());
+    let shape =
+        tensor["shape"].as_array().map(|shape| shape.iter().map(number).collect::<Vec<_>>());
     let Some([Some(rows), Some(columns)]) = shape.as_deref() else {
         return Err(odd("it has not two dimensions"));
     };

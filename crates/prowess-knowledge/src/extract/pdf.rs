@@ -20,7 +20,8 @@ const STACK: usize = 64 << 20;
 const BLANK: f32 = -180.0;
 
 pub(super) fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
-    let broken = |what: &str| ExtractError::Broken(format!("it is no PDF that can be read: {what}"));
+    let broken =
+        |what: &str| ExtractError::Broken(format!("it is no PDF that can be read: {what}"));
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
             .name("pdf".to_owned())
@@ -32,7 +33,8 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
 }
 
 fn read(bytes: &[u8]) -> Result<Extracted, ExtractError> {
-    let broken = |what: String| ExtractError::Broken(format!("it is no PDF that can be read: {what}"));
+    let broken =
+        |what: String| ExtractError::Broken(format!("it is no PDF that can be read: {what}"));
     let options = LoadOptions::with_max_decompressed_size(MOST_STREAM_BYTES);
     let document = Document::load_mem_with_options(bytes, options)
         .map_err(|error| broken(error.to_string()))?;
@@ -86,7 +88,8 @@ fn read_page(document: &Document, page: ObjectId, unpacked: &mut usize) -> lopdf
             Some((name, encoding))
         })
         .collect();
-    let mut painter = Painter { encodings: &encodings, font: None, text: String::new(), line: None };
+    let mut painter =
+        Painter { encodings: &encodings, font: None, text: String::new(), line: None };
     for operation in Content::decode(&content)?.operations {
         painter.step(&operation);
         if painter.text.len() > MOST_TEXT_BYTES {

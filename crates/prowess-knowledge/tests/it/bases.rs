@@ -74,7 +74,10 @@ fn what_is_removed_is_gone_from_the_disk() {
     assert!(holds(base.bases.root()));
     assert!(base.remove("secret"));
     assert!(!holds(base.bases.root()));
-    assert_eq!(base.bases.base(&base.name).expect("it opens").documents().expect("it lists").len(), 1);
+    assert_eq!(
+        base.bases.base(&base.name).expect("it opens").documents().expect("it lists").len(),
+        1
+    );
 }
 
 #[test]
@@ -114,7 +117,8 @@ fn a_reader_sees_commits_and_nothing_else() {
 #[test]
 fn a_second_writer_waits_for_the_first() {
     let base = OnDisk::new();
-    let mut first = base.bases.writer(&base.name, || panic!("nobody writes yet")).expect("it opens");
+    let mut first =
+        base.bases.writer(&base.name, || panic!("nobody writes yet")).expect("it opens");
     first.add(&document("a", "first", &[])).expect("it can be added");
     let (waits, waiting) = std::sync::mpsc::channel();
     let (bases, name) = (base.bases.clone(), base.name.clone());

@@ -83,9 +83,10 @@ impl Collection {
                     found.push(passage.doc_id);
                 }
             }
-            let gains = found.iter().take(10).map(|id| {
-                self.judgements.get(&(number, id.clone())).copied().unwrap_or_default()
-            });
+            let gains = found
+                .iter()
+                .take(10)
+                .map(|id| self.judgements.get(&(number, id.clone())).copied().unwrap_or_default());
             let gains: Vec<f64> = gains.collect();
             let mut best: Vec<f64> = self
                 .judgements

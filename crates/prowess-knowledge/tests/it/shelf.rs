@@ -99,7 +99,9 @@ fn replaces_skips_and_removes(shelf: &mut dyn Shelf) {
     assert_eq!(shelf.add(&document("a", "giraffes browse", &[])), Added::Updated);
     let text = |shelf: &dyn Shelf, question| search(shelf, &query(question, 1))[0].text.clone();
     assert_eq!(text(shelf, "giraffes"), "giraffes browse");
-    assert!(!search(shelf, &query("zebras", 10)).iter().any(|passage| passage.text.contains("zebra")));
+    assert!(
+        !search(shelf, &query("zebras", 10)).iter().any(|passage| passage.text.contains("zebra"))
+    );
     assert!(shelf.remove("a"));
     assert!(!shelf.remove("a"));
     assert!(!found(shelf, "giraffes browse", 10).contains(&"a".to_owned()));
@@ -128,12 +130,15 @@ fn tells_exact_places(shelf: &mut dyn Shelf) {
 }
 
 fn filters_by_fields(shelf: &mut dyn Shelf) {
-    for (id, year, kind) in [("m1", "2024", "memo"), ("m2", "2025", "memo"), ("r1", "2025", "report")] {
+    for (id, year, kind) in
+        [("m1", "2024", "memo"), ("m2", "2025", "memo"), ("r1", "2025", "report")]
+    {
         let text = format!("Budget figures of {id}");
         shelf.add(&document(id, &text, &[("year", year), ("kind", kind)]));
     }
     let filtered = |filters: &[(&str, Value)]| {
-        let filters = filters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let filters =
+            filters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let query = Query { filters, ..query("budget figures", 10) };
         let mut found: Vec<String> =
             search(shelf, &query).into_iter().map(|passage| passage.doc_id).collect();
@@ -170,5 +175,8 @@ fn finds_chinese(shelf: &mut dyn Shelf) {
 fn takes_no_word_for_an_operator(shelf: &mut dyn Shelf) {
     let odd = "wing AND NOT (slipstream) \"unclosed * text:heated ~ ^9 {{x}} ' ; -- \0 $1 %";
     assert_eq!(found(shelf, odd, 1), ["wings.txt"]);
-    assert_eq!(search(shelf, &query("", 5)).iter().filter(|passage| passage.doc_id.is_empty()).count(), 0);
+    assert_eq!(
+        search(shelf, &query("", 5)).iter().filter(|passage| passage.doc_id.is_empty()).count(),
+        0
+    );
 }

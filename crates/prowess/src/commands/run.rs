@@ -1,16 +1,11 @@
-//! `prowess run`: runs a tool of a skill behind walls, and asks before it does.
+//! `prowess run`: runs a tool of a skill behind walls, and asks before it does; or a prompt skill on a model.
 
 use std::path::PathBuf;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
-use std::time::Duration;
 
-use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
+use clap::Args;
 use prowess_engine::Outcome as Ending;
 use prowess_engine::{
-    ApprovalStore, Call, Cancel, Consent, Decoder, Envelope, Event, Stream, SystemClock, Thought,
-    approve, prepare, wire,
+    ApprovalStore, Call, Cancel, Consent, Envelope, Event, SystemClock, approve, prepare, wire,
 };
 use prowess_format::skill::Tool;
 use prowess_policy::Mode;
@@ -23,10 +18,12 @@ use crate::cli::DialectOption;
 use crate::error::{Error, ErrorKind};
 use crate::inputs::{self, InputOptions};
 use crate::loading;
-use crate::printer::{Channel, Printer, visible_lines};
+use crate::printer::Printer;
+use crate::prompting::{self, Wish};
 use crate::running::{self, Sound};
+use crate::showing::{Format, Show};
 
-/// Run a tool of a skill, with no more rights than it declares and you approve
+/// Run a tool of a skill with no more rights than you approve, or a prompt on a model
 ///
 /// The values are checked first, then the skill's files and programs are looked
 /// at, and then the policy decides: it runs, it is refused, or you are asked. The
@@ -38,6 +35,10 @@ use crate::running::{self, Sound};
 /// the root of the repository around the current folder, otherwise in your home.
 /// After its time limit, or Ctrl-C, it gets SIGTERM and five seconds later
 /// SIGKILL, together with everything it has started.
+///
+/// A prompt skill has no tools: its inputs are put into its text, passages of its
+/// knowledge base are looked up, and a model answers. `prowess models` shows
+/// which models there are. Nothing in the text is executed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -79,25 +80,18 @@ pub(crate) struct Arguments {
     /// the headers of requests to HOST, over TLS. May be repeated.
     #[arg(long, value_name = "NAME=HOST")]
     credential: Vec<String>,
+    /// The model that answers a prompt skill; `PROWESS_MODEL` when absent
+    #[arg(long, value_name = "PROVIDER/NAME")]
+    model: Option<String>,
+    /// Write the answer of a prompt skill to a file
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Say yes to everything that may be answered in advance, for this one run
     #[arg(short, long)]
     yes: bool,
     /// How the result is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-}
-
-/// What the system sends to a program that writes where nobody reads.
-const SIGPIPE: i32 = 13;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// What the tool prints, while it prints it
-    Text,
-    /// One JSON object at the end
-    Json,
-    /// A JSON object per line for everything that happens
-    Events,
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -144,10 +138,22 @@ impl From<prowess_engine::RunError> for NotRun {
 }
 
 fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRun> {
-    // While the skill is read and decided about.
-    prowess_sandbox::warm_up();
     let (loaded, tool_name) = choosing::load_with_tool(&arguments.path)?;
     let sound = running::sound(&loaded, arguments.dialect.dialect, "run", printer)?;
+    if tool_name.is_none() && prompting::is_prompt(&sound.skill) {
+        return Ok(start_prompt(arguments, &sound, printer)?);
+    }
+    for (option, is_given) in
+        [("--model", arguments.model.is_some()), ("--output", arguments.output.is_some())]
+    {
+        if is_given {
+            let message =
+                format!("`{option}` is for prompt skills, and `{}` has tools", sound.name);
+            return Err(Error::usage(message).hint(format!("leave `{option}` out")).into());
+        }
+    }
+    // While it is decided about.
+    prowess_sandbox::warm_up();
     let tool = choose(&sound, tool_name.as_deref(), &loaded)?;
     let values = inputs::values(&arguments.inputs, &tool.parameters)?;
     let mut world = running::world()?;
@@ -172,10 +178,34 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
         show.event(event);
         // As with any program in a pipe: who has no reader any more has nothing left to do.
         if show.is_unread() {
-            cancel.cancel_by(SIGPIPE);
+            cancel.cancel_by(running::SIGPIPE);
         }
     });
     show.finish();
+    match arguments.format {
+        Format::Text => tell_ending(&envelope, printer),
+        Format::Json => printer.json(&wire::envelope(&envelope)),
+        Format::Events => {}
+    }
+    Ok(envelope)
+}
+
+fn start_prompt(
+    arguments: &Arguments,
+    sound: &Sound,
+    printer: &mut Printer,
+) -> Result<Envelope, Error> {
+    let values = inputs::values(&arguments.inputs, &sound.skill.inputs)?;
+    let cancel = Cancel::default();
+    listen_for_signals(&cancel);
+    let wish = Wish {
+        sound,
+        values: &values,
+        model: arguments.model.as_deref(),
+        output: arguments.output.as_deref(),
+        format: arguments.format,
+    };
+    let envelope = prompting::run(&wish, &cancel, printer)?;
     match arguments.format {
         Format::Text => tell_ending(&envelope, printer),
         Format::Json => printer.json(&wire::envelope(&envelope)),
@@ -280,121 +310,3 @@ fn listen_for_signals(cancel: &Cancel) {
 
 #[cfg(not(unix))]
 fn listen_for_signals(_cancel: &Cancel) {}
-
-/// Shows events in the wanted format, as they come.
-struct Show<'p> {
-    format: Format,
-    printer: &'p mut Printer,
-    writer: wire::EventWriter,
-    decoders: [Decoder; 2],
-    spinner: Option<Spinner>,
-}
-
-impl<'p> Show<'p> {
-    /// Whether nobody reads what is shown any more.
-    pub(crate) fn is_unread(&self) -> bool {
-        self.printer.is_closed()
-    }
-
-    fn new(format: Format, printer: &'p mut Printer) -> Self {
-        Self {
-            format,
-            printer,
-            writer: wire::EventWriter::default(),
-            decoders: [Decoder::default(), Decoder::default()],
-            spinner: None,
-        }
-    }
-
-    fn event(&mut self, event: &Event) {
-        match self.format {
-            Format::Events => {
-                for line in self.writer.write(event) {
-                    self.printer.json_line(&line);
-                }
-            }
-            Format::Text | Format::Json => self.talk(event),
-        }
-    }
-
-    fn talk(&mut self, event: &Event) {
-        match event {
-            Event::Warning { message } => self.printer.warning(message),
-            Event::Started { tool, .. } if self.printer.is_watched() => {
-                self.spinner = Some(Spinner::new(tool.clone()));
-            }
-            Event::Output { stream, bytes } if self.format == Format::Text => {
-                self.output(*stream, bytes);
-            }
-            Event::Thought(Thought { message: Some(message), .. }) => {
-                self.finish();
-                self.printer.note(message);
-            }
-            Event::Thought(_)
-            | Event::Token { .. }
-            | Event::Citation { .. }
-            | Event::Started { .. }
-            | Event::Output { .. }
-            | Event::Error { .. }
-            | Event::Done(_) => {}
-        }
-    }
-
-    fn output(&mut self, stream: Stream, bytes: &[u8]) {
-        // The spinner would stand in the middle of the output.
-        self.finish();
-        let (channel, decoder) = match stream {
-            Stream::Stdout => (Channel::Out, &mut self.decoders[0]),
-            Stream::Stderr => (Channel::Err, &mut self.decoders[1]),
-        };
-        if self.printer.is_terminal(channel) {
-            let text = decoder.push(bytes).text;
-            self.printer.piece(channel, visible_lines(&text).as_bytes());
-        } else {
-            self.printer.piece(channel, bytes);
-        }
-    }
-
-    fn finish(&mut self) {
-        if let Some(spinner) = self.spinner.take() {
-            spinner.finish();
-        }
-    }
-}
-
-/// A sign of life on the terminal, until the tool gives one itself.
-struct Spinner {
-    stop: Sender<()>,
-    thread: JoinHandle<()>,
-}
-
-impl Spinner {
-    /// A tool that answers earlier needs no sign.
-    const PATIENCE: Duration = Duration::from_millis(300);
-    const TICK: Duration = Duration::from_millis(100);
-
-    fn new(tool: String) -> Self {
-        let (stop, stopped) = channel();
-        let thread = std::thread::spawn(move || {
-            if stopped.recv_timeout(Self::PATIENCE) != Err(RecvTimeoutError::Timeout) {
-                return;
-            }
-            let bar = ProgressBar::new_spinner();
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
-                bar.set_style(style);
-            }
-            bar.set_message(crate::printer::inline(&tool).into_owned());
-            while stopped.recv_timeout(Self::TICK) == Err(RecvTimeoutError::Timeout) {
-                bar.tick();
-            }
-            bar.finish_and_clear();
-        });
-        Self { stop, thread }
-    }
-
-    fn finish(self) {
-        drop(self.stop);
-        // It only draws; there is nothing to learn from how it ended.
-        let _ = self.thread.join();
-    }
-}

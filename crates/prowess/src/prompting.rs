@@ -1,0 +1,155 @@
+//! Prompt skills in `prowess run`: the model, the knowledge and the skills around, and where the answer goes.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use prowess_client::models;
+use prowess_engine::{
+    Cancel, Envelope, Event, FolderShelf, PromptCall, PromptSurroundings, World, run_prompt,
+};
+use prowess_format::skill::{Kind, Skill};
+use prowess_knowledge::Bases;
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::loading;
+use crate::printer::Printer;
+use crate::running::{self, Sound};
+use crate::showing::{Format, Show};
+
+/// What the user wants of a prompt skill.
+pub(crate) struct Wish<'w> {
+    pub(crate) sound: &'w Sound,
+    pub(crate) values: &'w Map<String, Value>,
+    /// `PROVIDER/NAME`, where it is said.
+    pub(crate) model: Option<&'w str>,
+    /// Where the answer is written to.
+    pub(crate) output: Option<&'w Path>,
+    pub(crate) format: Format,
+}
+
+/// Whether a skill is a prompt for a model.
+pub(crate) fn is_prompt(skill: &Skill) -> bool {
+    skill.kind == Kind::Prompt && skill.tools.is_empty()
+}
+
+/// Where knowledge bases are.
+pub(crate) fn bases(world: &World) -> Bases {
+    Bases::open(&world.state.data.join("knowledge"))
+}
+
+/// Where skills are found by name: beside the one that is meant, and among the user's own.
+pub(crate) fn shelf(beside: Option<&Path>, world: &World) -> FolderShelf {
+    let beside = beside.and_then(Path::parent).map(Path::to_owned);
+    let own = world.state.data.join("skills");
+    FolderShelf { folders: beside.into_iter().chain([own]).collect() }
+}
+
+/// A runtime for a conversation.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Error> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::failed(format!("cannot wait for a network: {error}")))
+}
+
+/// Runs a prompt skill and shows what happens.
+pub(crate) fn run(
+    wish: &Wish<'_>,
+    cancel: &Cancel,
+    printer: &mut Printer,
+) -> Result<Envelope, Error> {
+    let skill = &wish.sound.skill;
+    let wants_file = skill
+        .outputs
+        .as_ref()
+        .and_then(|outputs| outputs.kind.as_ref())
+        .is_some_and(|kind| kind.as_str() == "file");
+    if wants_file && wish.output.is_none() {
+        return Err(Error::usage("the skill writes a file (`outputs.type: file`)")
+            .hint("say where: `--output FILE`"));
+    }
+    if let Some(output) = wish.output {
+        refuse_unwritable(output)?;
+    }
+    let world = running::world()?;
+    let model = models::choose(wish.model, &world.environment, &world.state.config);
+    let subject = wish.sound.subject();
+    let shelf = shelf(subject.directory, &world);
+    let bases = bases(&world);
+    let around = PromptSurroundings {
+        world: &world,
+        model: model.as_deref(),
+        retriever: Some(&bases),
+        shelf: &shelf,
+        cancel,
+    };
+    let seconds = skill.timeout_secs.as_ref().and_then(|secs| u64::try_from(secs.value).ok());
+    let call = PromptCall {
+        subject,
+        values: wish.values,
+        arguments: None,
+        history: &[],
+        time: seconds.map(Duration::from_secs),
+    };
+    let mut show = Show::new(wish.format, printer);
+    if wish.output.is_some() {
+        show.keep_tokens();
+    }
+    show.wait_for(wish.sound.name.as_str());
+    let mut sink = |event: &Event| {
+        show.event(event);
+        // As with any program in a pipe: who has no reader any more has nothing left to do.
+        if show.is_unread() {
+            cancel.cancel_by(running::SIGPIPE);
+        }
+    };
+    let envelope = runtime()?.block_on(run_prompt(&call, &around, &mut sink));
+    show.finish();
+    if let Some(output) = wish.output.filter(|_| envelope.is_success()) {
+        write(output, &envelope.output)?;
+        printer.note(&format!("wrote `{}`", output.display()));
+    }
+    Ok(envelope)
+}
+
+/// What can't be written later is better known before a model is paid.
+fn refuse_unwritable(output: &Path) -> Result<(), Error> {
+    let folder = folder_of(output);
+    if output.is_dir() {
+        return Err(Error::usage(format!("`{}` is a folder", output.display()))
+            .hint("name a file: `--output FOLDER/FILE`"));
+    }
+    tempfile::Builder::new()
+        .prefix(".prowess-")
+        .tempfile_in(&folder)
+        .map(drop)
+        .map_err(|source| Error::io("write into", &folder, &source))
+}
+
+fn folder_of(output: &Path) -> PathBuf {
+    match loading::parent(output) {
+        empty if empty.as_os_str().is_empty() => PathBuf::from("."),
+        folder => folder.to_owned(),
+    }
+}
+
+/// The whole file or nothing.
+fn write(output: &Path, text: &str) -> Result<(), Error> {
+    let failed = |source: std::io::Error| Error::io("write", output, &source);
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".prowess-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(folder_of(output)).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    if !text.ends_with('\n') {
+        file.write_all(b"\n").map_err(failed)?;
+    }
+    file.persist(output).map_err(|error| failed(error.error))?;
+    Ok(())
+}
