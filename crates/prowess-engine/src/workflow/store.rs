@@ -9,7 +9,6 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prowess_format::text::slug;
 use serde_json::{Map, Value, json};
 
 use crate::platform;
@@ -130,16 +129,21 @@ impl RunStore {
         let disk = |source| RunStoreError::Disk { path: self.folder.clone(), source };
         platform::private_folder(&self.folder).map_err(disk)?;
         self.forget_old();
-        let name: String = slug(name).chars().filter(char::is_ascii).take(MOST_NAME).collect();
-        let name = name.trim_matches('-');
+        let plain =
+            |it: char| if it.is_ascii_alphanumeric() { it.to_ascii_lowercase() } else { '-' };
+        let words: String = name.chars().map(plain).collect();
+        let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
+        let name: String = words.join("-").chars().take(MOST_NAME).collect();
         let prefix = if name.is_empty() { "run-".to_owned() } else { format!("{name}-") };
-        // A temporary folder is made with mode 0700, and nobody else has its name.
-        let folder = tempfile::Builder::new()
-            .prefix(&prefix)
-            .rand_bytes(RANDOM)
-            .tempdir_in(&self.folder)
-            .map_err(disk)?
-            .keep();
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).rand_bytes(RANDOM);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            builder.permissions(std::fs::Permissions::from_mode(0o700));
+        }
+        // Nobody else has its name.
+        let folder = builder.tempdir_in(&self.folder).map_err(disk)?.keep();
         let id = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let id = RunId(id);
         let lock = locked(&folder, &id)?;

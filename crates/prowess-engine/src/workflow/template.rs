@@ -97,11 +97,22 @@ impl Template {
 
     /// The text with values in the place of references; what has no value leaves nothing.
     pub fn render(&self, lookup: &dyn Lookup) -> String {
+        self.render_with(lookup, |_, value| value)
+    }
+
+    /// The same with values that are changed for the place they come to: behind the text so far.
+    pub(crate) fn render_with(
+        &self,
+        lookup: &dyn Lookup,
+        fit: impl Fn(&str, String) -> String,
+    ) -> String {
         self.pieces.iter().fold(String::new(), |mut text, piece| {
             match piece {
                 Piece::Text(piece) => text.push_str(piece),
                 Piece::Reference { reference, .. } => {
-                    text.push_str(&lookup.value(reference).map_or_else(String::new, text_of));
+                    let value = lookup.value(reference).map_or_else(String::new, text_of);
+                    let value = fit(&text, value);
+                    text.push_str(&value);
                 }
             }
             text

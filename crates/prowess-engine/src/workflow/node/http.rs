@@ -25,7 +25,7 @@ pub(super) async fn send(scene: &Scene<'_, '_, '_>, http: &Http) -> Result<Value
     }
     let request = FetchRequest {
         method: http.method.clone(),
-        url: address(&http.url.1.render(lookup)),
+        url: address(&http.url.1.render_with(lookup, part_of_address)),
         headers,
         body: body.map(String::into_bytes),
         timeout: http.timeout,
@@ -56,19 +56,33 @@ pub(super) async fn send(scene: &Scene<'_, '_, '_>, http: &Http) -> Result<Value
     })
 }
 
-/// Blanks and other characters of values that no address may hold, encoded. What has a meaning in addresses stays: nobody
-/// can tell here whether a value was meant as a part of one.
+/// A value in an address. In a query it can't begin another field, in a path no query; slashes of a path stay, because
+/// values often are paths. In front of that, where the host is, it is the author's business.
+fn part_of_address(before: &str, value: String) -> String {
+    let Some((_, rest)) = before.split_once("://") else { return value };
+    let keeps: &[u8] = match (rest.contains(['?', '#']), rest.contains('/')) {
+        (true, _) => b"-._~",
+        (false, true) => b"-._~/",
+        (false, false) => return value,
+    };
+    encoded(&value, |byte| byte.is_ascii_alphanumeric() || keeps.contains(&byte))
+}
+
+/// An address without blanks and other characters that it may not hold.
 fn address(url: &str) -> String {
-    url.trim().chars().fold(String::new(), |mut all, character| {
-        if character.is_ascii_graphic() && !"\"<>\\^`{|}".contains(character) {
-            all.push(character);
+    encoded(url.trim(), |byte| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte))
+}
+
+/// RFC 3986 §2.1.
+fn encoded(text: &str, keeps: impl Fn(u8) -> bool) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    text.bytes().fold(String::new(), |mut all, byte| {
+        if keeps(byte) {
+            all.push(char::from(byte));
         } else {
-            let mut bytes = [0; 4];
-            for byte in character.encode_utf8(&mut bytes).bytes() {
-                all.push('%');
-                all.push(char::from(b"0123456789ABCDEF"[usize::from(byte >> 4)]));
-                all.push(char::from(b"0123456789ABCDEF"[usize::from(byte & 15)]));
-            }
+            all.push('%');
+            all.push(char::from(DIGITS[usize::from(byte >> 4)]));
+            all.push(char::from(DIGITS[usize::from(byte & 15)]));
         }
         all
     })
