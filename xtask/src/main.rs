@@ -11,6 +11,7 @@ mod codegen;
 mod fuzz;
 mod ledger;
 mod process;
+mod real_model;
 mod start;
 mod terminal;
 mod test;
@@ -62,6 +63,12 @@ const COMMANDS: &[Command] = &[
         run: ledger::run,
     },
     Command {
+        name: "real-model",
+        summary: "Run the tests that ask a real language model",
+        help: real_model::HELP,
+        run: real_model::run,
+    },
+    Command {
         name: "codegen",
         summary: "Regenerate the reference pages in docs/reference",
         help: codegen::HELP,
@@ -106,7 +113,7 @@ fn print_error(message: &str) {
 fn overview() -> String {
     let mut text = String::from("Usage: cargo xtask <COMMAND> [OPTIONS]\n\nCommands:\n");
     for command in COMMANDS {
-        let _ = writeln!(text, "  {:<8} {}", command.name, command.summary);
+        let _ = writeln!(text, "  {:<10} {}", command.name, command.summary);
     }
     text.push_str("\nRun `cargo xtask <COMMAND> --help` for the options of one command.\n");
     text

@@ -3,7 +3,7 @@
 //! [`choose`] is the door: it takes what the user wants, the variables and the folder with the settings, and gives a
 //! [`prowess_engine::Model`]. [`Settings`] is the same in two steps, for those who want to show what is configured.
 //!
-//! Keys are read late and kept in one place, [`key::Key`]; every error passes its filter before anybody sees it.
+//! Keys are read late and kept in one place, `key.rs`; every error passes its filter before anybody sees it.
 
 mod anthropic;
 mod config;

@@ -25,6 +25,7 @@ mod lower;
 mod mcp_servers;
 mod model;
 mod network;
+mod offer;
 mod outputs;
 mod pins;
 mod platform;
@@ -63,6 +64,7 @@ pub use model::{
     BoxFuture, Message, Model, ModelError, ModelErrorKind, ModelFacts, ModelRequest, ModelStream,
     Piece, Stop, ToolCall, ToolSpec, Usage, looks_truncated, unmet,
 };
+pub use offer::{Offer, OfferedTool};
 pub use prepare::{Call, Examined, Prepared, Subject, examine, prepare};
 pub use programs::ProgramError;
 pub use prompt::{PromptCall, PromptSurroundings, run_prompt};

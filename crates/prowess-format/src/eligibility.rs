@@ -3,6 +3,7 @@
 //! Pure: whoever may look at the machine hands in what is there.
 
 use crate::skill::Skill;
+use crate::span::Spanned;
 
 /// What a machine has.
 pub trait Machine {
@@ -21,6 +22,8 @@ pub trait Machine {
 /// One thing that stands in the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
+    /// A newer runtime than there is (SRT §4.3, §10).
+    Runtime(String),
     /// The skill runs only on these systems.
     Os(Vec<String>),
     /// A program.
@@ -45,7 +48,9 @@ impl Missing {
     pub fn is_for_starting(&self) -> bool {
         match self {
             Missing::Program(_) | Missing::AnyProgram(_) | Missing::Server { .. } => true,
-            Missing::Os(_) | Missing::Variable(_) | Missing::Setting(_) => false,
+            Missing::Runtime(_) | Missing::Os(_) | Missing::Variable(_) | Missing::Setting(_) => {
+                false
+            }
         }
     }
 }
@@ -56,6 +61,10 @@ impl std::fmt::Display for Missing {
             words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
         };
         match self {
+            Missing::Runtime(version) => write!(
+                f,
+                "it wants a runtime of version {version}, {UNDERSTOOD_RUNTIME} is understood"
+            ),
             Missing::Os(systems) => write!(f, "it runs only on {}", list(systems)),
             Missing::Program(name) => write!(f, "the program `{name}` is not on PATH"),
             Missing::AnyProgram(names) => write!(f, "none of {} is on PATH", list(names)),
@@ -72,6 +81,7 @@ impl std::fmt::Display for Missing {
 pub fn missing(skill: &Skill, machine: &dyn Machine) -> Vec<Missing> {
     let wanted = &skill.requirements;
     let mut missing = Vec::new();
+    missing.extend(newer_runtime(skill).map(|version| Missing::Runtime(version.value.clone())));
     let systems: Vec<String> = wanted.os.iter().map(|os| os.value.clone()).collect();
     if !systems.is_empty() && !systems.iter().any(|os| same_os(os, machine.os())) {
         missing.push(Missing::Os(systems));
@@ -96,6 +106,16 @@ pub fn missing(skill: &Skill, machine: &dyn Machine) -> Vec<Missing> {
         Some(Missing::Server { name: name.value.clone(), problem })
     }));
     missing
+}
+
+/// The version of the skillrt specification that is understood here.
+pub const UNDERSTOOD_RUNTIME: semver::Version = semver::Version::new(0, 1, 0);
+
+/// The oldest runtime that a skill wants, where it is newer than the one here (SRT §4.3).
+pub fn newer_runtime(skill: &Skill) -> Option<&Spanned<String>> {
+    let wanted = skill.runtime.as_ref()?.min_version.as_ref()?;
+    let is_newer = semver::Version::parse(wanted).is_ok_and(|wanted| wanted > UNDERSTOOD_RUNTIME);
+    is_newer.then_some(wanted)
 }
 
 /// Published files call the same system by several names.

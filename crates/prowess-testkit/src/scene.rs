@@ -15,6 +15,29 @@ pub struct Scene {
     variables: Vec<(String, String)>,
 }
 
+/// Variables of whoever runs the tests, which would change what a program says: folders, models, keys, proxies.
+const AMBIENT: [&str; 19] = [
+    "XDG_DATA_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_CACHE_HOME",
+    "PROWESS_MODEL",
+    "OPENAI_BASE_URL",
+    "OPENAI_API_KEY",
+    "ANTHROPIC_BASE_URL",
+    "ANTHROPIC_API_KEY",
+    "OLLAMA_HOST",
+    "OLLAMA_API_KEY",
+    "LLAMA_API_KEY",
+    "LEMONADE_API_KEY",
+    "VLLM_API_KEY",
+    "HTTP_PROXY",
+    "http_proxy",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+];
+
 impl Scene {
     /// An empty folder. A test of a binary hands in `env!("CARGO_BIN_EXE_…")`.
     pub fn new(program: &str) -> Self {
@@ -137,7 +160,7 @@ impl Scene {
             .current_dir(self.path().join(&self.current))
             .env_remove("CLICOLOR_FORCE")
             .env_remove("NO_COLOR");
-        for name in ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"] {
+        for name in AMBIENT {
             command.env_remove(name);
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));

@@ -5,8 +5,8 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use prowess_format::dialect::{self, Dialect};
 
 use crate::commands::{
-    approvals, check, completions, convert, doctor, explain, generate_docs, man, migrate, new,
-    policy, render, run, schema, show,
+    approvals, check, completions, convert, doctor, explain, generate_docs, man, migrate, models,
+    new, policy, prompt, render, run, schema, show,
 };
 
 /// Read, check, convert and run SKILL.md files of every dialect
@@ -61,6 +61,8 @@ pub(crate) enum Verb {
     New(new::Arguments),
     Render(render::Arguments),
     Run(run::Arguments),
+    Models(models::Arguments),
+    Prompt(prompt::Arguments),
     Policy(policy::Arguments),
     Approvals(approvals::Arguments),
     Explain(explain::Arguments),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use prowess_engine::{ModelError, ModelErrorKind};
 use serde_json::Value;
 
 /// What kind of failure it is; the kind picks the exit code.
@@ -85,6 +86,24 @@ impl Error {
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+}
+
+/// A model that is not there is something named that does not exist; everything else has failed.
+impl From<ModelError> for Error {
+    fn from(error: ModelError) -> Self {
+        let kind = match error.kind {
+            ModelErrorKind::UnknownModel => ErrorKind::NotFound,
+            ModelErrorKind::NotConfigured
+            | ModelErrorKind::Unreachable
+            | ModelErrorKind::Unauthorized
+            | ModelErrorKind::RateLimited { .. }
+            | ModelErrorKind::Rejected
+            | ModelErrorKind::Provider
+            | ModelErrorKind::Protocol
+            | ModelErrorKind::TimedOut => ErrorKind::Failed,
+        };
+        Self { hints: error.hints, ..Self::new(kind, error.message) }
     }
 }
 

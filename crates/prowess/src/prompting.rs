@@ -29,9 +29,13 @@ pub(crate) struct Wish<'w> {
     pub(crate) format: Format,
 }
 
-/// Whether a skill is a prompt for a model.
+/// Whether a skill is a prompt for a model: one with inputs, or a procedure that is written for this kind of runtime
+/// (SRT §4.3).
 pub(crate) fn is_prompt(skill: &Skill) -> bool {
-    skill.kind == Kind::Prompt && skill.tools.is_empty()
+    let is_procedure = skill.kind == Kind::Instructions
+        && skill.runtime.is_some()
+        && skill.runtime_or_default() == "markdown-skill";
+    (skill.kind == Kind::Prompt || is_procedure) && skill.tools.is_empty()
 }
 
 /// Where knowledge bases are.

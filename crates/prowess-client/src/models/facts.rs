@@ -48,7 +48,12 @@ pub(crate) async fn ask(
 
 fn entry<'l>(list: &'l Value, model: &str) -> Option<&'l Value> {
     let entries = list["data"].as_array()?;
-    entries.iter().find(|entry| entry["id"] == model)
+    let named = entries.iter().find(|entry| entry["id"] == model);
+    // llama.cpp with one model answers with it whatever name is asked for.
+    named.or_else(|| match entries.as_slice() {
+        [only] if only["owned_by"] == "llamacpp" => Some(only),
+        _ => None,
+    })
 }
 
 /// Fields of vLLM, llama.cpp, LM Studio, public gateways and Anthropic, the most certain first.

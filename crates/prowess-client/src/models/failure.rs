@@ -182,10 +182,13 @@ pub(crate) fn of_transport(provider: &Provider, error: &reqwest::Error) -> Model
         } else {
             format!("`{name}` at {address} can't be reached: {why}")
         };
+        if why.contains("certificate") {
+            // Not the kind that is tried again: it will be the same certificate.
+            return ModelError::new(ModelErrorKind::Protocol, message)
+                .hint("`SSL_CERT_FILE` can name a file with further authorities");
+        }
         let error = ModelError::new(ModelErrorKind::Unreachable, message);
-        return if why.contains("certificate") {
-            error.hint("`SSL_CERT_FILE` can name a file with further authorities")
-        } else if provider.is_local {
+        return if provider.is_local {
             error.hint("start the server; `prowess models` shows which ones run")
         } else {
             error.hint("check the base URL, the network and `HTTPS_PROXY`")

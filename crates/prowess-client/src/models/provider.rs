@@ -3,9 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
+use prowess_engine::ModelError;
 use url::Url;
 
-use super::key::KeySource;
+use super::key::{Key, KeySource};
 
 /// A wire dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +73,11 @@ pub struct Provider {
 }
 
 impl Provider {
+    /// Whether there is a key, or why it can't be used.
+    pub fn has_key(&self, variables: &[(String, String)]) -> Result<bool, ModelError> {
+        Key::read(&self.key, &self.name, variables).map(|key| key.reveal().is_some())
+    }
+
     /// The address of a path of the dialect.
     pub(crate) fn address(&self, path: &str) -> Url {
         let mut url = self.base_url.clone();
@@ -202,8 +208,12 @@ pub(crate) fn ollama_host(text: &str) -> Result<Url, String> {
 /// Whether an address is this machine's own.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        // Whoever connects to the address of every interface reaches this machine.
+        Some(url::Host::Ipv4(address)) => address.is_loopback() || address.is_unspecified(),
+        Some(url::Host::Ipv6(address)) => {
+            let address = address.to_canonical();
+            address.is_loopback() || address.is_unspecified()
+        }
         Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         None => false,
     }

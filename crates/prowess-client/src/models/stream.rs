@@ -115,7 +115,8 @@ where
         });
         if self.progress.has_begun {
             self.alarm.as_mut().reset(Instant::now() + self.reading.stall);
-        } else if self.alarm.is_elapsed() {
+        } else if Instant::now() >= self.reading.first_token {
+            // The alarm is looked at only when nothing comes, and comments may come all the time.
             failed.get_or_insert(self.timed_out());
         }
         Poll::Ready(match (failed, pushed) {
@@ -167,7 +168,9 @@ fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
     while let Some(source) = deepest.source() {
         deepest = source;
     }
-    super::key::reason(deepest)
+    let why = super::key::reason(deepest);
+    // The library tells in which part of its own work that happened.
+    if why.contains("EOF") { "it was closed too early".to_owned() } else { why }
 }
 
 #[cfg(test)]

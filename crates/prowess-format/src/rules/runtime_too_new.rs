@@ -1,6 +1,7 @@
 //! `runtime-too-new`.
 
 use crate::diagnostic::{Findings, rule};
+use crate::eligibility::{UNDERSTOOD_RUNTIME, newer_runtime};
 use crate::rules::Subject;
 
 rule! {
@@ -15,26 +16,17 @@ rule! {
     RUNTIME_TOO_NEW = "runtime-too-new", Warning / Warning, check
 }
 
-/// The version of the skillrt specification that Prowess understands.
-const UNDERSTOOD: semver::Version = semver::Version::new(0, 1, 0);
-
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let Some(wanted) =
-        subject.skill.runtime.as_ref().and_then(|runtime| runtime.min_version.as_ref())
-    else {
-        return;
-    };
-    if semver::Version::parse(wanted).is_ok_and(|wanted| wanted > UNDERSTOOD) {
-        findings.push(
-            RUNTIME_TOO_NEW
-                .at(
-                    wanted.span,
-                    format!(
-                        "the skill wants a runtime of version {}, {UNDERSTOOD} is understood",
-                        wanted.value
-                    ),
-                )
-                .help("update Prowess, or lower `min-version`"),
-        );
-    }
+    let Some(wanted) = newer_runtime(subject.skill) else { return };
+    findings.push(
+        RUNTIME_TOO_NEW
+            .at(
+                wanted.span,
+                format!(
+                    "the skill wants a runtime of version {}, {UNDERSTOOD_RUNTIME} is understood",
+                    wanted.value
+                ),
+            )
+            .help("update Prowess, or lower `min-version`"),
+    );
 }

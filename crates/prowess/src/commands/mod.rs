@@ -9,8 +9,10 @@ pub(crate) mod explain;
 pub(crate) mod generate_docs;
 pub(crate) mod man;
 pub(crate) mod migrate;
+pub(crate) mod models;
 pub(crate) mod new;
 pub(crate) mod policy;
+pub(crate) mod prompt;
 pub(crate) mod render;
 pub(crate) mod run;
 pub(crate) mod schema;
@@ -44,6 +46,8 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::New(arguments) => new::run(&arguments, &mut printer),
         Verb::Render(arguments) => render::run(&arguments, &mut printer),
         Verb::Run(arguments) => run::run(&arguments, &mut printer),
+        Verb::Prompt(arguments) => prompt::run(&arguments, &mut printer),
+        Verb::Models(arguments) => models::run(&arguments, &mut printer),
         Verb::Policy(arguments) => policy::run(&arguments, &mut printer),
         Verb::Approvals(arguments) => approvals::run(&arguments, &mut printer),
         Verb::Explain(arguments) => explain::run(&arguments, &mut printer),

@@ -269,11 +269,14 @@ fn tell_ending(envelope: &Envelope, printer: &mut Printer) {
     let message = format!("{}{}", lower.unwrap_or_default(), characters.as_str());
     match envelope.outcome {
         Ending::Success => {}
-        Ending::Failed | Ending::Cancelled => {
+        // A tool has said itself what went wrong; a model has not.
+        Ending::Failed | Ending::Cancelled if envelope.answer.is_none() => {
             printer.note(&message);
             envelope.hints.iter().for_each(|hint| printer.hint(hint));
         }
-        Ending::TimedOut
+        Ending::Failed
+        | Ending::Cancelled
+        | Ending::TimedOut
         | Ending::OutOfMemory
         | Ending::TooMuchOutput
         | Ending::TooMuchWritten

@@ -87,6 +87,7 @@ const VERBS: &[&str] = &[
     "schema",
     "render",
     "run",
+    "models",
     "policy",
     "approvals",
     "explain",

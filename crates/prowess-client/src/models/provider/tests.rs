@@ -63,6 +63,10 @@ fn this_machine() {
         ("http://a.localhost/v1", true),
         ("http://localhost.example.com/v1", false),
         ("http://10.0.0.1/v1", false),
+        ("http://0.0.0.0:5/v1", true),
+        ("http://[::]:5/v1", true),
+        ("http://[::ffff:127.0.0.1]:5/v1", true),
+        ("http://[::ffff:10.0.0.1]:5/v1", false),
     ] {
         assert_eq!(is_loopback(&base_url(text).expect("a URL")), wanted, "{text}");
     }

@@ -1,0 +1,324 @@
+//! `prowess models`: which models there are, and whether one answers.
+
+use std::fmt::Write as _;
+use std::future::poll_fn;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use prowess_client::models::{KeySource, LocalServer, Provider, RemoteModel, Settings, find_local};
+use prowess_engine::{
+    Message, Model as _, ModelError, ModelFacts, ModelRequest, Piece, Usage, World,
+};
+use serde_json::{Value, json};
+
+use super::Outcome;
+use crate::error::Error;
+use crate::printer::{Printer, inline};
+use crate::running;
+
+/// Show which models are configured and found, and test one
+///
+/// Skills that are prompts need a language model. This verb lists the providers
+/// that are configured, where each setting comes from, and the servers that run on
+/// this machine with their models. Keys are never shown.
+///
+/// A model is called PROVIDER/NAME. It is chosen by `--model`, by the variable
+/// `PROWESS_MODEL`, or by `model` in config.toml. Providers that need no words are
+/// openai, anthropic, ollama, llamacpp, lmstudio, lemonade and vllm.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess models
+  prowess models --format json
+
+With a server that runs: prowess models --test ollama/llama3.2
+
+Variables: PROWESS_MODEL, OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY,
+ANTHROPIC_BASE_URL, OLLAMA_HOST, HTTP_PROXY, HTTPS_PROXY, NO_PROXY.
+
+The file $XDG_CONFIG_HOME/prowess/config.toml, usually in ~/.config:
+  model = \"work/some-model\"
+
+  [providers.work]
+  kind = \"openai\"                       # or \"anthropic\"
+  base_url = \"https://llm.example.com/v1\"
+  key_env = \"WORK_LLM_KEY\"              # or key_file = \"work.key\", mode 600")]
+pub(crate) struct Arguments {
+    /// Ask a model for one token; without a name, the chosen one
+    #[arg(long, value_name = "PROVIDER/NAME", num_args = 0..=1)]
+    #[expect(clippy::option_option, reason = "how the parser tells an option without its value")]
+    test: Option<Option<String>>,
+    /// How the result is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// The most names of models of one server in a list for people.
+const MOST_SHOWN: usize = 20;
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let world = running::world()?;
+    let settings = Settings::load(&world.environment, &world.state.config)?;
+    for note in &settings.notes {
+        printer.warning(note);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|source| Error::failed(format!("cannot wait for servers: {source}")))?;
+    match &arguments.test {
+        Some(wanted) => {
+            let tested = runtime.block_on(test(&settings, wanted.as_deref(), &world))?;
+            match arguments.format {
+                Format::Text => printer.report(&tested.page()),
+                Format::Json => printer.json(&tested.wire()),
+            }
+        }
+        None => {
+            let found = runtime.block_on(find_local(&settings, &world.environment));
+            let list = List { settings: &settings, found: &found, world: &world };
+            match arguments.format {
+                Format::Text => list.show(printer),
+                Format::Json => printer.json(&list.wire()),
+            }
+        }
+    }
+    Ok(Outcome::Fine)
+}
+
+/// Everything that is configured and found.
+struct List<'l> {
+    settings: &'l Settings,
+    found: &'l [LocalServer],
+    world: &'l World,
+}
+
+impl List<'_> {
+    fn show(&self, printer: &mut Printer) {
+        let mut page = String::new();
+        if let Some((model, origin)) = &self.settings.model {
+            let _ = writeln!(page, "chosen: {} ({})", inline(model), inline(&origin.to_string()));
+        }
+        for provider in self.settings.providers.iter().filter(|provider| self.is_shown(provider)) {
+            if !page.is_empty() {
+                page.push('\n');
+            }
+            self.provider(provider, &mut page);
+        }
+        printer.report(&page);
+        // What is wrong with the choice, or that there is none, is no result but worth knowing.
+        if let Err(error) = self.settings.choose(None) {
+            if self.settings.model.is_some() {
+                printer.warning(&error.message);
+            } else {
+                printer.note(&error.message);
+            }
+            for hint in error.hints.iter().filter(|hint| !hint.contains("`prowess models`")) {
+                printer.note(hint);
+            }
+        }
+    }
+
+    /// What nobody has configured and nobody runs would be noise.
+    fn is_shown(&self, provider: &Provider) -> bool {
+        use prowess_client::models::Origin;
+        let chosen = self.settings.choose(None);
+        provider.origin != Origin::BuiltIn
+            || self.server(provider).is_some()
+            || matches!(provider.has_key(&self.world.environment), Ok(true))
+            || chosen.is_ok_and(|chosen| chosen.provider.name == provider.name)
+    }
+
+    fn server(&self, provider: &Provider) -> Option<&LocalServer> {
+        self.found.iter().find(|server| server.provider == provider.name)
+    }
+
+    fn provider(&self, provider: &Provider, page: &mut String) {
+        let name = inline(&provider.name);
+        let _ = writeln!(page, "{name}");
+        let origin = provider.origin.to_string();
+        let _ = writeln!(page, "  address  {} ({})", provider.base_url, inline(&origin));
+        match (key_origin(&provider.key), provider.has_key(&self.world.environment)) {
+            (_, Err(error)) => {
+                let _ = writeln!(page, "  key      {}", inline(&error.message));
+                for hint in &error.hints {
+                    let _ = writeln!(page, "           → {}", inline(hint));
+                }
+            }
+            (Some(origin), Ok(true)) => {
+                let _ = writeln!(page, "  key      from {}", inline(&origin));
+            }
+            // Servers on this machine rarely want one.
+            (_, Ok(_)) if provider.is_local => {}
+            (_, Ok(_)) => page.push_str("  key      none\n"),
+        }
+        if !provider.is_local {
+            return;
+        }
+        let Some(server) = self.server(provider) else {
+            page.push_str("  server   does not answer\n");
+            return;
+        };
+        for (number, model) in server.models.iter().take(MOST_SHOWN).enumerate() {
+            let word = if number == 0 { "models" } else { "" };
+            let _ = writeln!(page, "  {word:7}  {name}/{}", inline(model));
+        }
+        match server.models.len() {
+            0 => page.push_str("  models   none\n"),
+            count if count > MOST_SHOWN => {
+                let more = count - MOST_SHOWN;
+                let _ = writeln!(page, "           and {more} more, see --format json");
+            }
+            _ => {}
+        }
+    }
+
+    fn wire(&self) -> Value {
+        let chosen = self.settings.model.as_ref().map(|(model, origin)| {
+            let problem = self.settings.choose(None).err();
+            json!({
+                "name": model,
+                "origin": origin.to_string(),
+                "problem": problem.as_ref().map(wire_error),
+            })
+        });
+        let providers: Vec<Value> = self
+            .settings
+            .providers
+            .iter()
+            .map(|provider| {
+                let key = provider.has_key(&self.world.environment);
+                let server = self.server(provider);
+                json!({
+                    "name": provider.name,
+                    "kind": provider.kind.word(),
+                    "base_url": provider.base_url.as_str(),
+                    "origin": provider.origin.to_string(),
+                    "key": {
+                        "origin": key_origin(&provider.key),
+                        "found": matches!(key, Ok(true)),
+                        "problem": key.as_ref().err().map(wire_error),
+                    },
+                    // Only servers on this machine are asked.
+                    "running": provider.is_local.then_some(server.is_some()),
+                    "models": server.map(|server| &server.models),
+                })
+            })
+            .collect();
+        json!({ "chosen": chosen, "providers": providers })
+    }
+}
+
+fn key_origin(key: &KeySource) -> Option<String> {
+    match key {
+        KeySource::None => None,
+        KeySource::Variable { name, .. } => Some(name.clone()),
+        KeySource::File(path) => Some(path.display().to_string()),
+    }
+}
+
+fn wire_error(error: &ModelError) -> Value {
+    json!({ "message": error.message, "hints": error.hints })
+}
+
+/// What came of asking a model.
+struct Tested {
+    name: String,
+    base_url: String,
+    first_token: Option<Duration>,
+    total: Duration,
+    text: String,
+    usage: Option<Usage>,
+    facts: ModelFacts,
+}
+
+async fn test(
+    settings: &Settings,
+    wanted: Option<&str>,
+    world: &World,
+) -> Result<Tested, ModelError> {
+    let choice = settings.choose(wanted)?;
+    let model = RemoteModel::open(&choice, &world.environment)?;
+    let request = ModelRequest {
+        messages: vec![Message::User("Answer with the word: yes".to_owned())],
+        max_tokens: Some(1),
+        ..ModelRequest::default()
+    };
+    let begun = Instant::now();
+    let mut stream = model.answer(&request).await?;
+    let mut tested = Tested {
+        name: model.name().to_owned(),
+        base_url: choice.provider.base_url.to_string(),
+        first_token: None,
+        total: Duration::ZERO,
+        text: String::new(),
+        usage: None,
+        facts: ModelFacts::default(),
+    };
+    while let Some(piece) = poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
+        match piece? {
+            Piece::Text(text) => {
+                tested.first_token.get_or_insert_with(|| begun.elapsed());
+                tested.text.push_str(&text);
+            }
+            Piece::Usage(usage) => tested.usage = Some(usage),
+            Piece::ToolCall(_) | Piece::End(_) => {}
+        }
+    }
+    tested.total = begun.elapsed();
+    // A model that answers and says nothing about itself has passed.
+    tested.facts = model.facts().await.unwrap_or_default();
+    Ok(tested)
+}
+
+impl Tested {
+    fn page(&self) -> String {
+        let unknown = || "unknown".to_owned();
+        let rows = [
+            ("address", self.base_url.clone()),
+            // A model that thinks first may spend its one token on that.
+            ("first token", self.first_token.map_or("none".to_owned(), milliseconds)),
+            ("all", milliseconds(self.total)),
+            (
+                "tokens",
+                self.usage.map_or_else(unknown, |usage| {
+                    format!("{} of the question, {} of the answer", usage.input, usage.output)
+                }),
+            ),
+            ("context", self.facts.context.map_or_else(unknown, |count| format!("{count} tokens"))),
+            ("parameters", self.facts.parameters.map_or_else(unknown, |count| count.to_string())),
+        ];
+        let mut page = format!("{} answers\n", inline(&self.name));
+        for (name, value) in rows {
+            let _ = writeln!(page, "  {name:11}  {value}");
+        }
+        page
+    }
+
+    fn wire(&self) -> Value {
+        json!({
+            "model": self.name,
+            "base_url": self.base_url,
+            "first_token_ms": self.first_token.map(|time| time.as_secs_f64() * 1000.0),
+            "total_ms": self.total.as_secs_f64() * 1000.0,
+            "text": self.text,
+            "usage": self.usage.map(|usage| json!({
+                "input": usage.input, "output": usage.output,
+            })),
+            "context": self.facts.context,
+            "parameters": self.facts.parameters,
+        })
+    }
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{} ms", time.as_millis())
+}

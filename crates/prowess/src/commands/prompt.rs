@@ -1,0 +1,109 @@
+//! `prowess prompt`: what a model is told about the tools of skills.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use prowess_engine::Offer;
+use prowess_policy::Mode;
+use serde_json::{Value, json};
+
+use super::Outcome;
+use crate::cli::DialectOption;
+use crate::error::Error;
+use crate::loading;
+use crate::printer::Printer;
+use crate::running::{self, Sound};
+
+/// Print the list of tools for a model
+///
+/// Reads skills and prints their tools as a model is told about them: the lines
+/// that small function-calling models expect, or the `tools` of a request to a
+/// provider. Only skills that are there in the mode are listed. Where two skills
+/// have a tool of the same name, the skill's name stands before it.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess prompt examples/git-insights examples/word-count
+  prowess prompt examples/* --mode Dev --format openai
+  prowess prompt examples/git-insights --native \"typer=Type text at cursor\"")]
+pub(crate) struct Arguments {
+    /// Folders or files of skills
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    dialect: DialectOption,
+    /// The situation: Global, Dev, Meeting or Writer
+    #[arg(long, value_name = "MODE", default_value = "Global", value_parser = running::parse_mode)]
+    mode: Mode,
+    /// A tool of the host's own; may be repeated
+    #[arg(long, value_name = "NAME=DESCRIPTION", value_parser = native)]
+    native: Vec<(String, String)>,
+    /// Who reads it
+    #[arg(long, value_enum, default_value_t = Format::Functiongemma)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Lines of a prompt, as FunctionGemma knows them
+    Functiongemma,
+    /// The `tools` of a request in OpenAI's dialect
+    Openai,
+    /// The `tools` of a request in Anthropic's dialect
+    Anthropic,
+    /// Everything that is known, for programs
+    Json,
+}
+
+fn native(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, description)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), description.trim().to_owned()))
+        }
+        _ => Err("write `NAME=DESCRIPTION`".to_owned()),
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let mut skills: Vec<Sound> = Vec::new();
+    for path in &arguments.paths {
+        let loaded = loading::load(path)?;
+        skills.push(running::sound(&loaded, arguments.dialect.dialect, "listed", printer)?);
+    }
+    let offer = Offer {
+        native: arguments.native.clone(),
+        ..Offer::of(skills.iter().map(|sound| (sound.name.as_str(), &sound.skill)), arguments.mode)
+    };
+    if offer.tools.is_empty() {
+        printer.note(&format!("none of these skills has a tool in the mode {}", arguments.mode));
+    }
+    match arguments.format {
+        Format::Functiongemma => printer.data(&offer.prompt()),
+        Format::Openai => printer.json(&offer.openai()),
+        Format::Anthropic => printer.json(&offer.anthropic()),
+        Format::Json => printer.json(&whole(&offer)),
+    }
+    Ok(Outcome::Fine)
+}
+
+fn whole(offer: &Offer) -> Value {
+    let native: Vec<Value> = offer
+        .native
+        .iter()
+        .map(|(name, description)| json!({ "name": name, "description": description }))
+        .collect();
+    let tools: Vec<Value> = offer
+        .tools
+        .iter()
+        .map(|tool| {
+            json!({
+                "name": tool.name,
+                "skill": tool.skill,
+                "tool": tool.tool,
+                "description": tool.description,
+                "parameters": tool.parameters,
+            })
+        })
+        .collect();
+    json!({ "native": native, "tools": tools })
+}

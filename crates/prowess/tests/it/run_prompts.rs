@@ -1,0 +1,190 @@
+//! `prowess run` on prompt skills, with a provider over real HTTP.
+
+#![cfg(target_os = "linux")]
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Command, Stdio};
+
+use insta::assert_snapshot;
+use prowess_testkit::{Answer, Reply, Scene, Script, ScriptedProvider};
+use serde_json::{Value, json};
+
+use crate::scene;
+
+const SUMMARY: &str = "---\nname: article-summary\ndescription: Compress long articles into key points.\ninputs:\n  - name: article\n    type: textarea\n    required: true\n  - name: style\n    default: concise\nmodel:\n  temperature: 0.3\n  max_tokens: 1000\n---\n\nSummarise in a {{style}} tone:\n\n{{article}}\n";
+
+/// A skill of this text, and a provider that says this.
+fn asking(text: &str, script: impl Into<Script>) -> (Scene, ScriptedProvider) {
+    let provider = ScriptedProvider::start(script);
+    let scene = scene()
+        .home("home")
+        .file("article-summary/SKILL.md", text)
+        .file("paper.md", "Cheese is\nmade of milk.\n")
+        .variable("OPENAI_BASE_URL", &format!("{}/v1", provider.url()))
+        .variable("OPENAI_API_KEY", "sk-secret-of-the-test")
+        .variable("PROWESS_MODEL", "openai/test-model");
+    (scene, provider)
+}
+
+#[test]
+fn an_answer_comes_as_text() {
+    let answer = Answer::text(["Milk ", "becomes", " cheese."]).usage(20, 4);
+    let (scene, provider) = asking(SUMMARY, answer);
+    assert_snapshot!(scene.run("run article-summary --input article=@paper.md"), @"
+    exit 0
+    --- stdout
+    Milk becomes cheese.
+    ");
+    let request = provider.request(0);
+    let body = request.json();
+    // AFL-3.2-2
+    assert_eq!(body["model"], "test-model");
+    assert_eq!(body["temperature"], 0.3);
+    let most = body.get("max_tokens").or_else(|| body.get("max_completion_tokens"));
+    assert_eq!(most, Some(&json!(1000)));
+    assert_eq!(
+        body["messages"],
+        json!([
+            { "role": "system", "content": "You are a helpful AI assistant." },
+            { "role": "user", "content": "Summarise in a concise tone:\n\nCheese is\nmade of milk.\n" },
+        ])
+    );
+}
+
+#[test]
+fn events_and_envelope_are_for_programs() {
+    let answer = || Reply::answer(Answer::text(["Milk ", "becomes cheese."]).usage(20, 4));
+    let (scene, _provider) = asking(SUMMARY, Script::new([answer(), answer()]));
+    // AFL-8-1, AFL-8-3
+    assert_snapshot!(scene.stdout("run article-summary --input article=x --format events"), @r#"
+    {"event":"thought","data":{"type":"validation","status":"start"}}
+    {"event":"thought","data":{"type":"validation","status":"complete","message":"All required inputs provided"}}
+    {"event":"thought","data":{"type":"substitution","status":"start"}}
+    {"event":"thought","data":{"type":"substitution","status":"complete","message":"Variables substituted"}}
+    {"event":"thought","data":{"type":"generation","status":"start"}}
+    {"event":"token","data":{"content":"Milk "}}
+    {"event":"token","data":{"content":"becomes cheese."}}
+    {"event":"done","data":{"status":"success","message":"Skill execution completed successfully"}}
+    "#);
+    let text = scene.stdout("run article-summary --input article=x --format json");
+    let mut envelope: Value = serde_json::from_str(&text).expect("JSON");
+    envelope["duration_ms"] = 0.into();
+    assert_snapshot!(format!("{envelope:#}"), @r#"
+    {
+      "success": true,
+      "exit_code": 0,
+      "output": "Milk becomes cheese.",
+      "truncated": false,
+      "duration_ms": 0,
+      "outcome": "success",
+      "model": "openai/test-model",
+      "usage": {
+        "input_tokens": 20,
+        "output_tokens": 4
+      },
+      "stop": "done"
+    }
+    "#);
+}
+
+#[test]
+fn what_is_wrong_is_said_before_a_model_is_asked() {
+    let (scene, provider) = asking(SUMMARY, Answer::text(["no"]));
+    assert_snapshot!(scene.run("run article-summary"));
+    assert_snapshot!(scene.run("run article-summary --input article=x --output home"));
+    assert_snapshot!(scene.run("run article-summary --input article=x --output no/where.txt"));
+    assert_snapshot!(scene.run("run article-summary --input article=x --model nonsense"));
+    let file = "---\nname: article-summary\nversion: 1.0.0\ndescription: X\nruntime:\n  type: markdown-skill\noutputs:\n  type: file\n---\n\nWrite.\n";
+    let scene = scene.file("article-summary/SKILL.md", file);
+    assert_snapshot!(scene.run("run article-summary"));
+    assert!(provider.requests().is_empty());
+    let scene = scene.variable("PROWESS_MODEL", "").file("article-summary/SKILL.md", SUMMARY);
+    assert_snapshot!(scene.run("run article-summary --input article=x"));
+    let tool = "---\nname: t\nversion: 1.0.0\ndescription: T\n---\n\n### go\n\nGoes.\n\n#### Command\n\n```bash\ntrue\n```\n";
+    let scene = scene.file("t/SKILL.md", tool);
+    assert_snapshot!(scene.run("run t --model openai/x --yes"));
+}
+
+#[test]
+fn an_answer_is_written_as_a_whole_or_not_at_all() {
+    let script = Script::new([
+        Reply::answer(Answer::text(["Milk"])),
+        Reply::answer(Answer::text(["half"]).then_hang_up()),
+    ]);
+    let (scene, _provider) = asking(SUMMARY, script);
+    let run = "run article-summary --input article=x --output answer.txt";
+    assert_snapshot!(scene.run(run), @"
+    exit 0
+    --- stderr
+    note: wrote `answer.txt`
+    ");
+    assert_eq!(scene.text("answer.txt"), "Milk\n");
+    let failed = scene.run(run);
+    assert!(failed.starts_with("exit 1\n--- stderr\nerror: "), "{failed}");
+    assert_eq!(scene.text("answer.txt"), "Milk\n");
+}
+
+#[test]
+fn a_provider_that_fails_is_told_without_its_key() {
+    let error = json!({ "error": { "message": "key sk-secret-of-the-test is wrong" } });
+    let (scene, _provider) = asking(SUMMARY, Reply::json(401, &error));
+    let told = scene.run("run article-summary --input article=x");
+    assert!(!told.contains("sk-secret"), "{told}");
+    assert!(told.starts_with("exit 1\n--- stderr\nerror: "), "{told}");
+}
+
+#[test]
+fn control_characters_of_a_model_do_not_reach_the_terminal() {
+    let (scene, _provider) = asking(SUMMARY, Answer::text(["red \u{1b}[31m", "\u{202e}txt"]));
+    let shown = scene.run_on_terminal(&["run", "article-summary", "--input", "article=x"], "");
+    assert!(!shown.contains("\u{1b}[31m") && !shown.contains('\u{202e}'), "{shown:?}");
+    assert!(shown.contains("\\u{1b}[31m") || shown.contains("[31m"), "{shown:?}");
+}
+
+#[test]
+fn an_interrupt_reaches_the_provider() {
+    let answer = Answer::text(["Milk "]).gate("never").then("cheese");
+    let (scene, provider) = asking(SUMMARY, answer);
+    let mut child = scene
+        .command(&["run", "article-summary", "--input", "article=x"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut out = child.stdout.take().expect("it is piped");
+    let mut first = [0; 5];
+    out.read_exact(&mut first).expect("it has begun to answer");
+    assert_eq!(&first, b"Milk ");
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(sent.expect("kill is there").success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(provider.ending(0), prowess_testkit::Ending::ClientLeft);
+}
+
+#[test]
+fn nobody_who_reads_ends_the_conversation() {
+    let endless = (0..2000).fold(Answer::text(["line\n"]), |answer, _| answer.then("line\n"));
+    let (scene, provider) = asking(SUMMARY, endless.gate("never"));
+    let mut child = scene
+        .command(&["run", "article-summary", "--input", "article=x"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let mut reader = BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut line = String::new();
+    reader.read_line(&mut line).expect("a line");
+    drop(reader);
+    assert_eq!(child.wait().expect("it ends").code(), Some(141));
+    assert_eq!(provider.ending(0), prowess_testkit::Ending::ClientLeft);
+}
+
+#[test]
+fn a_newer_runtime_is_not_here() {
+    // SRT-4.3-2
+    let text = "---\nname: article-summary\nversion: 1.0.0\ndescription: X\nruntime:\n  type: markdown-skill\n  min-version: \"99.0.0\"\n---\n\nHello\n";
+    let (scene, provider) = asking(text, Answer::text(["no"]));
+    assert_snapshot!(scene.run("run article-summary"));
+    assert!(provider.requests().is_empty());
+}
