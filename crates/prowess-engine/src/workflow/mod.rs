@@ -30,7 +30,7 @@ pub use graph::{
 pub use mermaid::mermaid;
 pub use read::read;
 pub use rules::ALL as RULES;
-pub use run::{Ended, Limits, Models, Surroundings, run};
+pub use run::{Ended, Limits, Models, Surroundings, public_fetcher, run};
 pub use schedule::{Schedule, State};
 pub use scope::{InputsError, inputs_of};
 pub use store::{OpenRun, RunId, RunRecord, RunStore, RunStoreError};

@@ -11,7 +11,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use prowess_policy::Mode;
-use prowess_proxy::Fetcher;
+use prowess_proxy::{Fetcher, SystemResolver, UpstreamRoots};
 use serde_json::{Map, Value};
 
 use super::event::WorkflowEvent;
@@ -81,6 +81,11 @@ pub struct Limits {
 impl Limits {
     /// Eight nodes, and three minutes as in a chat (AFL §7.2).
     pub const USUAL: Self = Self { parallel: 8, prompt: crate::chat::CHAT_LIMIT };
+}
+
+/// Who sends requests to public addresses, and to no others.
+pub fn public_fetcher() -> Fetcher {
+    Fetcher::new(Arc::new(SystemResolver), UpstreamRoots::System, Vec::new())
 }
 
 /// How a workflow ended.
