@@ -42,9 +42,9 @@ use show::Show;
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  prowess workflow check examples/tea-workflow/workflow.json
-  prowess workflow check examples/tea-workflow/workflow.json --format mermaid
-  prowess workflow run examples/tea-workflow/workflow.json --input topic=oolong
+  prowess workflow check examples/release-workflow.json
+  prowess workflow check examples/release-workflow.json --format mermaid
+  prowess workflow run examples/release-workflow.json --input log=
 
 Exit codes:
     0  all is well
