@@ -1,6 +1,8 @@
 //! `cargo xtask bench`: one file per benchmark, each printing ratios measured in one run.
 
 mod check;
+mod example;
+mod prompt;
 mod run;
 mod start_up;
 
@@ -27,6 +29,7 @@ struct Bench {
 
 const BENCHES: &[Bench] = &[
     Bench { name: "check", summary: check::SUMMARY, run: check::run },
+    Bench { name: "prompt", summary: prompt::SUMMARY, run: prompt::run },
     Bench { name: "run", summary: run::SUMMARY, run: run::run },
 ];
 

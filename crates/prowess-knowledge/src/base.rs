@@ -62,6 +62,8 @@ pub struct DocumentRecord {
     pub digest: String,
     /// The kind of its file.
     pub format: Format,
+    /// What it is called in itself.
+    pub title: String,
     /// The bytes of its text.
     pub bytes: u64,
     /// Where its pages begin.
@@ -285,9 +287,13 @@ impl Base {
         Ok(records)
     }
 
-    /// The rows of a document's chunks by their texts.
-    pub(crate) fn rows_of(&self, id: &str) -> Result<HashMap<String, u64>, BaseError> {
+    /// The rows of a document's chunks by their texts, when its title is still the same: it is part of a vector.
+    pub(crate) fn rows_of(&self, id: &str, title: &str) -> Result<HashMap<String, u64>, BaseError> {
         let seen = self.seen()?;
+        match self.find(&seen, id)? {
+            Some(at) if self.record(at)?.0.title == title => {}
+            _ => return Ok(HashMap::new()),
+        }
         let term = Term::from_field_text(self.fields.doc, id);
         let found = seen
             .searcher
@@ -349,8 +355,8 @@ impl Base {
         let (record, text_at) = self.record(at)?;
         let bytes = self.texts.read(text_at..text_at + record.bytes)?;
         let text = self.utf8(bytes)?;
-        let DocumentRecord { id, digest, format, pages, fields, .. } = record;
-        Ok(Document { id, digest, format, text, pages, fields })
+        let DocumentRecord { id, digest, format, title, pages, fields, .. } = record;
+        Ok(Document { id, digest, format, title, text, pages, fields })
     }
 
     /// The text of a chunk.
@@ -439,6 +445,7 @@ pub(crate) fn head_of(document: &Document) -> String {
         "id": document.id,
         "digest": document.digest,
         "format": document.format.as_str(),
+        "title": document.title,
         "bytes": document.text.len(),
         "pages": document.pages,
         "fields": document.fields,
@@ -456,6 +463,7 @@ fn parse_head(line: &[u8]) -> Option<DocumentRecord> {
         id: text("id")?,
         digest: text("digest")?,
         format: Format::ALL.iter().find(|known| known.as_str() == format).copied()?,
+        title: text("title")?,
         bytes: value["bytes"].as_u64()?,
         pages: pages
             .map(|page| page.as_u64().and_then(|page| usize::try_from(page).ok()))

@@ -65,6 +65,8 @@ pub struct Document {
     pub digest: String,
     /// The kind of its file.
     pub format: Format,
+    /// What it is called in itself; empty when it is called nothing. Every passage of it is found by its title too.
+    pub title: String,
     /// Its text. Ranges of passages are bytes of it.
     pub text: String,
     /// Where the pages begin in the text, in documents that have some.

@@ -1,5 +1,6 @@
 //! Embedders: text to a point in space, so that texts with the same meaning are near each other.
 
+mod endpoint;
 mod pieces;
 mod table;
 
@@ -7,6 +8,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+pub use endpoint::Endpoint;
 pub use table::Table;
 
 use crate::error::BaseError;
@@ -109,9 +111,6 @@ impl EmbedError {
 pub(crate) fn open(root: &Path, stamp: &Stamp) -> Result<Arc<dyn Embedder>, BaseError> {
     match &stamp.source {
         Source::Table { digest } => Ok(Arc::new(Table::kept(root, digest)?)),
-        Source::Endpoint { url, .. } => Err(EmbedError::new(format!(
-            "the vectors of this base come from {url}, which this program can't ask"
-        ))
-        .into()),
+        Source::Endpoint { url, model } => Ok(Arc::new(Endpoint::new(url, model, stamp.dimension))),
     }
 }

@@ -26,7 +26,7 @@ pub enum BaseError {
     #[error(transparent)]
     Name(#[from] crate::name::InvalidName),
     /// A file could not be read or written.
-    #[error("cannot {doing} `{}`: {source}", path.display())]
+    #[error("cannot {doing} `{}`: {}", path.display(), reason(source))]
     Io {
         /// A phrase such as "read".
         doing: &'static str,
@@ -118,6 +118,12 @@ impl BaseError {
             Self::Embed(error) => error.hints(),
         }
     }
+}
+
+/// The system's words without its numbers and capitals.
+pub(crate) fn reason(source: &io::Error) -> String {
+    let text = source.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
 impl From<BaseError> for RetrieveError {

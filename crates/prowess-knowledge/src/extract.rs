@@ -13,6 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use crate::document::{Document, Format, digest};
+use crate::error::reason;
 
 /// Part of every document's digest. A change of what is read from files changes it, and documents are read anew when
 /// they are next added.
@@ -22,6 +23,8 @@ pub(crate) const VERSION: u32 = 1;
 pub const MOST_FILE_BYTES: u64 = 256 << 20;
 /// The most text that a file can give; a book has a hundredth of it.
 pub const MOST_TEXT_BYTES: usize = 64 << 20;
+/// Where a title is cut.
+const MOST_TITLE_BYTES: usize = 200;
 /// The most pages of a file.
 pub const MOST_PAGES: usize = 100_000;
 
@@ -51,6 +54,8 @@ pub enum ExtractError {
 /// The text of a file and where its pages begin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extracted {
+    /// What it is called in itself, or nothing.
+    pub title: String,
     /// What it says.
     pub text: String,
     /// Where the pages begin, in formats that have some.
@@ -65,10 +70,7 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, ExtractError> {
         File::open(path)?.take(MOST_FILE_BYTES + 1).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    let bytes = read().map_err(|error| {
-        let text = error.to_string();
-        ExtractError::Io(text.split(" (os error").next().unwrap_or(&text).to_lowercase())
-    })?;
+    let bytes = read().map_err(|error| ExtractError::Io(reason(&error)))?;
     if bytes.len() as u64 > MOST_FILE_BYTES {
         return Err(ExtractError::TooLarge(format!(
             "it has more than {} MB",
@@ -82,16 +84,20 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, ExtractError> {
 pub fn extract(format: Format, bytes: &[u8]) -> Result<Extracted, ExtractError> {
     // The readers of PDF and of archives are large and not ours; what makes them panic is a broken file.
     let read = || match format {
-        Format::Text | Format::Markdown => plain::extract(bytes),
+        Format::Text => plain::extract(bytes),
+        Format::Markdown => plain::extract_markdown(bytes),
         Format::Html => html::extract(bytes),
         Format::Pdf => pdf::extract(bytes),
         Format::Docx => docx::extract(bytes),
     };
-    let extracted = catch_unwind(AssertUnwindSafe(read))
+    let mut extracted = catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(ExtractError::Broken(format!("its {format} can't be read"))))?;
     if extracted.text.len() > MOST_TEXT_BYTES {
         return Err(too_much_text());
     }
+    let title =
+        if extracted.title.trim().is_empty() { lead(&extracted.text) } else { &extracted.title };
+    extracted.title = one_line(title);
     if extracted.text.trim().is_empty() {
         return Err(ExtractError::Empty(match format {
             Format::Pdf => "; its pages may be pictures",
@@ -108,8 +114,28 @@ pub fn document(
     bytes: &[u8],
     fields: BTreeMap<String, String>,
 ) -> Result<Document, ExtractError> {
-    let Extracted { text, pages } = extract(format, bytes)?;
-    Ok(Document { id: id.to_owned(), digest: digest(bytes, &fields), format, text, pages, fields })
+    let Extracted { title, text, pages } = extract(format, bytes)?;
+    let digest = digest(bytes, &fields);
+    Ok(Document { id: id.to_owned(), digest, format, title, text, pages, fields })
+}
+
+/// A text that names no title of its own begins with it, more often than not: with a sentence that says what it is
+/// about, or a line of its own. A long one is none.
+fn lead(text: &str) -> &str {
+    let text = text.trim_start_matches('\u{FEFF}');
+    let sentence = crate::split::first_sentence(text).map(|range| &text[range]);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    let is_short = |lead: &&str| lead.len() <= MOST_TITLE_BYTES;
+    [sentence, line].into_iter().flatten().find(is_short).unwrap_or_default()
+}
+
+/// A title on one line, cut where it is no title any more.
+fn one_line(title: &str) -> String {
+    let words: Vec<&str> = title.split_whitespace().collect();
+    let mut title = words.join(" ");
+    title.truncate(title.floor_char_boundary(MOST_TITLE_BYTES));
+    title.truncate(title.trim_end().len());
+    title
 }
 
 fn too_much_text() -> ExtractError {

@@ -69,6 +69,14 @@ pub(crate) fn address(text: &str) -> [u8; 32] {
     hash.finalize().into()
 }
 
+/// The first sentence of a text.
+pub(crate) fn first_sentence(text: &str) -> Option<Range<usize>> {
+    let start = text.len() - text.trim_start().len();
+    // Enough for any sentence that a caller would take.
+    let end = text.floor_char_boundary(start.saturating_add(MOST_WEIGHT));
+    sentences(&text[..end]).into_iter().next().map(|sentence| sentence.range)
+}
+
 struct Sentence {
     range: Range<usize>,
     weight: usize,

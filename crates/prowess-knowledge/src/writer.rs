@@ -26,6 +26,8 @@ const MOST_THREADS: usize = 4;
 const BATCH: usize = 64;
 /// The most characters of a name; the index takes no term above 64 KiB.
 const MOST_ID_BYTES: usize = 4096;
+/// A title counts in every chunk, so that a long one would drown them.
+const MOST_TITLE_BYTES: usize = 512;
 const MOST_FIELDS: usize = 64;
 const MOST_FIELD_BYTES: usize = 4096;
 /// Rewriting pays when more than this is no longer used, and more than half of it.
@@ -113,10 +115,13 @@ impl Writer {
             }
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-        let engine = base
+        let engine: IndexWriter = base
             .index
             .writer_with_num_threads(threads, threads * MEMORY)
             .map_err(BaseError::index(&base.data))?;
+        // The engine names lists of deleted entries by a counter. A process that was killed may have left one of the
+        // name that comes next, and the engine overwrites nothing. What no commit speaks of is removed first.
+        engine.garbage_collect_files().wait().map_err(BaseError::index(&base.data))?;
         let uncommitted = HashMap::new();
         Ok(Self {
             base,
@@ -160,7 +165,7 @@ impl Writer {
         let texts: Vec<&str> =
             chunks.iter().map(|chunk| &document.text[chunk.range.clone()]).collect();
         // First what can fail for reasons outside, so that a failure leaves the writer as it was.
-        let rows = self.vectors_of(&document.id, &texts)?;
+        let rows = self.vectors_of(document, &texts)?;
         let head = head_of(document);
         let record = self.texts.append(head.as_bytes())?;
         let at = self.texts.append(document.text.as_bytes())?;
@@ -185,7 +190,7 @@ impl Writer {
             if let Some(row) = rows.get(index) {
                 entry.add_u64(fields.vector, *row);
             }
-            entry.add_text(fields.text, text);
+            entry.add_text(fields.text, titled(&document.title, text));
             entry.add_text(fields.field, field_term("doc", &document.id));
             entry.add_text(fields.field, field_term("format", document.format.as_str()));
             for (name, value) in &document.fields {
@@ -266,11 +271,11 @@ impl Writer {
     }
 
     /// Rows for chunks. Those of an earlier version of the document that say the same are taken over.
-    fn vectors_of(&self, id: &str, texts: &[&str]) -> Result<Vec<Row>, BaseError> {
+    fn vectors_of(&self, document: &Document, texts: &[&str]) -> Result<Vec<Row>, BaseError> {
         let (Some(embedder), Some(_)) = (&self.embedder, &self.vectors) else {
             return Ok(Vec::new());
         };
-        let known = self.base.rows_of(id)?;
+        let known = self.base.rows_of(&document.id, &document.title)?;
         let mut rows: Vec<Row> = Vec::with_capacity(texts.len());
         let mut missing = Vec::new();
         for (index, text) in texts.iter().enumerate() {
@@ -283,8 +288,10 @@ impl Writer {
             });
         }
         for batch in missing.chunks(BATCH) {
-            let batch_texts: Vec<&str> = batch.iter().map(|&index| texts[index]).collect();
-            let found = embedder.embed(&batch_texts)?;
+            let titled: Vec<String> =
+                batch.iter().map(|&index| titled(&document.title, texts[index])).collect();
+            let titled: Vec<&str> = titled.iter().map(String::as_str).collect();
+            let found = embedder.embed(&titled)?;
             let dimension = embedder.stamp().dimension;
             if found.len() != batch.len() || found.iter().any(|vector| vector.len() != dimension) {
                 let got = found.first().map_or(0, Vec::len);
@@ -315,6 +322,11 @@ impl Writer {
         }
         Ok(places)
     }
+}
+
+/// What a passage is found by. A title says what all parts of a document are about, and most parts don't repeat it.
+fn titled(title: &str, text: &str) -> String {
+    if title.is_empty() { text.to_owned() } else { format!("{title}\n{text}") }
 }
 
 /// Whether the room of documents that are gone is given back at once.
@@ -392,6 +404,11 @@ fn check_bounds(document: &Document) -> Result<(), BaseError> {
         return Err(BaseError::TooMuch(format!(
             "the name of a document has 1 to {MOST_ID_BYTES} bytes, and this one has {}",
             id.len()
+        )));
+    }
+    if document.title.len() > MOST_TITLE_BYTES {
+        return Err(BaseError::TooMuch(format!(
+            "the title of `{id}` has more than {MOST_TITLE_BYTES} bytes"
         )));
     }
     let is_large = |(name, value): (&String, &String)| name.len() + value.len() > MOST_FIELD_BYTES;

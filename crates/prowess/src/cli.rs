@@ -5,8 +5,8 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use prowess_format::dialect::{self, Dialect};
 
 use crate::commands::{
-    approvals, check, completions, convert, doctor, explain, generate_docs, man, migrate, models,
-    new, policy, prompt, render, run, schema, show, workflow,
+    approvals, check, completions, convert, doctor, explain, generate_docs, kb, man, migrate,
+    models, new, policy, prompt, render, run, schema, show, workflow,
 };
 
 /// Read, check, convert and run SKILL.md files of every dialect
@@ -66,6 +66,7 @@ pub(crate) enum Verb {
     Prompt(prompt::Arguments),
     Policy(policy::Arguments),
     Approvals(approvals::Arguments),
+    Kb(kb::Arguments),
     Explain(explain::Arguments),
     Doctor(doctor::Arguments),
     Schema(schema::Arguments),

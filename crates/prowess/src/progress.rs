@@ -21,7 +21,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn new(printer: &Printer) -> Self {
+    /// `what` is counted, such as "files checked".
+    pub(crate) fn new(printer: &Printer, what: &'static str) -> Self {
         let done = Arc::new(AtomicUsize::new(0));
         let watcher = printer.is_watched().then(|| {
             let (stop, stopped) = channel();
@@ -31,7 +32,9 @@ impl Progress {
                     return;
                 }
                 let bar = ProgressBar::new_spinner();
-                if let Ok(style) = ProgressStyle::with_template("{spinner} {pos} files checked") {
+                if let Ok(style) =
+                    ProgressStyle::with_template(&format!("{{spinner}} {{pos}} {what}"))
+                {
                     bar.set_style(style);
                 }
                 loop {

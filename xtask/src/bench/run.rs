@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 
+use super::example::{self, goal};
 use super::start_up;
 use crate::process::{self, Profile, command};
 use crate::terminal::{self, Align};
@@ -41,8 +42,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         }
     }
     terminal::heading("Running `true`, 500 times each, in turn");
-    let text = example("prowess-sandbox", "launch_times", &[])?;
-    let micros = |name: &str| micros(&text, name);
+    let text = example::run("prowess-sandbox", "launch_times", &[])?;
+    let micros = |name: &str| example::figure(&text, name);
     let bare = micros("bare").context("the bare time is missing")?;
     let cold = micros("cold").context("the cold time is missing")?;
     let prepared = micros("prepared").context("the prepared time is missing")?;
@@ -105,37 +106,13 @@ fn row(name: &str, micros: f64, bare: f64, goal: String) -> Vec<String> {
     ]
 }
 
-fn goal(met: bool, what: &str) -> String {
-    format!("{what}: {}", if met { "met" } else { "missed" })
-}
-
-/// Builds an example and gives what it prints.
-fn example(package: &str, name: &str, arguments: &[&str]) -> Result<String> {
-    process::run(command("cargo").args([
-        "build",
-        "--release",
-        "--quiet",
-        "--package",
-        package,
-        "--example",
-        name,
-    ]))?;
-    let program = process::target_dir().join("release/examples").join(name);
-    let output = command(program).args(arguments).stderr(Stdio::inherit()).output()?;
-    ensure!(output.status.success(), "measuring failed: {}", output.status);
-    Ok(String::from_utf8(output.stdout)?)
-}
-
-/// The number behind a name.
-fn micros(text: &str, name: &str) -> Option<f64> {
-    text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok())
-}
-
 fn warm_python() -> Result<[f64; 3]> {
     terminal::heading("Calling a Python tool, 500 times");
     let folder = process::workspace_root().join("examples/greeting").display().to_string();
-    let text = example("prowess-engine", "warm_calls", &[&folder])?;
-    let time = |name| micros(&text, name).with_context(|| format!("the time `{name}` is missing"));
+    let text = example::run("prowess-engine", "warm_calls", &[&folder])?;
+    let time = |name| {
+        example::figure(&text, name).with_context(|| format!("the time `{name}` is missing"))
+    };
     Ok([time("bare")?, time("standing")?, time("anew")?])
 }
 

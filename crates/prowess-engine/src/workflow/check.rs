@@ -170,7 +170,11 @@ impl Checker<'_> {
                     self.findings.push(rules::NOT_UPSTREAM.at(place, message).help(help));
                 } else if !before.contains(&target) {
                     let message = format!("`{root}` does not come before `{}`", node.id);
-                    let help = format!("add an edge that leads from `{root}` to `{}`", node.id);
+                    let help = if spread(&into, vec![target]).contains(&number) {
+                        format!("`{root}` comes later: refer to a node before `{}`", node.id)
+                    } else {
+                        format!("add an edge that leads from `{root}` to `{}`", node.id)
+                    };
                     self.findings.push(rules::NOT_UPSTREAM.at(place, message).help(help));
                 } else if let Some((message, help)) = self.clash(reference, target) {
                     self.findings.push(rules::PART_OF_TEXT.at(place, message).help(help));

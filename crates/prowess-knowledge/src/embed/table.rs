@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::pieces::Pieces;
 use super::{EmbedError, Embedder, MOST_DIMENSIONS, Source, Stamp};
 use crate::document::hex;
-use crate::error::BaseError;
+use crate::error::{BaseError, reason};
 
 /// WordLlama's largest table has 1024 columns and 128,000 rows.
 const MOST_TABLE_BYTES: u64 = 1 << 30;
@@ -228,7 +228,7 @@ fn vocabulary_of(table: &Path) -> Result<PathBuf, EmbedError> {
 
 fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, EmbedError> {
     let failed = |error: std::io::Error| {
-        EmbedError::new(format!("cannot read `{}`: {error}", path.display()))
+        EmbedError::new(format!("cannot read `{}`: {}", path.display(), reason(&error)))
             .hint("`--embedder` takes a file of static embeddings, such as WordLlama's `l2_supercat_256.safetensors`")
     };
     let length = fs::metadata(path).map_err(failed)?.len();

@@ -5,10 +5,10 @@ use std::io::{Cursor, Read as _};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
-use super::{ExtractError, Extracted, Flow, MOST_TEXT_BYTES, too_much_text};
+use super::{ExtractError, Extracted, Flow, too_much_text};
 
-/// Markup takes about ten times the room of what it marks.
-const MOST_XML_BYTES: u64 = 8 * MOST_TEXT_BYTES as u64;
+/// Markup takes several times the room of what it marks; a book of a thousand pages has ten megabytes of it.
+const MOST_XML_BYTES: u64 = 128 << 20;
 /// A document has a few dozen parts.
 const MOST_PARTS: usize = 20_000;
 
@@ -16,6 +16,11 @@ const MOST_PARTS: usize = 20_000;
 const PARTS: &[&str] = &["word/document.xml", "word/footnotes.xml", "word/endnotes.xml"];
 
 pub(super) fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
+    extract_within(bytes, MOST_XML_BYTES)
+}
+
+/// The same with a bound on what a part may unpack to.
+pub(super) fn extract_within(bytes: &[u8], most: u64) -> Result<Extracted, ExtractError> {
     // Old documents, and new ones with a password, are files of another kind under the same name.
     if bytes.starts_with(b"\xD0\xCF\x11\xE0") {
         return Err(ExtractError::Encrypted);
@@ -35,13 +40,12 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
         };
         // What the archive says about sizes is not believed: unpacking stops where it is enough.
         let mut xml = Vec::new();
-        file.take(MOST_XML_BYTES + 1)
+        file.take(most + 1)
             .read_to_end(&mut xml)
             .map_err(|error| broken(format!("`{part}`: {error}")))?;
-        if xml.len() as u64 > MOST_XML_BYTES {
+        if xml.len() as u64 > most {
             return Err(ExtractError::TooLarge(format!(
-                "`{part}` unpacks to more than {} MB",
-                MOST_XML_BYTES >> 20
+                "`{part}` unpacks to more than {most} bytes"
             )));
         }
         flow.block();
@@ -50,7 +54,7 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
             other => other,
         })?;
     }
-    Ok(Extracted { text: flow.text, pages: Vec::new() })
+    Ok(Extracted { text: flow.text, ..Extracted::default() })
 }
 
 /// `w:t` holds text; paragraphs, breaks and cells stand between.

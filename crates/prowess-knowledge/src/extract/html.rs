@@ -15,7 +15,7 @@ use super::{ExtractError, Extracted, Flow, too_much_text};
 pub(super) fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
     let text = decode(bytes)?;
     let input = BufferQueue::default();
-    let sink = Sink(RefCell::new(State { flow: Flow::default(), hidden: None, preformatted: 0 }));
+    let sink = Sink(RefCell::new(State::default()));
     let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
     // Pieces, because a buffer of the tokenizer holds less than four gigabytes, and to stop when it is enough.
     let mut rest = text.as_str();
@@ -31,14 +31,17 @@ pub(super) fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
         rest = after;
     }
     tokenizer.end();
-    let text = std::mem::take(&mut tokenizer.sink.0.borrow_mut().flow.text);
-    Ok(Extracted { text, pages: Vec::new() })
+    let state = tokenizer.sink.0.take();
+    Ok(Extracted { title: state.title.text, text: state.flow.text, pages: Vec::new() })
 }
 
 struct Sink(RefCell<State>);
 
+#[derive(Default)]
 struct State {
     flow: Flow,
+    title: Flow,
+    in_title: bool,
     /// The element whose content nobody sees, until it ends.
     hidden: Option<&'static str>,
     /// Open elements in which blanks count.
@@ -52,6 +55,9 @@ impl TokenSink for Sink {
         let mut state = self.0.borrow_mut();
         match token {
             Token::CharacterTokens(text) if state.hidden.is_none() => {
+                if state.in_title && !state.title.is_full() {
+                    state.title.words(&text);
+                }
                 if state.preformatted > 0 {
                     state.flow.lines(&text);
                 } else {
@@ -94,6 +100,7 @@ impl State {
                     _ => RawKind::Rawtext,
                 };
                 self.hidden = HIDDEN.iter().find(|hidden| **hidden == name).copied();
+                self.in_title = name == "title" && self.title.text.is_empty();
                 self.flow.block();
                 return TokenSinkResult::RawData(raw);
             }
@@ -112,6 +119,10 @@ impl State {
                 self.flow.block();
             }
             "li" => self.flow.line_break(),
+            "title" => {
+                self.in_title = false;
+                self.flow.block();
+            }
             _ if BLOCKS.contains(&name) => self.flow.block(),
             _ => {}
         }
@@ -159,6 +170,5 @@ const BLOCKS: &[&str] = &[
     "tbody",
     "tfoot",
     "thead",
-    "title",
     "ul",
 ];

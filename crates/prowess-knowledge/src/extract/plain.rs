@@ -3,7 +3,15 @@
 use super::{ExtractError, Extracted};
 
 pub(super) fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
-    Ok(Extracted { text: decode(bytes)?, pages: Vec::new() })
+    Ok(Extracted { text: decode(bytes)?, ..Extracted::default() })
+}
+
+/// The first heading is the title.
+pub(super) fn extract_markdown(bytes: &[u8]) -> Result<Extracted, ExtractError> {
+    let text = decode(bytes)?;
+    let heading = text.lines().find_map(|line| line.strip_prefix("# "));
+    let title = heading.unwrap_or_default().trim_end_matches(['#', ' ']).to_owned();
+    Ok(Extracted { title, text, pages: Vec::new() })
 }
 
 /// UTF-8, or UTF-16 with its mark. Other bytes are taken for Windows-1252, which every byte is something in, unless

@@ -2,6 +2,5 @@
 
 mod bases;
 mod cranfield;
-mod crash;
 mod shelf;
 mod wordllama;

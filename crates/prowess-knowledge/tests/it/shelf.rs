@@ -31,6 +31,7 @@ pub(crate) fn document(id: &str, text: &str, fields: &[(&str, &str)]) -> Documen
         id: id.to_owned(),
         digest: digest(text.as_bytes(), &fields),
         format: Format::Text,
+        title: String::new(),
         text: text.to_owned(),
         pages: Vec::new(),
         fields,

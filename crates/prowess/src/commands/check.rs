@@ -163,7 +163,7 @@ fn check_paths(
     }));
     roots.sort_by(|a, b| a.path.cmp(&b.path));
     roots.dedup_by(|a, b| loading::shown(&a.path) == loading::shown(&b.path));
-    let progress = Progress::new(printer);
+    let progress = Progress::new(printer, "files checked");
     let options = WalkOptions {
         roots,
         all_spellings: arguments.all_spellings,

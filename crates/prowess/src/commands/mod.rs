@@ -7,6 +7,7 @@ pub(crate) mod convert;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod generate_docs;
+pub(crate) mod kb;
 pub(crate) mod man;
 pub(crate) mod migrate;
 pub(crate) mod models;
@@ -52,6 +53,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::Models(arguments) => models::run(&arguments, &mut printer),
         Verb::Policy(arguments) => policy::run(&arguments, &mut printer),
         Verb::Approvals(arguments) => approvals::run(&arguments, &mut printer),
+        Verb::Kb(arguments) => kb::run(&arguments, &mut printer),
         Verb::Explain(arguments) => explain::run(&arguments, &mut printer),
         Verb::Doctor(arguments) => doctor::run(&arguments, &mut printer),
         Verb::Schema(arguments) => Ok(schema::run(&arguments, &mut printer)),

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::Outcome;
 use crate::error::Error;
 use crate::printer::{Printer, inline};
-use crate::running;
+use crate::{prompting, running};
 
 /// Show which models are configured and found, and test one
 ///
@@ -70,10 +70,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     for note in &settings.notes {
         printer.warning(note);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| Error::failed(format!("cannot wait for servers: {source}")))?;
+    let runtime = prompting::runtime()?;
     match &arguments.test {
         Some(wanted) => {
             let tested = runtime.block_on(test(&settings, wanted.as_deref(), &world))?;

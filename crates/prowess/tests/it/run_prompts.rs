@@ -188,3 +188,33 @@ fn a_newer_runtime_is_not_here() {
     assert_snapshot!(scene.run("run article-summary"));
     assert!(provider.requests().is_empty());
 }
+
+#[test]
+fn answers_from_a_knowledge_base_have_footnotes() {
+    let answer = Answer::text(["In the garden [1]."]);
+    let (scene, provider) = asking(SUMMARY, answer);
+    let scene = scene.copy("examples/handbook-answers", "handbook-answers");
+    scene.stdout("kb new handbook");
+    scene.stdout("kb add handbook handbook-answers/handbook");
+    assert_snapshot!(scene.run_with(
+        &["run", "handbook-answers", "--input", "question=May I bring my dog to the library?"],
+        ""
+    ));
+    let body = provider.request(0).json();
+    let system = body["messages"][0]["content"].as_str().expect("a system prompt");
+    // AFL-6-2
+    let (start, context) = system.split_once("\n\nContext:\n[1] ").expect("a context");
+    assert!(start.starts_with("You are a helpful AI assistant.\n\nAnswer the user's request"));
+    let first = context.split("\n\n[2] ").next().expect("a passage");
+    assert!(first.contains("Dogs are welcome in the garden"), "{first}");
+    // The bytes of the footnote are those of the document.
+    let events = scene.stdout("kb search handbook dogs --top 1 --format json");
+    assert!(events.contains("Dogs are welcome"), "{events}");
+}
+
+#[test]
+fn a_base_that_is_missing_is_a_warning() {
+    let (scene, _provider) = asking(SUMMARY, Answer::text(["I do not know."]));
+    let scene = scene.copy("examples/handbook-answers", "handbook-answers");
+    assert_snapshot!(scene.run("run handbook-answers --input question=why"));
+}

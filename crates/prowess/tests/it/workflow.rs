@@ -28,7 +28,11 @@ const BROKEN: &str = "{\n  \"nodes\": [\n    {\"id\": \"start\", \"type\": \"sta
 
 #[test]
 fn a_sound_workflow_is_ok() {
-    assert_snapshot!(with_examples().run("workflow check examples/release-workflow.json"), @"");
+    assert_snapshot!(with_examples().run("workflow check examples/release-workflow.json"), @"
+    exit 0
+    --- stdout
+    examples/release-workflow.json: ok (workflow, 6 nodes, 5 edges)
+    ");
 }
 
 #[test]
@@ -71,14 +75,22 @@ fn what_is_named_has_to_be_there() {
 #[test]
 fn a_branch_without_a_model_needs_none() {
     let scene = with_examples();
-    assert_snapshot!(scene.run("workflow run examples/release-workflow.json --input log="), @"");
+    assert_snapshot!(scene.run("workflow run examples/release-workflow.json --input log="), @"
+    exit 0
+    --- stdout
+    There is nothing to announce in 0 commits.
+    ");
 }
 
 #[test]
 fn the_answer_comes_as_text_and_as_json() {
     let answer = || Reply::answer(Answer::text(["Fixed ", "a bug."]));
     let (scene, provider) = asking(Script::new([answer(), answer()]));
-    assert_snapshot!(scene.run("workflow run examples/release-workflow.json --input log=abc"), @"");
+    assert_snapshot!(scene.run("workflow run examples/release-workflow.json --input log=abc"), @"
+    exit 0
+    --- stdout
+    Fixed a bug.
+    ");
     let request = provider.request(0).json();
     let prompt = request["messages"][1]["content"].as_str().unwrap_or_default().to_owned();
     assert!(prompt.contains("the release of 1 commits") && prompt.contains("Prowess"), "{prompt}");

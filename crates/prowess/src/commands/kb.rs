@@ -1,0 +1,108 @@
+//! `prowess kb`: knowledge bases on this machine.
+
+mod add;
+mod info;
+mod list;
+mod new;
+mod remove;
+mod search;
+
+use clap::{Args, Subcommand, ValueEnum};
+use prowess_knowledge::{BaseError, BaseName, Bases};
+
+use super::Outcome;
+use crate::error::{Error, ErrorKind};
+use crate::printer::Printer;
+use crate::running;
+
+/// Make, fill and search knowledge bases
+///
+/// A knowledge base holds documents of yours, so that prompt skills can answer
+/// from them and cite the exact place. It is a folder on this machine with a
+/// full-text index, and nothing leaves it unless you choose an embedder that
+/// is a server.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess kb new papers
+  prowess kb add papers ~/papers
+  prowess kb search papers boundary layer control
+  prowess kb info papers")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    New(new::Arguments),
+    Add(add::Arguments),
+    List(list::Arguments),
+    Search(search::Arguments),
+    Remove(remove::Arguments),
+    Info(info::Arguments),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let bases = Bases::open(&running::world()?.state.data.join("knowledge"));
+    match &arguments.action {
+        Action::New(arguments) => new::run(&bases, arguments, printer),
+        Action::Add(arguments) => add::run(&bases, arguments, printer),
+        Action::List(arguments) => list::run(&bases, arguments, printer),
+        Action::Search(arguments) => search::run(&bases, arguments, printer),
+        Action::Remove(arguments) => remove::run(&bases, arguments, printer),
+        Action::Info(arguments) => info::run(&bases, arguments, printer),
+    }
+}
+
+fn parse_name(text: &str) -> Result<BaseName, String> {
+    text.parse().map_err(|error: prowess_knowledge::InvalidName| error.to_string())
+}
+
+/// `NAME=VALUE`, for the fields of documents.
+fn parse_field(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected `NAME=VALUE`".to_owned()),
+    }
+}
+
+fn failed(error: &BaseError) -> Error {
+    let kind = match error {
+        BaseError::Missing { .. } => ErrorKind::NotFound,
+        _ => ErrorKind::Failed,
+    };
+    let failed = Error { kind, ..Error::failed(error.to_string()) };
+    error.hints().into_iter().fold(failed, Error::hint)
+}
+
+/// Says why nothing happens.
+fn waiting(name: &BaseName, printer: &mut Printer) {
+    printer.note(&format!("another process writes to `{name}`; waiting until it ends"));
+}
+
+/// A number of bytes for people.
+fn size(bytes: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "one digit is shown")]
+    let shown = |unit: u64| bytes as f64 / unit as f64;
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} kB", shown(1_000)),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", shown(1_000_000)),
+        _ => format!("{:.1} GB", shown(1_000_000_000)),
+    }
+}
+
+/// `1 document`, `2 documents`.
+fn count(number: u64, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{ending}")
+}

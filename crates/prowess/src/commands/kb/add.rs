@@ -1,0 +1,237 @@
+//! `prowess kb add`: files to documents of a base.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use prowess_knowledge::extract::{self, ExtractError};
+use prowess_knowledge::{Added, BaseName, Bases, Room, Writer, digest};
+use serde_json::json;
+
+use super::{Format, count, failed, parse_field, parse_name, waiting};
+use crate::commands::Outcome;
+use crate::error::Error;
+use crate::printer::Printer;
+use crate::progress::Progress;
+
+/// A commit takes some hundredths of a second; what was added before it survives whatever happens.
+const COMMIT_EVERY: Duration = Duration::from_secs(5);
+/// The most files of one call, so that `/` by mistake comes to an end.
+const MOST_FILES: usize = 1_000_000;
+/// The most folders inside each other.
+const MOST_DEPTH: usize = 64;
+
+/// Put documents into a knowledge base
+///
+/// Reads .txt, .md, .html, .pdf and .docx; of a folder every such file below
+/// it, but none whose name begins with a dot. A file that is there already and
+/// has not changed is left alone, one that has changed is replaced. A document
+/// is called what you call its file, so call it from the same folder again.
+///
+/// A file that can't be read is reported, and the others go on.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess kb add papers report.pdf notes
+  prowess kb add papers notes --field team=search --field year=2026
+  prowess kb add papers notes --prune
+
+Exit codes:
+  0  all files are in the base
+  1  some could not be read")]
+pub(super) struct Arguments {
+    /// The base
+    #[arg(value_name = "NAME", value_parser = parse_name)]
+    name: BaseName,
+    /// Files, or folders of files
+    #[arg(value_name = "FILE|FOLDER", required = true)]
+    paths: Vec<PathBuf>,
+    /// A field of these documents that searches can filter by
+    #[arg(long = "field", value_name = "NAME=VALUE", value_parser = parse_field)]
+    fields: Vec<(String, String)>,
+    /// Take away documents of these folders whose files are gone
+    #[arg(long)]
+    prune: bool,
+    /// How the result is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// What became of the files.
+#[derive(Default)]
+struct Tally {
+    added: Vec<String>,
+    updated: Vec<String>,
+    unchanged: Vec<String>,
+    removed: Vec<String>,
+    failed: Vec<(String, String)>,
+}
+
+pub(super) fn run(
+    bases: &Bases,
+    arguments: &Arguments,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    let name = &arguments.name;
+    let mut files = Vec::new();
+    for path in &arguments.paths {
+        let metadata = fs::metadata(path).map_err(|error| Error::io("read", path, &error))?;
+        if metadata.is_dir() {
+            collect(path, 0, &mut files)?;
+        } else {
+            files.push(path.clone());
+        }
+    }
+    files.sort();
+    files.dedup();
+    let mut writer =
+        bases.writer(name, || waiting(name, printer)).map_err(|error| failed(&error))?;
+    let fields: BTreeMap<String, String> = arguments.fields.iter().cloned().collect();
+    let mut tally = Tally::default();
+    let progress = Progress::new(printer, "files read");
+    let mut committed = Instant::now();
+    for file in &files {
+        let id = id_of(file);
+        match add(&mut writer, &id, file, &fields) {
+            Ok(Added::New) => tally.added.push(id),
+            Ok(Added::Updated) => tally.updated.push(id),
+            Ok(Added::Same) => tally.unchanged.push(id),
+            Err(Trouble::File(reason)) => tally.failed.push((file.display().to_string(), reason)),
+            Err(Trouble::Base(error)) => {
+                progress.finish();
+                return Err(*error);
+            }
+        }
+        progress.step();
+        if committed.elapsed() >= COMMIT_EVERY {
+            writer.commit().map_err(|error| failed(&error))?;
+            committed = Instant::now();
+        }
+    }
+    if arguments.prune {
+        tally.removed = prune(&mut writer, &arguments.paths, &files)?;
+    }
+    let room = if tally.removed.is_empty() { Room::WhenWorthwhile } else { Room::GiveBack };
+    writer.finish(room).map_err(|error| failed(&error))?;
+    progress.finish();
+    report(arguments, &tally, printer);
+    Ok(if tally.failed.is_empty() { Outcome::Fine } else { Outcome::Findings })
+}
+
+/// What can go wrong with one file.
+enum Trouble {
+    /// The file is to blame, and the others go on.
+    File(String),
+    /// The base is to blame.
+    Base(Box<Error>),
+}
+
+fn add(
+    writer: &mut Writer,
+    id: &str,
+    file: &Path,
+    fields: &BTreeMap<String, String>,
+) -> Result<Added, Trouble> {
+    let of_file = |error: ExtractError| Trouble::File(error.to_string());
+    let of_base = |error: &_| Trouble::Base(Box::new(failed(error)));
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let format = prowess_knowledge::Format::of_name(&name);
+    let format = format.ok_or_else(|| of_file(ExtractError::UnknownFormat))?;
+    let bytes = extract::read_file(file).map_err(of_file)?;
+    // Reading a PDF takes a thousand times as long as its digest.
+    let before = writer.digest(id).map_err(|error| of_base(&error))?;
+    if before.is_some_and(|before| before == digest(&bytes, fields)) {
+        return Ok(Added::Same);
+    }
+    let document = extract::document(id, format, &bytes, fields.clone()).map_err(of_file)?;
+    match writer.add(&document) {
+        Err(prowess_knowledge::BaseError::TooMuch(reason)) => Err(Trouble::File(reason)),
+        Err(error) => Err(of_base(&error)),
+        Ok(added) => Ok(added),
+    }
+}
+
+/// Every file below a folder that can be read here. Links are not followed: they may lead in circles.
+fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Error> {
+    let entries = fs::read_dir(folder).map_err(|error| Error::io("list", folder, &error))?;
+    for entry in entries {
+        let entry = entry.map_err(|error| Error::io("list", folder, &error))?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let kind = entry.file_type().map_err(|error| Error::io("read", folder, &error))?;
+        if name.starts_with('.') {
+            continue;
+        }
+        if kind.is_dir() && depth < MOST_DEPTH {
+            collect(&entry.path(), depth + 1, files)?;
+        } else if kind.is_file() && prowess_knowledge::Format::of_name(&name).is_some() {
+            files.push(entry.path());
+        }
+        if files.len() > MOST_FILES {
+            return Err(Error::failed(format!("there are more than {MOST_FILES} files"))
+                .hint("name folders further down"));
+        }
+    }
+    Ok(())
+}
+
+/// The name of a document: its path as it was typed, without `./`.
+fn id_of(file: &Path) -> String {
+    let parts = file.components().filter(|part| *part != Component::CurDir);
+    parts.collect::<PathBuf>().to_string_lossy().into_owned()
+}
+
+/// Documents below the folders whose files are not there any more.
+fn prune(writer: &mut Writer, paths: &[PathBuf], files: &[PathBuf]) -> Result<Vec<String>, Error> {
+    let there: std::collections::HashSet<String> = files.iter().map(|file| id_of(file)).collect();
+    let folders: Vec<PathBuf> =
+        paths.iter().filter(|path| path.is_dir()).map(|path| PathBuf::from(id_of(path))).collect();
+    let mut removed = Vec::new();
+    for record in writer.base().documents().map_err(|error| failed(&error))? {
+        let is_below = folders.iter().any(|folder| Path::new(&record.id).starts_with(folder));
+        if is_below && !there.contains(&record.id) {
+            writer.remove(&record.id).map_err(|error| failed(&error))?;
+            removed.push(record.id);
+        }
+    }
+    Ok(removed)
+}
+
+fn report(arguments: &Arguments, tally: &Tally, printer: &mut Printer) {
+    let Tally { added, updated, unchanged, removed, failed } = tally;
+    match arguments.format {
+        Format::Json => {
+            let failed: Vec<_> = failed
+                .iter()
+                .map(|(file, reason)| json!({ "file": file, "reason": reason }))
+                .collect();
+            printer.json(&json!({
+                "base": arguments.name.as_str(),
+                "added": added,
+                "updated": updated,
+                "unchanged": unchanged,
+                "removed": removed,
+                "failed": failed,
+            }));
+        }
+        Format::Text => {
+            for (file, reason) in failed {
+                printer.warning(&format!("`{file}` was left out: {reason}"));
+            }
+            let mut parts = vec![format!("added {}", count(added.len() as u64, "document"))];
+            for (what, list) in
+                [("updated", updated), ("unchanged", unchanged), ("removed", removed)]
+            {
+                if !list.is_empty() {
+                    parts.push(format!("{} {what}", list.len()));
+                }
+            }
+            if !failed.is_empty() {
+                parts.push(format!("{} left out", failed.len()));
+            }
+            printer.say(&parts.join(", "));
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! `prowess kb search`: what a base has on a question.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use clap::Args;
+use prowess_engine::{Passage, Query};
+use prowess_knowledge::{Base, BaseName, Bases};
+use serde_json::{Value, json};
+
+use super::{Format, failed, parse_field, parse_name};
+use crate::commands::Outcome;
+use crate::error::Error;
+use crate::printer::{Printer, inline};
+
+/// Characters of a passage that are shown to people.
+const SNIPPET: usize = 240;
+
+/// Search a knowledge base
+///
+/// Shows the passages that fit best, each with its document, its exact bytes in
+/// the document's text, and its page in a PDF. Words are words: nothing you type
+/// is an operator. Scores can be compared within one search only.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess kb search papers boundary layer control
+  prowess kb search papers --top 3 --filter team=search 'heat transfer'
+  prowess kb search papers --format json wings")]
+pub(super) struct Arguments {
+    /// The base
+    #[arg(value_name = "NAME", value_parser = parse_name)]
+    name: BaseName,
+    /// What to look for
+    #[arg(value_name = "QUERY", required = true)]
+    query: Vec<String>,
+    /// The most passages that come back
+    #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    top: u16,
+    /// Only documents with this field; `format=pdf` is always there
+    #[arg(long = "filter", value_name = "NAME=VALUE", value_parser = parse_field)]
+    filters: Vec<(String, String)>,
+    /// How the result is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+pub(super) fn run(
+    bases: &Bases,
+    arguments: &Arguments,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    let base = bases.base(&arguments.name).map_err(|error| failed(&error))?;
+    let text = arguments.query.join(" ");
+    let filters = arguments.filters.iter();
+    let query = Query {
+        top_k: usize::from(arguments.top),
+        filters: filters.map(|(name, value)| (name.clone(), value.as_str().into())).collect(),
+        text,
+    };
+    let passages = base.search(&query).map_err(|error| failed(&error))?;
+    match arguments.format {
+        Format::Json => {
+            let results: Vec<Value> = passages.iter().map(wire).collect();
+            printer.json(&json!({
+                "base": arguments.name.as_str(),
+                "query": query.text,
+                "results": results,
+            }));
+        }
+        Format::Text if passages.is_empty() => {
+            printer.note(&format!("nothing in `{}` fits", arguments.name));
+        }
+        Format::Text => {
+            let shown = (1..).zip(&passages);
+            let shown: Vec<String> =
+                shown.map(|(number, passage)| show(&base, &query.text, number, passage)).collect();
+            printer.report(&shown.join("\n"));
+        }
+    }
+    Ok(Outcome::Fine)
+}
+
+fn show(base: &Base, question: &str, number: usize, passage: &Passage) -> String {
+    let Range { start, end } = passage.range;
+    let mut shown = format!("{number}. {}  bytes {start}-{end}", inline(&passage.doc_id));
+    if let Some(number) = passage.page {
+        let _ = write!(shown, "  page {number}");
+    }
+    let _ = writeln!(shown, "  score {:.4}", passage.score);
+    let snippet = snippet(&passage.text, &base.places(question, &passage.text));
+    let _ = writeln!(shown, "   {}", inline(&snippet));
+    shown
+}
+
+/// The part of a passage with the most words of the question, on one line.
+fn snippet(text: &str, places: &[Range<usize>]) -> String {
+    let window = |start: usize| start..text.floor_char_boundary(start.saturating_add(SNIPPET));
+    let within =
+        |window: &Range<usize>| places.iter().filter(|place| window.contains(&place.start)).count();
+    // A few words stand before the first one that counts.
+    let starts =
+        places.iter().map(|place| text.floor_char_boundary(place.start.saturating_sub(40)));
+    let best = std::iter::once(0).chain(starts).map(window).first_max_by_key(within);
+    // Words are not cut.
+    let mut range = best;
+    if range.start > 0 {
+        let part = &text[range.clone()];
+        range.start += part.find(char::is_whitespace).unwrap_or_default();
+    }
+    if range.end < text.len() {
+        let part = &text[range.clone()];
+        range.end = range.start + part.rfind(char::is_whitespace).unwrap_or(part.len());
+    }
+    let words: Vec<&str> = text[range.clone()].split_whitespace().collect();
+    let before = if range.start > 0 { "… " } else { "" };
+    let after = if range.end < text.len() { " …" } else { "" };
+    format!("{before}{}{after}", words.join(" "))
+}
+
+/// The first of the greatest, where the standard library gives the last.
+trait FirstMax: Iterator<Item = Range<usize>> + Sized {
+    fn first_max_by_key(self, key: impl Fn(&Range<usize>) -> usize) -> Range<usize> {
+        let mut best = 0..0;
+        let mut most = None;
+        for window in self {
+            let count = key(&window);
+            if most.is_none_or(|most| count > most) {
+                most = Some(count);
+                best = window;
+            }
+        }
+        best
+    }
+}
+
+impl<I: Iterator<Item = Range<usize>>> FirstMax for I {}
+
+fn wire(passage: &Passage) -> Value {
+    json!({
+        "document": passage.doc_id,
+        "chunk": passage.chunk_index,
+        "score": passage.score,
+        "start": passage.range.start,
+        "end": passage.range.end,
+        "page": passage.page,
+        "text": passage.text,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::snippet;
+
+    #[test]
+    fn the_best_part_of_a_passage_is_shown() {
+        let text = format!("{}needle in hay {}", "straw ".repeat(80), "straw ".repeat(80));
+        let at = text.find("needle").expect("it is there");
+        let shown = snippet(&text, &[at..at + 6]);
+        assert!(shown.starts_with("… straw") && shown.ends_with("straw …"), "{shown}");
+        assert!(shown.contains("needle in hay"), "{shown}");
+        assert_eq!(snippet("short\n text", &[]), "short text");
+    }
+}
