@@ -356,8 +356,12 @@ impl Workflow {
 
     /// The file in the form in which other programs exchange workflows, with everything that it held.
     pub fn export(&self) -> Value {
-        if self.document.get("workflow").is_some() {
+        let has = |key| self.document.get(key).is_some_and(|value: &Value| !value.is_null());
+        if has("workflow") {
             return self.document.clone();
+        }
+        if has("graph_data") || has("graphData") {
+            return json!({ "version": EXPORT_VERSION, "workflow": self.document });
         }
         json!({
             "version": EXPORT_VERSION,

@@ -79,6 +79,36 @@ fn a_sound_workflow_has_no_findings() {
 }
 
 #[test]
+fn both_forms_are_read_and_an_export_keeps_what_nobody_knows() {
+    let graph = serde_json::json!({
+        "nodes": [
+            { "id": "start", "type": "start", "position": { "x": 1, "y": 2 }, "mine": [1] },
+            { "id": "end", "type": "end", "data": { "theirs": null } },
+        ],
+        "edges": [{ "id": "e", "source": "start", "target": "end", "targetHandle": "in" }],
+        "viewport": { "zoom": 2 },
+    });
+    let about = serde_json::json!({ "name": "Tea", "description": "Green", "graph_data": graph, "tags": ["a"] });
+    let wrapped = serde_json::json!({ "version": 1, "workflow": about, "exported_at": "today" });
+    for (text, expected) in [
+        (
+            &graph,
+            serde_json::json!({ "version": 1, "workflow": { "name": null, "description": null, "graph_data": graph } }),
+        ),
+        (&about, serde_json::json!({ "version": 1, "workflow": about })),
+        (&wrapped, wrapped.clone()),
+    ] {
+        let (workflow, findings) = check(&text.to_string(), &Texts);
+        assert!(findings.is_empty(), "{findings:?}");
+        let workflow = workflow.expect("it can be read");
+        assert_eq!((workflow.nodes.len(), workflow.edges.len()), (2, 1));
+        assert_eq!(workflow.export(), expected);
+        let (again, _) = check(&expected.to_string(), &Texts);
+        assert_eq!(again.expect("it can be read").export(), expected);
+    }
+}
+
+#[test]
 fn files_that_are_no_workflow() {
     for (name, text) in [
         ("no-json", "{\n  \"nodes\": [,]\n}"),
