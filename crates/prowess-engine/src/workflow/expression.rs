@@ -10,6 +10,8 @@
 //!
 //! A value of a node is a value here and never a piece of the expression, whatever it holds.
 
+use std::cmp::Ordering;
+
 use prowess_format::span::Span;
 use serde_json::{Number, Value};
 
@@ -154,10 +156,10 @@ fn compare(comparison: Comparison, left: &Value, right: &Value) -> bool {
         Comparison::NotSame => !same(left, right),
         Comparison::Equal => equal(left, right),
         Comparison::NotEqual => !equal(left, right),
-        Comparison::Less => ordered(left, right, |it| it.is_lt()),
-        Comparison::LessOrEqual => ordered(left, right, |it| it.is_le()),
-        Comparison::Greater => ordered(left, right, |it| it.is_gt()),
-        Comparison::GreaterOrEqual => ordered(left, right, |it| it.is_ge()),
+        Comparison::Less => ordered(left, right, Ordering::is_lt),
+        Comparison::LessOrEqual => ordered(left, right, Ordering::is_le),
+        Comparison::Greater => ordered(left, right, Ordering::is_gt),
+        Comparison::GreaterOrEqual => ordered(left, right, Ordering::is_ge),
     }
 }
 
@@ -188,7 +190,7 @@ fn equal(left: &Value, right: &Value) -> bool {
 }
 
 /// Numbers by size, also where one of them is a text; two texts by their characters. Nothing else has an order.
-fn ordered(left: &Value, right: &Value, wanted: impl Fn(std::cmp::Ordering) -> bool) -> bool {
+fn ordered(left: &Value, right: &Value, wanted: impl Fn(Ordering) -> bool) -> bool {
     let number = |value: &Value| match value {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => number_in(text),

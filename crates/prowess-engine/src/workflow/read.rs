@@ -42,6 +42,9 @@ pub fn read(text: &str) -> (Option<Workflow>, Vec<Diagnostic>) {
     (workflow, reader.findings.into_sorted())
 }
 
+/// Something can't be read, and that has been told.
+struct Told;
+
 struct Reader<'t> {
     text: &'t str,
     findings: Findings,
@@ -112,7 +115,7 @@ impl Reader<'_> {
         let mut first: HashMap<String, Span> = HashMap::new();
         let mut nodes = Vec::new();
         for node in list {
-            let Some(id) = self.text(node, "id", "a node") else { continue };
+            let Ok(id) = self.text(node, "id", "a node") else { continue };
             if id.value.is_empty() {
                 let found = rules::FIELD_MISSING.at(id.span, "the `id` of a node is empty");
                 self.findings.push(found.help("give it a name of its own"));
@@ -126,7 +129,7 @@ impl Reader<'_> {
             }
             first.insert(id.value.clone(), id.span);
             let whole = format!("the node `{}`", id.value);
-            let Some(kind) = self.text(node, "type", &whole) else { continue };
+            let Ok(kind) = self.text(node, "type", &whole) else { continue };
             let data = match node.get("data") {
                 Some(data) if !matches!(data.content, Content::Object(_)) => {
                     self.wrong_type(data, "data", "an object");
@@ -135,7 +138,7 @@ impl Reader<'_> {
                 Some(data) => data.clone(),
                 None => Json { span: id.span, content: Content::Object(Vec::new()) },
             };
-            let Some(task) = self.task(&kind, &data, &whole, ids) else { continue };
+            let Ok(task) = self.task(&kind, &data, &whole, ids) else { continue };
             let label = node.get("label").or_else(|| data.get("label"));
             let label = label.and_then(Json::as_str).map(str::to_owned);
             nodes.push(Node { id: id.value, label, task, place: id.span });
@@ -149,7 +152,7 @@ impl Reader<'_> {
         let mut edges = Vec::new();
         for edge in list {
             let ends = ["source", "target"].map(|end| {
-                let id = self.text(edge, end, "an edge")?;
+                let id = self.text(edge, end, "an edge").ok()?;
                 let found = numbers.get(id.value.as_str()).copied();
                 // A node that could not be read has an error of its own, and its edges none.
                 if found.is_none() && !ids.contains(&id.value.as_str()) {
@@ -182,8 +185,8 @@ impl Reader<'_> {
         edges
     }
 
-    fn task(&mut self, kind: &Text, data: &Json, whole: &str, ids: &[&str]) -> Option<Task> {
-        Some(match kind.value.as_str() {
+    fn task(&mut self, kind: &Text, data: &Json, whole: &str, ids: &[&str]) -> Result<Task, Told> {
+        Ok(match kind.value.as_str() {
             "start" => {
                 let name = self.optional_text(data, "inputVariable")?;
                 let name = name.filter(|name| !name.value.trim().is_empty());
@@ -201,7 +204,7 @@ impl Reader<'_> {
                         let help = "an expression looks like `{{node.output}} === 'yes'`; `prowess explain workflow-invalid-expression` has the rest";
                         let found = rules::INVALID_EXPRESSION.at(place, error.message);
                         self.findings.push(found.help(help));
-                        return None;
+                        return Err(Told);
                     }
                 }
             }
@@ -232,12 +235,12 @@ impl Reader<'_> {
                     None => format!("there are {}", KINDS.join(", ")),
                 };
                 self.findings.push(rules::UNKNOWN_NODE_TYPE.at(kind.span, message).help(help));
-                return None;
+                return Err(Told);
             }
         })
     }
 
-    fn llm(&mut self, data: &Json, ids: &[&str]) -> Option<Llm> {
+    fn llm(&mut self, data: &Json, ids: &[&str]) -> Result<Llm, Told> {
         let system = self.optional_text(data, "systemPrompt")?;
         let system = system.filter(|text| !text.value.trim().is_empty());
         let skill = self.optional_text(data, "skillName")?;
@@ -245,7 +248,7 @@ impl Reader<'_> {
         let mappings = self.mappings(data, ids)?;
         let temperature = self.number(data, "temperature", 0.0..=2.0)?;
         let model = self.optional_text(data, "model")?;
-        Some(Llm {
+        Ok(Llm {
             system: system.map(|text| (text.clone(), Template::parse(&text.value))),
             temperature,
             model: model.map(|text| text.value).filter(|name| !name.trim().is_empty()),
@@ -254,16 +257,16 @@ impl Reader<'_> {
         })
     }
 
-    fn skill_use(&mut self, data: &Json, whole: &str, ids: &[&str]) -> Option<SkillUse> {
+    fn skill_use(&mut self, data: &Json, whole: &str, ids: &[&str]) -> Result<SkillUse, Told> {
         let name = self.filled(data, "skillName", whole)?;
-        Some(SkillUse { name, mappings: self.mappings(data, ids)? })
+        Ok(SkillUse { name, mappings: self.mappings(data, ids)? })
     }
 
-    fn mappings(&mut self, data: &Json, ids: &[&str]) -> Option<Vec<Mapping>> {
-        let Some(given) = data.get("inputMappings") else { return Some(Vec::new()) };
+    fn mappings(&mut self, data: &Json, ids: &[&str]) -> Result<Vec<Mapping>, Told> {
+        let Some(given) = data.get("inputMappings") else { return Ok(Vec::new()) };
         if !matches!(given.content, Content::Object(_)) {
             self.wrong_type(given, "inputMappings", "an object");
-            return None;
+            return Err(Told);
         }
         let mapping = |entry: &json::Entry| Mapping {
             input: entry.key.clone(),
@@ -271,10 +274,10 @@ impl Reader<'_> {
             source: source_of(&entry.value, ids),
             place: self.placed(&entry.value, entry.value.as_str().unwrap_or_default()),
         };
-        Some(given.entries().iter().map(mapping).collect())
+        Ok(given.entries().iter().map(mapping).collect())
     }
 
-    fn http(&mut self, data: &Json, whole: &str) -> Option<Http> {
+    fn http(&mut self, data: &Json, whole: &str) -> Result<Http, Told> {
         let url = self.filled(data, "url", whole)?;
         let method = match self.optional_text(data, "method")? {
             Some(text) => {
@@ -283,7 +286,7 @@ impl Reader<'_> {
                     let message = format!("`{}` is no method", text.value);
                     let help = format!("there are {}", METHODS.join(", "));
                     self.findings.push(rules::INVALID_REQUEST.at(text.span, message).help(help));
-                    return None;
+                    return Err(Told);
                 }
                 method
             }
@@ -329,28 +332,28 @@ impl Reader<'_> {
             (path.clone(), segments.collect())
         });
         let url = (url, address);
-        Some(Http { method, url, headers, body, timeout, response_path })
+        Ok(Http { method, url, headers, body, timeout, response_path })
     }
 
-    fn code(&mut self, data: &Json, whole: &str) -> Option<Code> {
+    fn code(&mut self, data: &Json, whole: &str) -> Result<Code, Told> {
         let code = self.filled(data, "code", whole)?;
         let variables = self.texts(data, "env")?;
         let timeout = self.seconds(data)?;
         let memory = self.whole_number(data, "memoryLimitMb", MEMORY)?.unwrap_or(USUAL_MEMORY);
-        Some(Code { code, variables, timeout, memory: memory << 20 })
+        Ok(Code { code, variables, timeout, memory: memory << 20 })
     }
 
-    fn seconds(&mut self, data: &Json) -> Option<Duration> {
+    fn seconds(&mut self, data: &Json) -> Result<Duration, Told> {
         let seconds = self.whole_number(data, "timeoutSeconds", 1..=MOST_SECONDS)?;
-        Some(Duration::from_secs(seconds.unwrap_or(MOST_SECONDS)))
+        Ok(Duration::from_secs(seconds.unwrap_or(MOST_SECONDS)))
     }
 
     /// An object of texts, numbers and booleans, as templates.
-    fn texts(&mut self, data: &Json, key: &str) -> Option<Vec<(String, Text, Template)>> {
-        let Some(given) = data.get(key) else { return Some(Vec::new()) };
+    fn texts(&mut self, data: &Json, key: &str) -> Result<Vec<(String, Text, Template)>, Told> {
+        let Some(given) = data.get(key) else { return Ok(Vec::new()) };
         if !matches!(given.content, Content::Object(_)) {
             self.wrong_type(given, key, "an object");
-            return None;
+            return Err(Told);
         }
         let mut all = Vec::new();
         for entry in given.entries() {
@@ -360,13 +363,13 @@ impl Reader<'_> {
                 Content::Null => continue,
                 Content::Array(_) | Content::Object(_) => {
                     self.wrong_type(&entry.value, &entry.key, "a text");
-                    return None;
+                    return Err(Told);
                 }
             };
             let template = Template::parse(&value);
             all.push((entry.key.clone(), self.placed(&entry.value, &value), template));
         }
-        Some(all)
+        Ok(all)
     }
 
     fn number(
@@ -374,17 +377,17 @@ impl Reader<'_> {
         data: &Json,
         key: &str,
         range: std::ops::RangeInclusive<f64>,
-    ) -> Option<Option<f64>> {
-        let Some(given) = data.get(key) else { return Some(None) };
+    ) -> Result<Option<f64>, Told> {
+        let Some(given) = data.get(key) else { return Ok(None) };
         let Content::Number(number) = &given.content else {
             self.wrong_type(given, key, "a number");
-            return None;
+            return Err(Told);
         };
         match number.as_f64().filter(|number| range.contains(number)) {
-            Some(number) => Some(Some(number)),
+            Some(number) => Ok(Some(number)),
             None => {
                 self.out_of_range(given, key, range.start(), range.end());
-                None
+                Err(Told)
             }
         }
     }
@@ -394,17 +397,17 @@ impl Reader<'_> {
         data: &Json,
         key: &str,
         range: std::ops::RangeInclusive<u64>,
-    ) -> Option<Option<u64>> {
-        let Some(given) = data.get(key) else { return Some(None) };
+    ) -> Result<Option<u64>, Told> {
+        let Some(given) = data.get(key) else { return Ok(None) };
         let Content::Number(number) = &given.content else {
             self.wrong_type(given, key, "a whole number");
-            return None;
+            return Err(Told);
         };
         match number.as_u64().filter(|number| range.contains(number)) {
-            Some(number) => Some(Some(number)),
+            Some(number) => Ok(Some(number)),
             None => {
                 self.out_of_range(given, key, range.start(), range.end());
-                None
+                Err(Told)
             }
         }
     }
@@ -423,46 +426,46 @@ impl Reader<'_> {
         self.findings.push(rules::FIELD_RANGE.at(given.span, message).help(help));
     }
 
-    fn flag(&mut self, data: &Json, key: &str) -> Option<bool> {
+    fn flag(&mut self, data: &Json, key: &str) -> Result<bool, Told> {
         match data.get(key).map(|given| (given, &given.content)) {
-            None => Some(false),
-            Some((_, Content::Bool(value))) => Some(*value),
+            None => Ok(false),
+            Some((_, Content::Bool(value))) => Ok(*value),
             Some((given, _)) => {
                 self.wrong_type(given, key, "a boolean");
-                None
+                Err(Told)
             }
         }
     }
 
     /// A text that has to be there and hold something.
-    fn filled(&mut self, data: &Json, key: &str, whole: &str) -> Option<Text> {
+    fn filled(&mut self, data: &Json, key: &str, whole: &str) -> Result<Text, Told> {
         let text = self.text(data, key, whole)?;
         if text.value.trim().is_empty() {
             let found =
                 rules::FIELD_MISSING.at(text.span, format!("the `{key}` of {whole} is empty"));
             self.findings.push(found.help(format!("give it a `{key}`")));
-            return None;
+            return Err(Told);
         }
-        Some(text)
+        Ok(text)
     }
 
     /// A text that has to be there.
-    fn text(&mut self, object: &Json, key: &str, whole: &str) -> Option<Text> {
+    fn text(&mut self, object: &Json, key: &str, whole: &str) -> Result<Text, Told> {
         let text = self.optional_text(object, key)?;
         if text.is_none() {
             let found = rules::FIELD_MISSING.at(object.span, format!("{whole} has no `{key}`"));
             self.findings.push(found.help(format!("add `\"{key}\": \"…\"`")));
         }
-        text
+        text.ok_or(Told)
     }
 
-    fn optional_text(&mut self, object: &Json, key: &str) -> Option<Option<Text>> {
+    fn optional_text(&mut self, object: &Json, key: &str) -> Result<Option<Text>, Told> {
         match object.get(key).map(|given| (given, given.as_str())) {
-            None => Some(None),
-            Some((given, Some(text))) => Some(Some(self.placed(given, text))),
+            None => Ok(None),
+            Some((given, Some(text))) => Ok(Some(self.placed(given, text))),
             Some((given, None)) => {
                 self.wrong_type(given, key, "a text");
-                None
+                Err(Told)
             }
         }
     }

@@ -181,7 +181,7 @@ impl RunStore {
         let disk = |source| RunStoreError::Disk { path: folder.clone(), source };
         for entry in std::fs::read_dir(&folder).map_err(disk)? {
             let name = entry.map_err(disk)?.file_name().to_string_lossy().into_owned();
-            if !name.starts_with("node-") || !name.ends_with(".json") {
+            if !is_of_node(&name) {
                 continue;
             }
             let (path, mut node) = object(folder.join(name))?;
@@ -236,6 +236,10 @@ impl OpenRun {
         let text = json!({ "version": VERSION, "output": output }).to_string();
         state_file::replace(&path, &text).map_err(|source| RunStoreError::Disk { path, source })
     }
+}
+
+fn is_of_node(name: &str) -> bool {
+    name.strip_prefix("node-").and_then(|rest| rest.strip_suffix(".json")).is_some()
 }
 
 fn locked(folder: &Path, id: &RunId) -> Result<File, RunStoreError> {

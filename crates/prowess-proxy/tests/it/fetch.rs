@@ -44,8 +44,8 @@ fn check(requests: &[&str]) -> String {
     let shown =
         |text: &str| ports.iter().fold(text.to_owned(), |it, (name, port)| it.replace(port, name));
     let roots = UpstreamRoots::Only(vec![authority.der.clone()]);
-    let names = Arc::new(Names::default());
-    let fetcher = Fetcher::new(names, roots, vec![Ipv4Addr::LOCALHOST.into()]);
+    let resolver = Arc::new(Names::default());
+    let fetcher = Fetcher::new(resolver, roots, vec![Ipv4Addr::LOCALHOST.into()]);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut told = String::new();
     for request in requests {

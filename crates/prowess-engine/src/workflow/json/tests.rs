@@ -74,7 +74,9 @@ fn places_are_right(text: &str, json: &Json) {
     let there = parse(json.span.slice(text)).expect("a place holds the value");
     assert_eq!(there.to_value(), json.to_value());
     if let Content::Array(items) = &json.content {
-        items.iter().for_each(|item| places_are_right(text, item));
+        for item in items {
+            places_are_right(text, item);
+        }
     }
     for entry in json.entries() {
         assert_eq!(

@@ -48,8 +48,8 @@ pub(super) async fn run(scene: &Scene<'_, '_, '_>, code: &Code) -> Result<Value,
         },
     };
     let cancel = Cancel::default();
-    let (world, ender) = (scene.around.world.clone(), cancel.clone());
-    let mut thread = tokio::task::spawn_blocking(move || on_thread(program, &world, &ender));
+    let (world, inner) = (scene.around.world.clone(), cancel.clone());
+    let mut thread = tokio::task::spawn_blocking(move || on_thread(program, &world, &inner));
     loop {
         tokio::select! {
             biased;

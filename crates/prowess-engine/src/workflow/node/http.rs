@@ -34,7 +34,7 @@ pub(super) async fn send(scene: &Scene<'_, '_, '_>, http: &Http) -> Result<Value
     let fetched = tokio::select! {
         biased;
         () = scene.around.cancel.asked() => return Err(Failure::new("it was cancelled")),
-        fetched = scene.around.fetcher.fetch(&request) => fetched.map_err(failed)?,
+        fetched = scene.around.fetcher.fetch(&request) => fetched.map_err(|error| failed(&error))?,
     };
     if !(200..300).contains(&fetched.status) {
         return Err(Failure::new(format!("the server answered with {}", fetched.status)));
@@ -88,7 +88,7 @@ fn encoded(text: &str, keeps: impl Fn(u8) -> bool) -> String {
     })
 }
 
-fn failed(error: FetchError) -> Failure {
+fn failed(error: &FetchError) -> Failure {
     let failure = Failure::new(error.to_string());
     match error {
         FetchError::Refused(_) => failure.hint(

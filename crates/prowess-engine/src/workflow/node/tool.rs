@@ -86,9 +86,9 @@ pub(crate) async fn run(
 ) -> Result<Value, Failure> {
     let cancel = EndsWith(Cancel::default());
     let (sender, mut events) = mpsc::channel(WAITING_EVENTS);
-    let (world, ender) = (around.world.clone(), cancel.0.clone());
+    let (world, inner) = (around.world.clone(), cancel.0.clone());
     let mut thread =
-        tokio::task::spawn_blocking(move || on_thread(&launch, &world, &ender, &sender));
+        tokio::task::spawn_blocking(move || on_thread(&launch, &world, &inner, &sender));
     let ended = loop {
         tokio::select! {
             biased;

@@ -24,7 +24,7 @@ use tempfile::TempDir;
 use tokio::sync::Barrier;
 
 /// A test that waits longer than this waits in vain. No test passes because of it.
-const IN_VAIN: Duration = Duration::from_secs(60);
+const IN_VAIN: Duration = Duration::from_mins(1);
 
 /// What a model says to a request.
 pub(crate) enum Say {
@@ -282,12 +282,12 @@ impl Scene {
         let approvals = ApprovalStore::of(&world.state);
         let permit = vec![Ipv4Addr::LOCALHOST.into()];
         let fetcher = Fetcher::new(Arc::new(Names), UpstreamRoots::Only(Vec::new()), permit);
-        let shelf = self.shelf();
+        let skills = self.shelf();
         let around = Surroundings {
             world: &world,
             models: model,
             retriever: Some(&Library),
-            shelf: &shelf,
+            shelf: &skills,
             fetcher: &fetcher,
             approvals: &approvals,
             clock: &SystemClock,
