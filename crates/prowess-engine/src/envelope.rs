@@ -257,7 +257,8 @@ impl Fold {
             | Event::Citation { .. }
             | Event::Started { .. }
             | Event::Error { .. }
-            | Event::Done(_) => {}
+            | Event::Done(_)
+            | Event::Workflow(_) => {}
         }
     }
 

@@ -41,6 +41,7 @@ mod skill_files;
 mod state_file;
 mod tool;
 pub mod wire;
+pub mod workflow;
 mod world;
 
 pub use approvals::{ApprovalStore, StoreError};

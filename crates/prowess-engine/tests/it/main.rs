@@ -9,4 +9,5 @@ mod python;
 mod running;
 mod secrets;
 mod tls;
+mod workflows;
 mod world;
