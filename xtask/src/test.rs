@@ -34,6 +34,12 @@ const REFERENCE_PYTHON: &str = "PROWESS_SKILLS_REF_PYTHON";
 /// uv; the test of installing with it reads this variable.
 const UV: &str = "PROWESS_UV";
 
+/// A table of static embeddings; the tests of searches by meaning read this variable.
+const WORDLLAMA: &str = "PROWESS_WORDLLAMA";
+
+/// Postgres with pgvector, as the folder that has `bin`; the test of bases in a database reads this variable.
+const PGVECTOR: &str = "PROWESS_PGVECTOR";
+
 /// The official JSON Schema of SARIF; the test that compares with it reads this variable.
 const SARIF_SCHEMA: &str = "PROWESS_SARIF_SCHEMA";
 
@@ -49,6 +55,9 @@ struct Tools {
     reference_python: PathBuf,
     uv: PathBuf,
     sarif_schema: PathBuf,
+    wordllama: PathBuf,
+    /// Where the system has such a package.
+    pgvector: Option<PathBuf>,
 }
 
 /// Modules that a macro lists (one word per rule and dialect) are invisible to `cargo fmt`.
@@ -95,6 +104,8 @@ const STEPS: &[Step] = &[
         again: "PROWESS_SKILLS_REF_PYTHON=$PWD/target/tools/venv/bin/python \
                 PROWESS_UV=$PWD/target/tools/venv/bin/uv \
                 PROWESS_SARIF_SCHEMA=$PWD/target/tools/sarif/sources/serde-sarif/src/schema.json \
+                PROWESS_WORDLLAMA=$(echo $PWD/target/tools/venv/lib/python3*/site-packages/wordllama/weights/l2_supercat_256.safetensors) \
+                PROWESS_PGVECTOR=$(echo $PWD/target/tools/venv/lib/python3*/site-packages/pgserver/pginstall) \
                 cargo nextest run --workspace",
         run: run_tests,
     },
@@ -189,6 +200,10 @@ fn run_tests(tools: &Tools) -> Result<()> {
     cargo.env(REFERENCE_PYTHON, &tools.reference_python);
     cargo.env(UV, &tools.uv);
     cargo.env(SARIF_SCHEMA, &tools.sarif_schema);
+    cargo.env(WORDLLAMA, &tools.wordllama);
+    if let Some(pgvector) = &tools.pgvector {
+        cargo.env(PGVECTOR, pgvector);
+    }
     process::run(&mut cargo)
 }
 

@@ -25,10 +25,35 @@ pub(crate) fn analyzer(language: Language) -> TextAnalyzer {
     chain(language, None)
 }
 
-/// The words of a question: those that say nothing are left out, unless it has no others.
-pub(crate) fn query_words(language: Language, text: &str) -> Vec<String> {
-    let telling = words_of(&mut chain(language, silent_words(language)), text);
-    if telling.is_empty() { words_of(&mut analyzer(language), text) } else { telling }
+/// What questions are read with. Making one takes longer than reading a question, so that a base keeps one.
+#[derive(Clone)]
+pub(crate) struct Questions {
+    telling: TextAnalyzer,
+    all: TextAnalyzer,
+}
+
+impl Questions {
+    pub(crate) fn new(language: Language) -> Self {
+        Self { telling: chain(language, silent_words(language)), all: analyzer(language) }
+    }
+
+    /// The words of a question: those that say nothing are left out, unless it has no others.
+    pub(crate) fn words(&self, text: &str) -> Vec<String> {
+        let telling = words_of(&mut self.telling.clone(), text);
+        if telling.is_empty() { words_of(&mut self.all.clone(), text) } else { telling }
+    }
+
+    /// Where words of a question stand in a text.
+    pub(crate) fn places(&self, words: &[String], text: &str) -> Vec<Range<usize>> {
+        let words: HashSet<&str> = words.iter().map(String::as_str).collect();
+        let mut places = Vec::new();
+        self.all.clone().token_stream(text).process(&mut |token| {
+            if words.contains(token.text.as_str()) {
+                places.push(token.offset_from..token.offset_to);
+            }
+        });
+        places
+    }
 }
 
 fn chain(language: Language, silent: Option<StopWordFilter>) -> TextAnalyzer {
@@ -43,16 +68,12 @@ fn chain(language: Language, silent: Option<StopWordFilter>) -> TextAnalyzer {
     words.build()
 }
 
-/// Where words of a question stand in a text.
-pub(crate) fn places(language: Language, words: &[String], text: &str) -> Vec<Range<usize>> {
-    let words: HashSet<&str> = words.iter().map(String::as_str).collect();
-    let mut places = Vec::new();
-    analyzer(language).token_stream(text).process(&mut |token| {
-        if words.contains(token.text.as_str()) {
-            places.push(token.offset_from..token.offset_to);
-        }
-    });
-    places
+/// The words of a text, as the index has them.
+#[cfg(feature = "postgres")]
+pub(crate) fn words(language: Language, text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    analyzer(language).token_stream(text).process(&mut |token| words.push(token.text.clone()));
+    words
 }
 
 fn words_of(analyzer: &mut TextAnalyzer, text: &str) -> Vec<String> {

@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use prowess_engine::{Passage, Query};
 use serde_json::{Value, json};
 use tantivy::collector::DocSetCollector;
+use tantivy::columnar::{Column, StrColumn};
 use tantivy::directory::MmapDirectory;
 use tantivy::query::TermQuery;
 use tantivy::schema::IndexRecordOption;
-use tantivy::{Index, IndexReader, ReloadPolicy, Searcher, Term};
+use tantivy::{DocAddress, Index, IndexReader, ReloadPolicy, Searcher, SegmentReader, Term};
 
 use crate::analyze;
 use crate::document::{Document, Format};
@@ -41,6 +42,7 @@ pub struct Base {
     pub(crate) index: Index,
     reader: IndexReader,
     texts: JournalReader,
+    pub(crate) questions: analyze::Questions,
     embedder: OnceLock<Arc<dyn Embedder>>,
     seen: Mutex<Option<Arc<Seen>>>,
 }
@@ -50,6 +52,8 @@ pub(crate) struct Seen {
     /// The engine's list of what is committed, byte for byte: when it is the same, nothing has changed.
     committed: Vec<u8>,
     pub(crate) searcher: Searcher,
+    /// One per segment.
+    columns: Vec<Columns>,
     pub(crate) rows: Option<Rows>,
 }
 
@@ -123,18 +127,26 @@ pub(crate) fn open_index(data: &Path, settings: &Settings) -> Result<Index, Base
 }
 
 impl Base {
-    pub(crate) fn open(root: &Path, name: &BaseName) -> Result<Self, BaseError> {
+    pub(crate) fn open(
+        root: &Path,
+        name: &BaseName,
+        embedder: Option<Arc<dyn Embedder>>,
+    ) -> Result<Self, BaseError> {
         let folder = root.join(name.as_str());
         if !folder.is_dir() {
             return Err(BaseError::Missing { name: name.to_string() });
         }
         let (settings, generation) = settings::read(&folder)?;
-        Self::with(root, name.clone(), data_folder(&folder, generation), settings)
+        // An embedder at hand is for the bases that were made with it; the others have their own.
+        let embedder =
+            embedder.filter(|embedder| settings.embedder.as_ref() == Some(embedder.stamp()));
+        Self::with(root, name.clone(), data_folder(&folder, generation), settings, embedder)
     }
 
     /// The same base with its data in another folder.
     pub(crate) fn at(&self, data: &Path) -> Result<Self, BaseError> {
-        Self::with(&self.root, self.name.clone(), data.to_owned(), self.settings.clone())
+        let embedder = self.embedder.get().cloned();
+        Self::with(&self.root, self.name.clone(), data.to_owned(), self.settings.clone(), embedder)
     }
 
     fn with(
@@ -142,6 +154,7 @@ impl Base {
         name: BaseName,
         data: PathBuf,
         settings: Settings,
+        embedder: Option<Arc<dyn Embedder>>,
     ) -> Result<Self, BaseError> {
         let index = open_index(&data, &settings)?;
         let reader = index
@@ -154,11 +167,12 @@ impl Base {
             root: root.to_owned(),
             fields: schema().1,
             texts: JournalReader::open(&data.join(TEXTS))?,
+            questions: analyze::Questions::new(settings.language),
             data,
             settings,
             index,
             reader,
-            embedder: OnceLock::new(),
+            embedder: embedder.map_or_else(OnceLock::new, OnceLock::from),
             seen: Mutex::new(None),
         })
     }
@@ -190,8 +204,7 @@ impl Base {
 
     /// Where the words of a question stand in a text, as bytes.
     pub fn places(&self, question: &str, text: &str) -> Vec<std::ops::Range<usize>> {
-        let language = self.settings.language;
-        analyze::places(language, &analyze::query_words(language, question), text)
+        self.questions.places(&self.questions.words(question), text)
     }
 
     /// The documents, by name.
@@ -258,30 +271,24 @@ impl Base {
     /// Where the record of a document is.
     pub(crate) fn find(&self, seen: &Seen, id: &str) -> Result<Option<u64>, BaseError> {
         let term = Term::from_field_text(self.fields.doc, id);
-        let failed = BaseError::index(&self.data);
         let found = seen
             .searcher
             .search(&TermQuery::new(term, IndexRecordOption::Basic), &DocSetCollector)
-            .map_err(&failed)?;
+            .map_err(BaseError::index(&self.data))?;
         let Some(address) = found.into_iter().next() else { return Ok(None) };
-        let segment = seen.searcher.segment_reader(address.segment_ord);
-        let column = segment.fast_fields().u64(schema::RECORD).map_err(&failed)?;
-        Ok(column.first(address.doc_id))
+        Ok(seen.columns(address).record.first(address.doc_id))
     }
 
     /// Where the records of all documents are.
     pub(crate) fn records(&self, seen: &Seen) -> Result<Vec<u64>, BaseError> {
-        let failed = BaseError::index(&self.data);
         let term = Term::from_field_u64(self.fields.chunk, 0);
         let found = seen
             .searcher
             .search(&TermQuery::new(term, IndexRecordOption::Basic), &DocSetCollector)
-            .map_err(&failed)?;
+            .map_err(BaseError::index(&self.data))?;
         let mut records = Vec::with_capacity(found.len());
         for address in found {
-            let segment = seen.searcher.segment_reader(address.segment_ord);
-            let column = segment.fast_fields().u64(schema::RECORD).map_err(&failed)?;
-            records.extend(column.first(address.doc_id));
+            records.extend(seen.columns(address).record.first(address.doc_id));
         }
         records.sort_unstable();
         Ok(records)
@@ -323,7 +330,11 @@ impl Base {
         // After the reload, so that the rows of everything that is seen are mapped: they are written before a commit.
         let stamp = self.settings.embedder.as_ref();
         let rows = stamp.map(|stamp| Rows::open(&self.data, stamp)).transpose()?;
-        let seen = Arc::new(Seen { committed, searcher: self.reader.searcher(), rows });
+        let searcher = self.reader.searcher();
+        let columns: tantivy::Result<_> =
+            searcher.segment_readers().iter().map(Columns::open).collect();
+        let columns = columns.map_err(BaseError::index(&self.data))?;
+        let seen = Arc::new(Seen { committed, searcher, columns, rows });
         *last = Some(Arc::clone(&seen));
         Ok(seen)
     }
@@ -372,37 +383,61 @@ impl Base {
     }
 
     /// What the index has about a chunk.
-    pub(crate) fn entry(
-        &self,
-        seen: &Seen,
-        address: tantivy::DocAddress,
-    ) -> Result<Entry, BaseError> {
-        let read = || -> tantivy::Result<Entry> {
-            let columns = seen.searcher.segment_reader(address.segment_ord).fast_fields();
-            let optional = |name: &str| -> tantivy::Result<Option<u64>> {
-                Ok(columns.u64(name)?.first(address.doc_id))
-            };
-            let number = |name: &str| -> tantivy::Result<u64> {
-                Ok(columns.u64(name)?.first(address.doc_id).unwrap_or_default())
-            };
-            let mut doc = String::new();
-            if let Some(names) = columns.str(schema::DOC)?
-                && let Some(ord) = names.term_ords(address.doc_id).next()
-            {
-                names.ord_to_str(ord, &mut doc)?;
-            }
-            Ok(Entry {
-                doc,
-                chunk: number(schema::CHUNK)?,
-                at: number(schema::AT)?,
-                start: number(schema::START)?,
-                end: number(schema::END)?,
-                page: optional(schema::PAGE)?,
-                key: number(schema::KEY)?,
-                vector: optional(schema::VECTOR)?,
-            })
-        };
-        read().map_err(BaseError::index(&self.data))
+    pub(crate) fn entry(&self, seen: &Seen, address: DocAddress) -> Result<Entry, BaseError> {
+        let columns = seen.columns(address);
+        let number = |column: &Column<u64>| column.first(address.doc_id).unwrap_or_default();
+        let mut doc = String::new();
+        if let Some(names) = &columns.doc
+            && let Some(ord) = names.term_ords(address.doc_id).next()
+        {
+            names.ord_to_str(ord, &mut doc).map_err(BaseError::io("read", &self.data))?;
+        }
+        Ok(Entry {
+            doc,
+            chunk: number(&columns.chunk),
+            at: number(&columns.at),
+            start: number(&columns.start),
+            end: number(&columns.end),
+            page: columns.page.first(address.doc_id),
+            key: number(&columns.key),
+            vector: columns.vector.first(address.doc_id),
+        })
+    }
+}
+
+/// The columns of a segment. Opening one takes longer than reading it, so that they are opened once for each commit.
+pub(crate) struct Columns {
+    doc: Option<StrColumn>,
+    chunk: Column<u64>,
+    record: Column<u64>,
+    at: Column<u64>,
+    start: Column<u64>,
+    end: Column<u64>,
+    page: Column<u64>,
+    pub(crate) key: Column<u64>,
+    vector: Column<u64>,
+}
+
+impl Columns {
+    fn open(segment: &SegmentReader) -> tantivy::Result<Self> {
+        let columns = segment.fast_fields();
+        Ok(Self {
+            doc: columns.str(schema::DOC)?,
+            chunk: columns.u64(schema::CHUNK)?,
+            record: columns.u64(schema::RECORD)?,
+            at: columns.u64(schema::AT)?,
+            start: columns.u64(schema::START)?,
+            end: columns.u64(schema::END)?,
+            page: columns.u64(schema::PAGE)?,
+            key: columns.u64(schema::KEY)?,
+            vector: columns.u64(schema::VECTOR)?,
+        })
+    }
+}
+
+impl Seen {
+    pub(crate) fn columns(&self, address: DocAddress) -> &Columns {
+        &self.columns[address.segment_ord as usize]
     }
 }
 

@@ -23,6 +23,7 @@ pub struct Bases {
 
 struct Shared {
     root: PathBuf,
+    embedder: Option<Arc<dyn Embedder>>,
     open: Mutex<HashMap<BaseName, Arc<Base>>>,
 }
 
@@ -30,7 +31,15 @@ impl Bases {
     /// The bases below a folder, which need not exist yet.
     pub fn open(root: &Path) -> Self {
         let open = Mutex::new(HashMap::new());
-        Self { shared: Arc::new(Shared { root: root.to_owned(), open }) }
+        Self { shared: Arc::new(Shared { root: root.to_owned(), embedder: None, open }) }
+    }
+
+    /// The same bases, with an embedder at hand for those that were made with it.
+    #[must_use]
+    pub fn asking(&self, embedder: Arc<dyn Embedder>) -> Self {
+        let open = Mutex::new(HashMap::new());
+        let root = self.shared.root.clone();
+        Self { shared: Arc::new(Shared { root, embedder: Some(embedder), open }) }
     }
 
     /// The folder.
@@ -84,24 +93,14 @@ impl Bases {
             return Ok(Arc::clone(base));
         }
         open.remove(name);
-        let base = Arc::new(Base::open(self.root(), name)?);
+        let base = Arc::new(Base::open(self.root(), name, self.shared.embedder.clone())?);
         open.insert(name.clone(), Arc::clone(&base));
         Ok(base)
     }
 
     /// The only writer of a base. When another process writes, `on_wait` is called and this waits for its end.
     pub fn writer(&self, name: &BaseName, on_wait: impl FnOnce()) -> Result<Writer, BaseError> {
-        Writer::open(self.root(), name, None, on_wait)
-    }
-
-    /// The same with an embedder at hand, which has to be the one that the base was made with.
-    pub fn writer_with(
-        &self,
-        name: &BaseName,
-        embedder: Arc<dyn Embedder>,
-        on_wait: impl FnOnce(),
-    ) -> Result<Writer, BaseError> {
-        Writer::open(self.root(), name, Some(embedder), on_wait)
+        Writer::open(self.root(), name, self.shared.embedder.clone(), on_wait)
     }
 
     /// Takes a base away, once nobody writes to it.

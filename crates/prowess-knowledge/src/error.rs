@@ -74,6 +74,12 @@ pub enum BaseError {
         /// In the words of the engine.
         reason: String,
     },
+    /// The database of the base failed.
+    #[error("the database failed: {reason}")]
+    Database {
+        /// In the words of the database.
+        reason: String,
+    },
     /// A bound was hit.
     #[error("{0}")]
     TooMuch(String),
@@ -100,6 +106,7 @@ impl BaseError {
                 format!("`prowess kb add {name} FILE…` puts documents into it"),
                 format!("`prowess kb remove {name}` takes it away"),
             ],
+            Self::Database { .. } => vec!["look at its address and at its log".to_owned()],
             Self::Name(_) | Self::TooMuch(_) => Vec::new(),
             Self::Io { .. } => {
                 vec!["look at the folder's owner and at the room on the disk".to_owned()]

@@ -16,6 +16,8 @@ mod journal;
 mod language;
 mod name;
 mod off_thread;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod schema;
 mod search;
 mod settings;
@@ -29,6 +31,8 @@ pub use document::{Document, Format, digest};
 pub use error::BaseError;
 pub use language::{Language, UnknownLanguage};
 pub use name::{BaseName, InvalidName};
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresBases;
 pub use settings::Settings;
 pub use split::{Chunk, split};
 pub use writer::{Added, Room, Writer};

@@ -7,17 +7,19 @@ use tantivy::query::{AllQuery, BooleanQuery, ConstScoreQuery, Occur, TermQuery};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, Score, Term};
 
-use crate::analyze;
 use crate::base::{Base, Entry, Seen};
+use crate::embed::Embedder;
 use crate::error::BaseError;
 use crate::fusion::fuse;
-use crate::schema::{self, field_term};
+use crate::schema::field_term;
 use crate::vectors::Nearest;
 
 /// What comes back at most, whatever was asked for.
-const MOST_PASSAGES: usize = 1000;
+pub(crate) const MOST_PASSAGES: usize = 1000;
+/// How far a search looks for passages that differ.
+const MOST_LOOKED_AT: usize = 4 * MOST_PASSAGES;
 /// How deep two rankings are fused.
-const FUSED: usize = 100;
+pub(crate) const FUSED: usize = 100;
 /// A question is cut here; callers cut earlier (AFL §6: 500 characters).
 const MOST_QUESTION_BYTES: usize = 1 << 16;
 
@@ -40,24 +42,44 @@ pub(crate) fn search(base: &Base, query: &Query, means: Means) -> Result<Vec<Pas
     }
     let text = &query.text[..query.text.floor_char_boundary(MOST_QUESTION_BYTES)];
     let embedder = if means == Means::Words { None } else { base.embedder()? };
-    let ranking: Vec<(DocAddress, f64)> = match (embedder, means) {
+    // Equal chunks are left out, so that more may have to be looked at than come back; mostly there are none.
+    let mut depth = most;
+    loop {
+        let ranking = rank(base, &seen, query, text, embedder.map(AsRef::as_ref), means, depth)?;
+        let is_all = ranking.len() < depth;
+        let found = passages(base, &seen, ranking, most)?;
+        if found.len() == most || is_all || depth > MOST_LOOKED_AT {
+            return Ok(found);
+        }
+        depth *= 4;
+    }
+}
+
+fn rank(
+    base: &Base,
+    seen: &Seen,
+    query: &Query,
+    text: &str,
+    embedder: Option<&dyn Embedder>,
+    means: Means,
+    depth: usize,
+) -> Result<Vec<(DocAddress, f64)>, BaseError> {
+    match (embedder, means) {
         (Some(embedder), Means::All) => {
-            // Equal chunks are left out below, so some more are looked at than come back.
-            let depth = FUSED.max(most * 2);
-            let words = by_words(base, &seen, text, query, depth)?;
-            let vectors = by_vectors(base, &seen, embedder.as_ref(), text, query, depth)?;
+            let depth = depth.max(FUSED);
+            let words = by_words(base, seen, text, query, depth)?;
+            let vectors = by_vectors(base, seen, embedder, text, query, depth)?;
             let addresses = |ranking: Ranking| -> Vec<DocAddress> {
                 ranking.into_iter().map(|(_, address)| address).collect()
             };
-            fuse(&[&addresses(words), &addresses(vectors)])
+            Ok(fuse(&[&addresses(words), &addresses(vectors)]))
         }
-        (Some(embedder), _) => {
-            scored(by_vectors(base, &seen, embedder.as_ref(), text, query, most * 2)?)
+        (Some(embedder), Means::Words | Means::Vectors) => {
+            Ok(scored(by_vectors(base, seen, embedder, text, query, depth)?))
         }
-        (None, Means::Vectors) => Vec::new(),
-        (None, Means::All | Means::Words) => scored(by_words(base, &seen, text, query, most * 2)?),
-    };
-    passages(base, &seen, ranking, most)
+        (None, Means::Vectors) => Ok(Vec::new()),
+        (None, Means::All | Means::Words) => Ok(scored(by_words(base, seen, text, query, depth)?)),
+    }
 }
 
 fn scored(ranking: Ranking) -> Vec<(DocAddress, f64)> {
@@ -72,7 +94,7 @@ fn by_words(
     query: &Query,
     depth: usize,
 ) -> Result<Ranking, BaseError> {
-    let words = analyze::query_words(base.settings().language, text);
+    let words = base.questions.words(text);
     let terms = words.iter().map(|word| {
         let term = Term::from_field_text(base.fields.text, word);
         let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
@@ -90,7 +112,7 @@ fn by_words(
         }
     }
     .map_err(&failed)?;
-    settle_ties(base, seen, &mut ranking)?;
+    settle_ties(seen, &mut ranking);
     Ok(ranking)
 }
 
@@ -99,7 +121,7 @@ fn by_words(
 fn by_vectors(
     base: &Base,
     seen: &Seen,
-    embedder: &dyn crate::embed::Embedder,
+    embedder: &dyn Embedder,
     text: &str,
     query: &Query,
     depth: usize,
@@ -111,7 +133,7 @@ fn by_vectors(
     let filter = filter(base, query).unwrap_or_else(|| Box::new(AllQuery));
     let mut ranking =
         seen.searcher.search(&filter, &nearest).map_err(BaseError::index(&base.data))?;
-    settle_ties(base, seen, &mut ranking)?;
+    settle_ties(seen, &mut ranking);
     Ok(ranking)
 }
 
@@ -134,23 +156,20 @@ fn filter(base: &Base, query: &Query) -> Option<Box<dyn tantivy::query::Query>> 
 
 /// The engine orders equals by their place in its files, which depends on when they were written. What they say does
 /// not.
-fn settle_ties(base: &Base, seen: &Seen, ranking: &mut Ranking) -> Result<(), BaseError> {
+fn settle_ties(seen: &Seen, ranking: &mut Ranking) {
     let is_tied = |pair: &[(Score, DocAddress)]| pair[0].0.total_cmp(&pair[1].0).is_eq();
     if !ranking.windows(2).any(is_tied) {
-        return Ok(());
+        return;
     }
     let mut keyed = Vec::with_capacity(ranking.len());
     for &(score, address) in ranking.iter() {
-        let segment = seen.searcher.segment_reader(address.segment_ord);
-        let column =
-            segment.fast_fields().u64(schema::KEY).map_err(BaseError::index(&base.data))?;
-        keyed.push((score, column.first(address.doc_id), address));
+        let key = seen.columns(address).key.first(address.doc_id);
+        keyed.push((score, key, address));
     }
     keyed.sort_by(|left, right| {
         right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)).then(left.2.cmp(&right.2))
     });
     *ranking = keyed.into_iter().map(|(score, _, address)| (score, address)).collect();
-    Ok(())
 }
 
 /// The best passages with their texts, each text once.

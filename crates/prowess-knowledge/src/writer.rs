@@ -10,7 +10,7 @@ use tantivy::{IndexWriter, TantivyDocument, Term};
 
 use crate::base::{Base, INDEX, TEXTS, check_stamp, create_data, data_folder, head_of, key};
 use crate::document::Document;
-use crate::embed::{Embedder, Stamp};
+use crate::embed::Embedder;
 use crate::error::BaseError;
 use crate::journal::Journal;
 use crate::name::BaseName;
@@ -77,10 +77,11 @@ impl Writer {
         }
         let (_, generation) = settings::read(&folder)?;
         remove_other_generations(&folder, generation);
-        let base = Base::open(root, name)?;
-        let embedder = match embedder {
-            Some(embedder) => Some(embedder),
-            None => base.embedder()?.cloned(),
+        let base = Base::open(root, name, embedder.clone())?;
+        let embedder = match (&base.settings().embedder, embedder) {
+            (None, _) => None,
+            (Some(_), Some(embedder)) => Some(embedder),
+            (Some(_), None) => base.embedder()?.cloned(),
         };
         Self::of(base, folder, generation, embedder, lock)
     }
@@ -92,28 +93,8 @@ impl Writer {
         embedder: Option<Arc<dyn Embedder>>,
         lock: File,
     ) -> Result<Self, BaseError> {
-        let metas = base.index.load_metas().map_err(BaseError::index(&base.data))?;
-        let committed = Committed::parse(metas.payload.as_deref());
-        let texts = Journal::open(&base.data.join(TEXTS), committed.texts)?;
-        let name = base.name().as_str();
-        let vectors = match (&base.settings().embedder, &embedder) {
-            (None, None) => None,
-            (Some(stamp), Some(embedder)) => {
-                check_stamp(name, stamp, embedder.stamp())?;
-                let end = committed.vectors.max(vectors::HEAD as u64);
-                Some(Journal::open(&base.data.join(vectors::FILE), end)?)
-            }
-            (stamp, embedder) => {
-                let shown = |stamp: Option<&Stamp>| {
-                    stamp.map_or_else(|| "no embedder".to_owned(), ToString::to_string)
-                };
-                return Err(BaseError::OtherEmbedder {
-                    name: name.to_owned(),
-                    stamped: shown(stamp.as_ref()),
-                    offered: shown(embedder.as_ref().map(|embedder| embedder.stamp())),
-                });
-            }
-        };
+        // First, because the engine has a lock of its own: a base that was taken away and made anew while this process
+        // waited has another lock file, and nothing may be cut off before it is sure that nobody else writes.
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
         let engine: IndexWriter = base
             .index
@@ -122,6 +103,18 @@ impl Writer {
         // The engine names lists of deleted entries by a counter. A process that was killed may have left one of the
         // name that comes next, and the engine overwrites nothing. What no commit speaks of is removed first.
         engine.garbage_collect_files().wait().map_err(BaseError::index(&base.data))?;
+        let metas = base.index.load_metas().map_err(BaseError::index(&base.data))?;
+        let committed = Committed::parse(metas.payload.as_deref());
+        let texts = Journal::open(&base.data.join(TEXTS), committed.texts)?;
+        let name = base.name().as_str();
+        let vectors = match (&base.settings().embedder, &embedder) {
+            (Some(stamp), Some(embedder)) => {
+                check_stamp(name, stamp, embedder.stamp())?;
+                let end = committed.vectors.max(vectors::HEAD as u64);
+                Some(Journal::open(&base.data.join(vectors::FILE), end)?)
+            }
+            (None, _) | (_, None) => None,
+        };
         let uncommitted = HashMap::new();
         Ok(Self {
             base,
@@ -325,7 +318,7 @@ impl Writer {
 }
 
 /// What a passage is found by. A title says what all parts of a document are about, and most parts don't repeat it.
-fn titled(title: &str, text: &str) -> String {
+pub(crate) fn titled(title: &str, text: &str) -> String {
     if title.is_empty() { text.to_owned() } else { format!("{title}\n{text}") }
 }
 

@@ -23,6 +23,14 @@ const REFERENCE_VERSION: &str = "0.1.1";
 /// Installs Python packages where it is there; the tests of that use exactly this version.
 const UV_VERSION: &str = "0.13.7";
 
+/// A package that carries a table of static embeddings (16 MB), and where it lies in it.
+const WORDLLAMA: (&str, &str) = ("wordllama", "0.4.0.post1");
+const WORDLLAMA_TABLE: &str = "weights/l2_supercat_256.safetensors";
+
+/// A package that carries Postgres with pgvector, and where they lie in it.
+const PGVECTOR: (&str, &str) = ("pgserver", "0.1.4");
+const PGVECTOR_FOLDER: &str = "pginstall";
+
 /// A crate that carries the official JSON Schema of SARIF 2.1.0, and where it lies in it.
 const SARIF_CRATE: &str = "serde-sarif";
 const SARIF_VERSION: &str = "0.8.0";
@@ -39,7 +47,9 @@ pub(super) fn tools(permission: Permission) -> Result<Tools> {
     let reference_python = reference_validator(permission)?;
     let uv = uv(&reference_python, permission)?;
     let sarif_schema = sarif_schema(permission)?;
-    Ok(Tools { reference_python, uv, sarif_schema })
+    let wordllama = wordllama(&reference_python, permission)?;
+    let pgvector = pgvector(&reference_python, permission)?;
+    Ok(Tools { reference_python, uv, sarif_schema, wordllama, pgvector })
 }
 
 fn toolchain_component(component: &str, subcommand: &str, permission: Permission) -> Result<()> {
@@ -146,6 +156,53 @@ fn uv(python: &Path, permission: Permission) -> Result<PathBuf> {
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
     install(&wanted, pip.arg(format!("uv=={UV_VERSION}")), permission)?;
     Ok(program)
+}
+
+/// The table of static embeddings. Nothing of its package is run.
+fn wordllama(python: &Path, permission: Permission) -> Result<PathBuf> {
+    let table = package(python, WORDLLAMA, permission)?.join(WORDLLAMA_TABLE);
+    if !table.exists() {
+        bail!("`{}` was installed, but `{}` is not in it", WORDLLAMA.0, table.display());
+    }
+    Ok(table)
+}
+
+/// Postgres with pgvector. There is none for every system; without it one test says that it was skipped.
+fn pgvector(python: &Path, permission: Permission) -> Result<Option<PathBuf>> {
+    match package(python, PGVECTOR, permission) {
+        Ok(folder) => Ok(Some(folder.join(PGVECTOR_FOLDER))),
+        Err(error) if permission == Permission::Withheld => Err(error),
+        Err(error) => {
+            say(&format!("{} {}: not for this system ({error})", PGVECTOR.0, PGVECTOR.1));
+            Ok(None)
+        }
+    }
+}
+
+/// The folder of a Python package in our own environment. What it depends on is left out: only its files are wanted.
+fn package(
+    python: &Path,
+    (name, version): (&str, &str),
+    permission: Permission,
+) -> Result<PathBuf> {
+    let wanted = format!("{name} {version}");
+    let script = format!(
+        "import importlib.metadata as m, importlib.util as u; assert m.version('{name}') == '{version}'; \
+         print(u.find_spec('{name}').submodule_search_locations[0])"
+    );
+    let folder = || {
+        let output = command(python).args(["-c", &script]).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| PathBuf::from(text.trim()))
+    };
+    if let Some(folder) = folder() {
+        found(&wanted);
+        return Ok(folder);
+    }
+    let mut pip = command(python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]);
+    install(&wanted, pip.arg(format!("{name}=={version}")), permission)?;
+    folder().with_context(|| format!("`{wanted}` was installed but cannot be found"))
 }
 
 /// The schema as a file. Cargo fetches the crate that carries it, and nothing of it is built.

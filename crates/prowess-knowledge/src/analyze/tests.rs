@@ -1,4 +1,4 @@
-use super::{analyzer, places, query_words, words_of};
+use super::{Questions, analyzer, words_of};
 use crate::language::Language;
 
 fn check(language: Language, text: &str, expected: &str) {
@@ -31,18 +31,19 @@ fn data_is_not_a_word() {
 
 #[test]
 fn a_question_loses_the_words_that_say_nothing_unless_it_has_no_others() {
-    let words = |text| query_words(Language::English, text).join(" ");
+    let words = |text| Questions::new(Language::English).words(text).join(" ");
     assert_eq!(words("What are the laws of similarity?"), "law similar");
     assert_eq!(words("to be or not to be"), "to be or not to be");
-    let german = query_words(Language::German, "Was ist das für ein Haus");
+    let german = Questions::new(Language::German).words("Was ist das für ein Haus");
     assert_eq!(german, ["haus"]);
 }
 
 #[test]
 fn places_are_bytes_of_the_text() {
     let text = "größere Flügel, flügel";
-    let words = query_words(Language::German, "Flügel");
+    let questions = Questions::new(Language::German);
+    let words = questions.words("Flügel");
     let found: Vec<&str> =
-        places(Language::German, &words, text).into_iter().map(|place| &text[place]).collect();
+        questions.places(&words, text).into_iter().map(|place| &text[place]).collect();
     assert_eq!(found, ["Flügel", "flügel"]);
 }

@@ -11,7 +11,7 @@ use ureq::tls::{RootCerts, TlsConfig};
 use super::{EmbedError, Embedder, MOST_DIMENSIONS, Source, Stamp};
 
 /// A server that loads its model first takes its time.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 /// 64 vectors of 16,384 numbers with twenty characters each.
 const MOST_ANSWER_BYTES: u64 = 32 << 20;
 /// The variable with the key.

@@ -55,8 +55,8 @@ impl Pieces {
             }
             .ok_or_else(odd)?;
             let id = |piece: &str| vocabulary.get(piece).copied().ok_or_else(odd);
-            let merged = id(&format!("{left}{right}"))?;
-            merges.entry((id(left)?, id(right)?)).or_insert((rank, merged));
+            let whole = id(&format!("{left}{right}"))?;
+            merges.entry((id(left)?, id(right)?)).or_insert((rank, whole));
         }
         let bytes = (0..=255).map(|byte: u8| vocabulary.get(&format!("<0x{byte:02X}>")).copied());
         Ok(Self { bytes: bytes.collect(), vocabulary, merges })

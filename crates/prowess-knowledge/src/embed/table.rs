@@ -1,6 +1,6 @@
 //! Static embeddings: a table with one row per piece of a vocabulary; the vector of a text is the mean of its rows.
 //!
-//! No model runs, so that a thousand texts take a second on one core. WordLlama's table is such a file.
+//! No model runs, so that a thousand texts take a second on one core. `WordLlama`'s table is such a file.
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,7 +14,7 @@ use super::{EmbedError, Embedder, MOST_DIMENSIONS, Source, Stamp};
 use crate::document::hex;
 use crate::error::{BaseError, reason};
 
-/// WordLlama's largest table has 1024 columns and 128,000 rows.
+/// `WordLlama`'s largest table has 1024 columns and 128,000 rows.
 const MOST_TABLE_BYTES: u64 = 1 << 30;
 const MOST_VOCABULARY_BYTES: u64 = 1 << 26;
 /// The head of a file of tensors says what is in it; files with one table have a hundred bytes.
@@ -210,7 +210,7 @@ fn head(file: &[u8]) -> Result<Head, EmbedError> {
     }
 }
 
-/// The vocabulary of a table: beside it, or where the package of WordLlama has it.
+/// The vocabulary of a table: beside it, or where the package of `WordLlama` has it.
 fn vocabulary_of(table: &Path) -> Result<PathBuf, EmbedError> {
     let folder = table.parent().unwrap_or(Path::new("."));
     let stem = table.file_stem().unwrap_or_default().to_string_lossy();

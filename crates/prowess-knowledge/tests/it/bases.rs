@@ -7,7 +7,7 @@ use prowess_engine::Retriever;
 use prowess_knowledge::embed::{EmbedError, Embedder, Source, Stamp};
 use prowess_knowledge::{Added, BaseName, Bases, Document, Language, Room, Settings};
 
-use crate::shelf::{Shelf, document, query, suite, wait};
+use crate::shelf::{Shelf, Words, document, query, suite, wait};
 
 /// A base in a folder that goes with it.
 struct OnDisk {
@@ -56,6 +56,23 @@ impl Shelf for OnDisk {
 #[test]
 fn a_base_on_disk_keeps_every_promise() {
     let mut base = OnDisk::new();
+    suite(&mut base);
+    let verdict = base.bases.base(&base.name).expect("it opens").verify().expect("it is looked at");
+    assert!(verdict.chunks > 10 && verdict.problems.is_empty(), "{verdict:?}");
+}
+
+#[test]
+fn a_base_with_vectors_keeps_every_promise() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let bases = Bases::open(folder.path());
+    let name: BaseName = "test".parse().expect("it is a name");
+    let embedder = Arc::new(Words::new());
+    let stamp = Some(embedder.stamp().clone());
+    bases
+        .create(&name, &Settings { language: Language::English, embedder: stamp })
+        .expect("it can be made");
+    let bases = bases.asking(embedder);
+    let mut base = OnDisk { _folder: folder, bases, name };
     suite(&mut base);
     let verdict = base.bases.base(&base.name).expect("it opens").verify().expect("it is looked at");
     assert!(verdict.chunks > 10 && verdict.problems.is_empty(), "{verdict:?}");
@@ -168,7 +185,7 @@ fn an_embedder_that_changes_is_refused_with_the_remedy() {
     let name: BaseName = "vectors".parse().expect("it is a name");
     let settings = Settings { language: Language::English, embedder: Some(stamp(4)) };
     base.bases.create(&name, &settings).expect("the base can be made");
-    let writer = || base.bases.writer_with(&name, Arc::new(Constant(stamp(4), 4)), || {});
+    let writer = || base.bases.asking(Arc::new(Constant(stamp(4), 4))).writer(&name, || {});
     let mut fine = writer().expect("it is the same embedder");
     fine.add(&document("a", "text", &[])).expect("it can be added");
     fine.commit().expect("it can be committed");
@@ -177,12 +194,13 @@ fn an_embedder_that_changes_is_refused_with_the_remedy() {
         assert!(error.to_string().contains(what), "{error}");
         assert!(error.hints()[0].contains("prowess kb new vectors --embedder"), "{error}");
     };
-    let other = base.bases.writer_with(&name, Arc::new(Constant(stamp(8), 8)), || {});
+    let other = base.bases.asking(Arc::new(Constant(stamp(8), 8))).writer(&name, || {});
     check(other.err().expect("it is refused"), "with 8 dimensions");
     // The server has another model under the same name.
-    let liar = base.bases.writer_with(&name, Arc::new(Constant(stamp(4), 6)), || {});
+    let liar = base.bases.asking(Arc::new(Constant(stamp(4), 6))).writer(&name, || {});
     let error = liar.expect("its stamp is right").add(&document("b", "text", &[]));
     check(error.expect_err("its vectors are not"), "of 6 dimensions");
-    let plain = base.bases.writer_with(&base.name, Arc::new(Constant(stamp(4), 4)), || {});
-    assert!(plain.err().expect("that base has no vectors").to_string().contains("no embedder"));
+    // A base without vectors has no use for an embedder.
+    let plain = base.bases.asking(Arc::new(Constant(stamp(4), 4))).writer(&base.name, || {});
+    plain.expect("it opens").add(&document("a", "text", &[])).expect("it can be added");
 }

@@ -134,6 +134,8 @@ fn discounted(gains: &[f64]) -> f64 {
 type Search = fn(&Base, &Query) -> Result<Vec<Passage>, BaseError>;
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the figures")]
+#[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
 fn searches_are_as_good_as_promised() {
     let Some(folder) = folder() else {
         eprintln!("SKIPPED: the Cranfield collection is not beside the repository");

@@ -2,5 +2,7 @@
 
 mod bases;
 mod cranfield;
+#[cfg(unix)]
+mod postgres;
 mod shelf;
 mod wordllama;

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::task::{Context, Poll, Wake, Waker};
 
 use prowess_engine::{Passage, Query, Retriever};
+use prowess_knowledge::embed::{EmbedError, Embedder, Source, Stamp};
 use prowess_knowledge::{Added, Document, Format, digest};
 use serde_json::Value;
 
@@ -40,6 +41,39 @@ pub(crate) fn document(id: &str, text: &str, fields: &[(&str, &str)]) -> Documen
 
 pub(crate) fn query(text: &str, top_k: usize) -> Query {
     Query { text: text.to_owned(), top_k, filters: Vec::new() }
+}
+
+/// An embedder without a file: words, cut to their first letters, are spread over the dimensions.
+pub(crate) struct Words(Stamp);
+
+impl Words {
+    const DIMENSION: usize = 256;
+
+    pub(crate) fn new() -> Self {
+        let source = Source::Table { digest: "words".to_owned() };
+        Self(Stamp { source, dimension: Self::DIMENSION })
+    }
+}
+
+impl Embedder for Words {
+    fn stamp(&self) -> &Stamp {
+        &self.0
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let vector = |text: &&str| {
+            let mut vector = vec![0.0; Self::DIMENSION];
+            let lower = text.to_lowercase();
+            let letters: Vec<char> =
+                lower.chars().filter(|letter| letter.is_alphanumeric()).collect();
+            for pair in letters.windows(2) {
+                let place = pair.iter().fold(7_usize, |hash, &letter| hash * 31 + letter as usize);
+                vector[place % Self::DIMENSION] += 1.0;
+            }
+            vector
+        };
+        Ok(texts.iter().map(vector).collect())
+    }
 }
 
 /// Waits for a future without a runtime.

@@ -151,7 +151,7 @@ fn letters(listener: &TcpListener) {
                 length = value.trim().parse().expect("it is a number");
             }
             if let Some(value) = lower.strip_prefix("authorization:") {
-                key = value.trim().to_owned();
+                value.trim().clone_into(&mut key);
             }
             line.clear();
         }

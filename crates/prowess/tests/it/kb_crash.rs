@@ -145,7 +145,6 @@ fn killed_processes_lose_nothing_and_damage_nothing() {
     }
     // A machine on which a process is done before it can be killed once would show nothing.
     assert!(killed >= 5, "{killed} of {DEATHS} processes were killed");
-    println!("{killed} of {DEATHS} processes were killed");
     let found = scene.run(&format!("kb search crash document version {DEATHS} --top 1"));
     assert!(found.contains(&format!("version {DEATHS}")), "{found}");
 }

@@ -156,7 +156,8 @@ mod tests {
     fn the_best_part_of_a_passage_is_shown() {
         let text = format!("{}needle in hay {}", "straw ".repeat(80), "straw ".repeat(80));
         let at = text.find("needle").expect("it is there");
-        let shown = snippet(&text, &[at..at + 6]);
+        let places = Vec::from([at..at + 6, at + 10..at + 13]);
+        let shown = snippet(&text, &places);
         assert!(shown.starts_with("… straw") && shown.ends_with("straw …"), "{shown}");
         assert!(shown.contains("needle in hay"), "{shown}");
         assert_eq!(snippet("short\n text", &[]), "short text");

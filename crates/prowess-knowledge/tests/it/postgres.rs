@@ -1,0 +1,153 @@
+//! The same suite on a real database: Postgres with pgvector, started by the test and ended with it.
+
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use prowess_engine::Retriever;
+use prowess_knowledge::embed::{EmbedError, Embedder, Source, Stamp};
+use prowess_knowledge::{Added, BaseName, Document, Language, PostgresBases};
+
+use crate::shelf::{Shelf, Words, document, query, suite, wait};
+
+/// Postgres refuses to run as root; `nobody` has this number on every system that matters.
+const NOBODY: u32 = 65_534;
+
+/// A database that goes with its folder. It listens on a socket in the folder and nowhere else.
+struct Database {
+    server: Child,
+    folder: tempfile::TempDir,
+}
+
+impl Database {
+    /// Starts one, when `cargo xtask test` has installed it.
+    #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
+    fn start() -> Option<Self> {
+        let Some(installed) = std::env::var_os("PROWESS_PGVECTOR").map(PathBuf::from) else {
+            eprintln!(
+                "SKIPPED: no Postgres with pgvector: `cargo xtask test` sets PROWESS_PGVECTOR"
+            );
+            return None;
+        };
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let is_root = {
+            use std::os::unix::fs::MetadataExt as _;
+            folder.path().metadata().expect("it is ours").uid() == 0
+        };
+        let programs = if is_root { own_copy(&installed, folder.path()) } else { installed };
+        let data = folder.path().join("data");
+        let command = |program: &str| {
+            let mut command = Command::new(programs.join("bin").join(program));
+            command.arg("-D").arg(&data).env("LC_ALL", "C").current_dir(folder.path());
+            if is_root {
+                command.uid(NOBODY).gid(NOBODY);
+            }
+            command
+        };
+        let made = command("initdb")
+            .args(["--username=test", "--auth=trust", "--no-sync", "--encoding=UTF8"])
+            .output()
+            .expect("initdb starts");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let mut server = command("postgres")
+            .args(["-c", "listen_addresses=", "-c", "fsync=off", "-k"])
+            .arg(folder.path())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("postgres starts");
+        let mut log = BufReader::new(server.stderr.take().expect("it is a pipe"));
+        let mut said = String::new();
+        while !said.contains("ready to accept connections") {
+            let count = log.read_line(&mut said).expect("its log is text");
+            assert!(count > 0, "{said}");
+        }
+        // What it says later has to go somewhere, or it would wait for a reader.
+        std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+        Some(Self { server, folder })
+    }
+
+    fn address(&self) -> String {
+        format!("host={} user=test dbname=postgres", self.folder.path().display())
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // Its children end when it does.
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+/// Programs that another user can reach, whoever may see the folder that they were installed in.
+fn own_copy(installed: &Path, folder: &Path) -> PathBuf {
+    std::os::unix::fs::chown(folder, Some(NOBODY), Some(NOBODY)).expect("root may do that");
+    let packages = installed.parent().and_then(Path::parent).expect("it is a package of Python");
+    let target = folder.join("packages/pgserver");
+    std::fs::create_dir_all(&target).expect("it is ours");
+    // The programs look for their libraries relative to themselves.
+    let copy = |from: PathBuf, to: &Path| {
+        let status = Command::new("cp").arg("-r").arg(from).arg(to).status().expect("cp starts");
+        assert!(status.success());
+    };
+    copy(installed.to_owned(), &target);
+    copy(packages.join("pgserver.libs"), &folder.join("packages"));
+    target.join("pginstall")
+}
+
+struct InDatabase {
+    bases: PostgresBases,
+    name: BaseName,
+}
+
+impl Shelf for InDatabase {
+    fn add(&mut self, document: &Document) -> Added {
+        self.bases.add(&self.name, document).expect("it can be added")
+    }
+
+    fn remove(&mut self, id: &str) -> bool {
+        self.bases.remove(&self.name, id).expect("it can be removed")
+    }
+
+    fn retriever(&self) -> (&dyn Retriever, &str) {
+        (&self.bases, self.name.as_str())
+    }
+}
+
+#[test]
+fn a_base_in_postgres_keeps_every_promise() {
+    let Some(database) = Database::start() else { return };
+    let address = database.address();
+    let bases = PostgresBases::connect(&address, Arc::new(Words::new())).expect("it connects");
+    let name: BaseName = "test".parse().expect("it is a name");
+    bases.create(&name, Language::English).expect("it can be made");
+    let again = bases.create(&name, Language::English).expect_err("it is there");
+    assert_eq!(again.to_string(), "there is a knowledge base `test` already");
+    suite(&mut InDatabase { bases: bases.clone(), name: name.clone() });
+
+    let missing = wait(bases.search("nope", &query("x", 1))).expect_err("there is none");
+    assert_eq!(missing.message, "there is no knowledge base `nope`");
+    let other = PostgresBases::connect(&address, Arc::new(Other)).expect("it connects");
+    let error = other.add(&name, &document("x", "text", &[])).expect_err("it is refused");
+    assert!(error.to_string().contains("with 256 dimensions"), "{error}");
+    assert!(error.hints()[0].contains("prowess kb new test --embedder"), "{error}");
+}
+
+/// An embedder that no base was made with.
+struct Other;
+
+impl Embedder for Other {
+    fn stamp(&self) -> &Stamp {
+        static STAMP: std::sync::OnceLock<Stamp> = std::sync::OnceLock::new();
+        STAMP.get_or_init(|| Stamp {
+            source: Source::Table { digest: "other".to_owned() },
+            dimension: 3,
+        })
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Ok(texts.iter().map(|_| vec![1.0; 3]).collect())
+    }
+}
