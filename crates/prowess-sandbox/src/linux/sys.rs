@@ -816,7 +816,8 @@ impl SharedMappings {
         // Longer lines hold paths, and shared memory has a short one. Their pieces are no lines that count.
         while let Ok(count) = read(file, &mut text[kept..]) {
             let Some(filled) = text.get(..kept + count).filter(|_| count > 0) else { break };
-            let end = filled.iter().rposition(|byte| *byte == b'\n').map_or(filled.len(), |at| at + 1);
+            let end =
+                filled.iter().rposition(|byte| *byte == b'\n').map_or(filled.len(), |at| at + 1);
             for line in filled[..end].split(|byte| *byte == b'\n') {
                 self.add(line);
             }
@@ -972,7 +973,8 @@ mod tests {
             shared.bytes
         };
         let block = "7f0000000000-7f0000004000 rw-s 00000000 00:01 77      /dev/zero (deleted)";
-        let first_page = "7f0000000000-7f0000001000 rw-s 00000000 00:01 77      /dev/zero (deleted)";
+        let first_page =
+            "7f0000000000-7f0000001000 rw-s 00000000 00:01 77      /dev/zero (deleted)";
         let other = "7f0000100000-7f0000101000 rw-s 00000000 00:01 78      /dev/zero (deleted)";
         let private = "7f0000000000-7f0000004000 rw-p 00000000 00:01 79      /dev/zero (deleted)";
         let library = "7f0000000000-7f0000004000 r--s 00000000 00:01 80      /usr/lib/x.so";

@@ -34,7 +34,8 @@ use crate::showing::{Format, Show};
 /// other files, no other programs, no secrets from the environment. It works in
 /// the root of the repository around the current folder, otherwise in your home.
 /// After its time limit, or Ctrl-C, it gets SIGTERM and five seconds later
-/// SIGKILL, together with everything it has started.
+/// SIGKILL, together with everything it has started; a second Ctrl-C is SIGKILL
+/// at once, a third ends prowess itself and skips the look at what the tool left.
 ///
 /// A prompt skill has no tools: its inputs are put into its text, passages of its
 /// knowledge base are looked up, and a model answers. `prowess models` shows
@@ -292,7 +293,8 @@ fn tell_ending(envelope: &Envelope, printer: &mut Printer) {
     }
 }
 
-/// Ctrl-C and its relatives end the tool first: SIGTERM, then SIGKILL (GIB §5.3). A second one ends everything at once.
+/// Ctrl-C and its relatives end the tool first: SIGTERM, then SIGKILL (GIB §5.3). A second one is SIGKILL at once, and what
+/// the tool has left is still looked at; only a third ends this program too.
 #[cfg(unix)]
 fn listen_for_signals(cancel: &Cancel) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -303,10 +305,11 @@ fn listen_for_signals(cancel: &Cancel) {
     let cancel = cancel.clone();
     std::thread::spawn(move || {
         for (count, signal) in signals.forever().enumerate() {
-            if count > 0 {
-                std::process::exit(128 + signal);
+            match count {
+                0 => cancel.cancel_by(signal),
+                1 => cancel.kill(),
+                _ => std::process::exit(128 + signal),
             }
-            cancel.cancel_by(signal);
         }
     });
 }
