@@ -103,7 +103,8 @@ pub(crate) fn not_run(error: &RunError) -> Error {
     error.hints().into_iter().fold(failed, Error::hint)
 }
 
-/// Ctrl-C and its relatives end the tool first: SIGTERM, then SIGKILL (GIB §5.3). A second one ends everything at once.
+/// Ctrl-C and its relatives end the tool first: SIGTERM, then SIGKILL (GIB §5.3). A second one is SIGKILL at once, and what
+/// the tool has left is still looked at; only a third ends this program too.
 #[cfg(unix)]
 pub(crate) fn listen_for_signals(cancel: &Cancel) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -114,10 +115,11 @@ pub(crate) fn listen_for_signals(cancel: &Cancel) {
     let cancel = cancel.clone();
     std::thread::spawn(move || {
         for (count, signal) in signals.forever().enumerate() {
-            if count > 0 {
-                std::process::exit(128 + signal);
+            match count {
+                0 => cancel.cancel_by(signal),
+                1 => cancel.kill(),
+                _ => std::process::exit(128 + signal),
             }
-            cancel.cancel_by(signal);
         }
     });
 }

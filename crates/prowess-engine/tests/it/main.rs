@@ -4,6 +4,7 @@ mod approving;
 mod attacks;
 mod limits;
 mod network;
+mod planted;
 mod prompts;
 mod python;
 mod running;

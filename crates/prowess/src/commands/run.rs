@@ -34,7 +34,8 @@ use crate::showing::{Format, Show};
 /// other files, no other programs, no secrets from the environment. It works in
 /// the root of the repository around the current folder, otherwise in your home.
 /// After its time limit, or Ctrl-C, it gets SIGTERM and five seconds later
-/// SIGKILL, together with everything it has started.
+/// SIGKILL, together with everything it has started; a second Ctrl-C is SIGKILL
+/// at once, a third ends prowess itself and skips the look at what the tool left.
 ///
 /// A prompt skill has no tools: its inputs are put into its text, passages of its
 /// knowledge base are looked up, and a model answers. `prowess models` shows
