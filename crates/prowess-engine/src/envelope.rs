@@ -163,6 +163,13 @@ const SIGKILL: i32 = 9;
 const SIGXCPU: i32 = 24;
 
 impl Ending {
+    /// What has not been put right after a run is no success, whatever the tool says.
+    pub(crate) fn fail(&mut self, failure: Option<String>) {
+        if let Some(failure) = failure.filter(|_| self.outcome == Outcome::Success) {
+            *self = Self { outcome: Outcome::Failed, exit_code: 1, error: Some(failure) };
+        }
+    }
+
     /// What an end means. `successes` are codes other than 0 that the tool's author calls a success.
     pub fn of(how: How, time: Duration, successes: &[i32]) -> Self {
         let (outcome, exit_code, error) = match how {
@@ -257,7 +264,8 @@ impl Fold {
             | Event::Citation { .. }
             | Event::Started { .. }
             | Event::Error { .. }
-            | Event::Done(_) => {}
+            | Event::Done(_)
+            | Event::Workflow(_) => {}
         }
     }
 

@@ -1,5 +1,7 @@
 //! Why a tool did not start. Nothing was executed in any of these cases.
 
+use std::path::PathBuf;
+
 use prowess_format::eligibility::Missing;
 use prowess_policy::{Denial, Denied};
 
@@ -41,6 +43,16 @@ pub enum RunError {
     /// The skill's files can't be vouched for.
     #[error("the files of the skill can't be vouched for: {0}")]
     Digest(#[from] DigestError),
+    /// The skill's folder holds what no tool may see, and a tool sees all of its skill's folder.
+    #[error(
+        "the skill's folder `{}` holds `{}`, which no tool may see", .folder.display(), .place.display()
+    )]
+    SkillFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// What is in it.
+        place: PathBuf,
+    },
     /// The skill is written in a way that can't be run.
     #[error("{0}")]
     Unsupported(String),
@@ -132,6 +144,7 @@ impl RunError {
             }
             RunError::Requirements { .. }
             | RunError::Digest(_)
+            | RunError::SkillFolder { .. }
             | RunError::Unsupported(_)
             | RunError::Database { .. }
             | RunError::Handler(_)
@@ -199,6 +212,9 @@ impl RunError {
             RunError::Store(_) => {
                 vec!["move the file away: you will be asked again".to_owned()]
             }
+            RunError::SkillFolder { .. } => vec![
+                "put the skill into a folder of its own, with nothing else in it".to_owned(),
+            ],
             RunError::Handler(error) => vec![error.hint()],
             RunError::Dependency { .. } => vec![
                 "put it beside the skill, in a folder of its name; nothing has been started".to_owned(),

@@ -1,12 +1,14 @@
 //! What happens during a run, as it happens: one enum for every kind of skill and every way of showing it.
 //!
-//! `thought`, `token`, `citation`, `error` and `done` are those of AFL §8; a tool adds `started`, `output` and `warning`.
+//! `thought`, `token`, `citation`, `error` and `done` are those of AFL §8; a tool adds `started`, `output` and `warning`, a
+//! workflow its own around those of its nodes.
 
 use std::ops::Range;
 
 use serde_json::Value;
 
 use crate::envelope::Envelope;
+use crate::workflow::WorkflowEvent;
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +53,8 @@ pub enum Event {
     },
     /// The end. Nothing follows.
     Done(Box<Envelope>),
+    /// Something about a workflow, or inside one of its nodes.
+    Workflow(WorkflowEvent),
 }
 
 /// A step of the work.

@@ -19,8 +19,10 @@ mod error;
 mod event;
 mod evidence;
 mod failure_hints;
+mod git_settings;
 mod handle;
 mod inputs;
+mod lookout;
 mod lower;
 mod mcp_servers;
 mod model;
@@ -41,6 +43,7 @@ mod skill_files;
 mod state_file;
 mod tool;
 pub mod wire;
+pub mod workflow;
 mod world;
 
 pub use approvals::{ApprovalStore, StoreError};

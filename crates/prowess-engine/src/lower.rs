@@ -14,14 +14,15 @@ use prowess_policy::spec::{FileScope, Programs, Servers};
 use prowess_policy::{Line, LineKind, Mode, SandboxSpec};
 use prowess_sandbox::{Access, FileGrant, Input, Limits, Spec};
 
+use crate::lookout::Lookout;
 use crate::programs::Images;
 use crate::world::World;
 
 pub use files::FileError;
 
-/// What a run put where nothing was, in words.
-pub(crate) fn planted(missing: &[PathBuf]) -> Vec<String> {
-    protect::planted(missing)
+/// Something in a skill's folder that is never shown.
+pub(crate) fn never_shown_in(folder: &Path, world: &World) -> Option<PathBuf> {
+    protect::never_shown_in(folder, world)
 }
 
 /// What is granted and not there, in words, so that no grant is silently void.
@@ -63,8 +64,8 @@ pub(crate) struct Launch<'l> {
 pub(crate) struct Lowered {
     pub(crate) spec: Spec,
     pub(crate) warnings: Vec<String>,
-    /// Protected places that are not there yet, for [`planted`].
-    pub(crate) missing: Vec<PathBuf>,
+    /// What to look at after the run.
+    pub(crate) lookout: Lookout,
 }
 
 /// What a sandbox has to enforce.
@@ -81,8 +82,9 @@ pub(crate) fn lower(
     let repository = worktree::open(allowed, launch.images, &opened.grants, world);
     spec.files = opened.grants;
     spec.files.extend(repository.grants);
-    let mut missing = opened.missing;
-    missing.extend(repository.missing);
+    let mut lookout = opened.lookout;
+    lookout.absent.extend(repository.absent);
+    lookout.repositories.extend(repository.own);
     if let Some(folder) = launch.skill_directory {
         // Attack A11: read-only whatever is granted, and the scripts in it can be started.
         spec.files.push(grant(folder, Access::Execute));
@@ -101,7 +103,7 @@ pub(crate) fn lower(
     spec.arguments = launch.arguments;
     spec.input = launch.input;
     spec.limits = limits(allowed);
-    Ok(Lowered { spec, warnings, missing })
+    Ok(Lowered { spec, warnings, lookout })
 }
 
 fn grant(path: &Path, access: Access) -> FileGrant {

@@ -169,13 +169,74 @@ pub(crate) fn unique_text(path: &Path) -> String {
     )
 }
 
+/// The path of such a text.
+pub(crate) fn path_of_unique_text(text: &str) -> Option<std::path::PathBuf> {
+    let Some(digits) = text.strip_prefix(':') else { return Some(text.into()) };
+    let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    let bytes = digits.as_bytes().chunks(2).map(pair).collect::<Option<Vec<u8>>>()?;
+    path_of_bytes(bytes)
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems have other paths")]
+fn path_of_bytes(bytes: Vec<u8>) -> Option<std::path::PathBuf> {
+    use std::os::unix::ffi::OsStringExt as _;
+    Some(std::ffi::OsString::from_vec(bytes).into())
+}
+
+#[cfg(not(unix))]
+fn path_of_bytes(bytes: Vec<u8>) -> Option<std::path::PathBuf> {
+    String::from_utf8(bytes).ok().map(Into::into)
+}
+
+/// When something was changed last, by a clock that no program can set back.
+#[cfg(unix)]
+pub(crate) fn changed(data: &fs::Metadata) -> Option<std::time::SystemTime> {
+    use std::os::unix::fs::MetadataExt as _;
+    let seconds = u64::try_from(data.ctime()).ok()?;
+    Some(std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds))
+}
+
+/// When something was changed last: not told there.
+#[cfg(not(unix))]
+pub(crate) fn changed(_data: &fs::Metadata) -> Option<std::time::SystemTime> {
+    None
+}
+
+/// Whether the owner of a folder may list it and reach what is in it.
+#[cfg(unix)]
+pub(crate) fn is_open_to_owner(data: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    data.permissions().mode() & 0o500 == 0o500
+}
+
+/// Whether the owner of a folder may look into it: not told by the folder there.
+#[cfg(not(unix))]
+pub(crate) fn is_open_to_owner(_data: &fs::Metadata) -> bool {
+    true
+}
+
+/// Lets the owner of a folder list and change it again.
+#[cfg(unix)]
+pub(crate) fn open_to_owner(folder: &Path, data: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = data.permissions().mode() | 0o700;
+    fs::set_permissions(folder, fs::Permissions::from_mode(mode))
+}
+
+/// Lets the owner of a folder change it again: there is no such thing there.
+#[cfg(not(unix))]
+pub(crate) fn open_to_owner(_folder: &Path, _data: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt as _;
     use std::path::Path;
 
-    use super::unique_text;
+    use super::{path_of_unique_text, unique_text};
 
     #[test]
     fn two_paths_have_two_texts() {
@@ -183,5 +244,10 @@ mod tests {
         assert_eq!(text(b"/work/a"), "/work/a");
         assert_eq!(text(b"/work/\xff"), ":2f776f726b2fff");
         assert_ne!(text(b"/work/\xfe"), text(b"/work/\xff"));
+        for bytes in [b"/work/a".as_slice(), b"/work/\xff"] {
+            let path = Path::new(OsStr::from_bytes(bytes));
+            assert_eq!(path_of_unique_text(&text(bytes)).as_deref(), Some(path));
+        }
+        assert_eq!(path_of_unique_text(":zz"), None);
     }
 }

@@ -235,6 +235,11 @@ fn check_needs(
 }
 
 fn request(subject: &Subject<'_>, tool: &Tool, world: &World) -> Result<Request, RunError> {
+    if let Some(folder) = subject.directory
+        && let Some(place) = lower::never_shown_in(folder, world)
+    {
+        return Err(RunError::SkillFolder { folder: folder.to_owned(), place });
+    }
     let place = subject.directory.unwrap_or(subject.file);
     let (digest, files) = digest::of_skill_and_files(place)?;
     let request = Request::of(subject.skill, subject.name, &tool.name, digest, Vec::new())

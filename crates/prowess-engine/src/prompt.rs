@@ -3,8 +3,8 @@
 //! What a knowledge base gives is data: it stands in the system prompt as AFL §6 has it, and nothing in it is expanded or
 //! executed. Code fences of a body are text for the model and never run (SRT §5).
 
-mod generation;
-mod knowledge;
+pub(crate) mod generation;
+pub(crate) mod knowledge;
 
 use std::time::{Duration, Instant};
 

@@ -98,6 +98,8 @@ impl Redactor {
             Event::Warning { message } => Event::Warning { message: self.text(message) },
             Event::Error { message } => Event::Error { message: self.text(message) },
             Event::Done(envelope) => Event::Done(Box::new(self.envelope((**envelope).clone()))),
+            // Nodes have redactors of their own, and a tool tells of no workflow.
+            Event::Workflow(told) => Event::Workflow(told.clone()),
         })
     }
 

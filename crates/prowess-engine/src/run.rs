@@ -3,7 +3,6 @@
 use std::io::Read as _;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -17,6 +16,7 @@ use crate::envelope::{Ending, Envelope, Fold, INTERRUPTED, Outcome, SIGNALLED};
 use crate::error::RunError;
 use crate::event::{Event, Stream};
 use crate::failure_hints;
+use crate::lookout::{self, Findings, Lookout, Record};
 use crate::lower::{self, Launch};
 use crate::network::{self, Door};
 use crate::outputs;
@@ -38,6 +38,7 @@ pub struct Cancel(Arc<Mutex<CancelState>>);
 #[derive(Debug, Default)]
 struct CancelState {
     asked: bool,
+    killed: bool,
     /// Wakes those who wait for it.
     bell: Arc<Notify>,
     /// Why, as a signal.
@@ -54,6 +55,17 @@ impl Cancel {
     /// The same because of a signal, which the code of the run then tells, as in a shell. The first one counts.
     pub fn cancel_by(&self, signal: i32) {
         self.end(Some(signal));
+    }
+
+    /// SIGKILL at once, also for a run that was asked to end and has not. What is to be done after a run is done all the
+    /// same: whatever it has left is looked at.
+    pub fn kill(&self) {
+        self.cancel();
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.killed = true;
+        if let Some(running) = &state.running {
+            running.kill();
+        }
     }
 
     fn end(&self, signal: Option<i32>) {
@@ -96,6 +108,9 @@ impl Cancel {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.asked {
             canceller.cancel();
+        }
+        if state.killed {
+            canceller.kill();
         }
         state.running = Some(canceller);
     }
@@ -245,6 +260,37 @@ impl<'w> Watcher<'w> {
         }
     }
 
+    /// Leaves a note for the case that nobody gets to look at what the run has left.
+    fn record(
+        &mut self,
+        lookout: &Lookout,
+        prepared: &Prepared<'_>,
+        time: Duration,
+        world: &World,
+    ) -> Option<Record> {
+        if lookout.is_idle() {
+            return None;
+        }
+        match Record::leave(&world.state, &prepared.name(), time, lookout) {
+            Ok(record) => Some(record),
+            Err(error) => {
+                let folder = world.state.data.display();
+                self.warn(vec![format!(
+                    "no note of this run can be kept in `{folder}` ({error}): if prowess is killed, nobody looks at what the tool left"
+                )]);
+                None
+            }
+        }
+    }
+
+    /// Looks at what the run has left, and tells. Gives what could not be put right.
+    fn look(&mut self, lookout: &Lookout) -> Option<String> {
+        let Findings { warnings, failures } = lookout.look();
+        self.warn(warnings);
+        self.warn(failures.clone());
+        failures.into_iter().next()
+    }
+
     fn tell(&mut self, event: &Event) {
         if self.redactor.is_idle() {
             self.pass(event);
@@ -302,8 +348,8 @@ pub(crate) struct Specification {
     pub(crate) time: Duration,
     pub(crate) door: Door,
     warnings: Vec<String>,
-    /// Protected places that are not there yet.
-    missing: Vec<PathBuf>,
+    /// What to look at after the run.
+    pub(crate) lookout: Lookout,
 }
 
 /// Makes sure that what was decided about is still there, and turns the decision into what a sandbox enforces.
@@ -343,8 +389,8 @@ pub(crate) fn specification(
         spec.limits.time = prepared.time;
         spec.limits.grace = grace;
     }
-    let missing = lowered.missing;
-    Ok(Specification { time: spec.limits.time, spec, door, warnings, missing })
+    let lookout = lowered.lookout;
+    Ok(Specification { time: spec.limits.time, spec, door, warnings, lookout })
 }
 
 fn start(
@@ -356,10 +402,14 @@ fn start(
     watcher: &mut Watcher<'_>,
 ) -> Result<(Finished, Option<Kept>), RunError> {
     watcher.redactor = Redactor::of(allowed.spec(), world)?;
-    let Specification { mut spec, time, door, warnings, missing } =
+    watcher.warn(lookout::late(&world.state).warnings);
+    let Specification { mut spec, time, door, warnings, lookout } =
         specification(prepared, allowed, world)?;
     watcher.warn(warnings.clone());
     let call = &prepared.call;
+    // Gone when this function is left, whichever way.
+    let longest = longest(prepared, &spec);
+    let _record = watcher.record(&lookout, prepared, longest, world);
     let recipe = &prepared.recipe;
     let started = Event::Started {
         skill: call.subject.name.to_owned(),
@@ -371,8 +421,9 @@ fn start(
         let subject = &call.subject;
         let session = Session { subject, plan, allowed, world, workers, cancel, time };
         let finished = session.run(spec, door, &mut |event| watcher.tell_of_python(&event));
-        watcher.warn(lower::planted(&missing));
-        let (finished, warmth) = finished?;
+        let failure = watcher.look(&lookout);
+        let (mut finished, warmth) = finished?;
+        finished.ending.fail(failure);
         let redactor = watcher.redactor.fresh();
         let images = prepared.images.clone();
         let keep = |warmth| Kept { warmth, time, warnings, redactor, images };
@@ -391,7 +442,7 @@ fn start(
     let ended = sandbox.wait(watcher);
     let refused = std::mem::replace(&mut watcher.door, Door::Closed).close();
     watcher.warn(refused);
-    watcher.warn(lower::planted(&missing));
+    let failure = watcher.look(&lookout);
     let ended = ended?;
     watcher.flush();
     let told = result
@@ -411,7 +462,19 @@ fn start(
         }
         _ => {}
     }
+    ending.fail(failure);
     Ok((Finished { ending, duration: ended.duration, result: None }, None))
+}
+
+/// How long a run can take, with everything around it.
+fn longest(prepared: &Prepared<'_>, spec: &Spec) -> Duration {
+    /// Packages are installed first, and nobody limits that.
+    const INSTALLING: Duration = Duration::from_mins(10);
+    let recipe = &prepared.recipe;
+    let installs = recipe.python.is_some() || recipe.packages.is_some();
+    // Functions have the time twice: for loading and for the call.
+    let installing = if installs { INSTALLING } else { Duration::ZERO };
+    spec.limits.time * 2 + spec.limits.grace + installing
 }
 
 /// What a person should know about the files that a run has left. That a folder was too large to be looked through is no

@@ -1,10 +1,13 @@
 //! Events and envelopes as JSON: what other programs read, and a promise to them.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 
 use crate::envelope::{Decoder, Envelope};
 use crate::event::{Event, Source, Stream, Thought};
 use crate::model::Usage;
+use crate::workflow::WorkflowEvent;
 
 /// The envelope of GIB §4.3 and §4.4. `truncated` is always there (R29); further keys follow those of the specification.
 pub fn envelope(envelope: &Envelope) -> Value {
@@ -54,6 +57,8 @@ pub fn envelope(envelope: &Envelope) -> Value {
 #[derive(Debug, Default)]
 pub struct EventWriter {
     decoders: [Decoder; 2],
+    /// Nodes of a workflow speak at the same time.
+    nodes: HashMap<String, EventWriter>,
 }
 
 impl EventWriter {
@@ -90,7 +95,54 @@ impl EventWriter {
             }
             Event::Warning { message } => vec![object("warning", json!({ "message": message }))],
             Event::Error { message } => vec![object("error", json!({ "message": message }))],
+            Event::Workflow(event) => self.workflow(event),
         }
+    }
+
+    /// The events of a workflow have the names and keys of the reference implementation, and a few more.
+    fn workflow(&mut self, event: &WorkflowEvent) -> Vec<Value> {
+        let written = match event {
+            WorkflowEvent::Start { run, name } => {
+                object("workflow_start", json!({ "run_id": run, "workflow_name": name }))
+            }
+            WorkflowEvent::NodeStart { node, kind } => {
+                object("node_start", json!({ "node_id": node, "node_type": kind }))
+            }
+            WorkflowEvent::Inside { node, event } => {
+                let mut objects = self.nodes.entry(node.clone()).or_default().write(event);
+                for object in &mut objects {
+                    if let Value::Object(data) = object["data"].take() {
+                        let id = ("node_id".to_owned(), Value::from(node.as_str()));
+                        object["data"] = Value::Object([id].into_iter().chain(data).collect());
+                    }
+                }
+                return objects;
+            }
+            WorkflowEvent::NodeComplete { node, output, restored } => {
+                self.nodes.remove(node);
+                let mut data = json!({ "node_id": node, "output": output });
+                if *restored {
+                    data["restored"] = true.into();
+                }
+                object("node_complete", data)
+            }
+            WorkflowEvent::NodeError { node, error, hints } => {
+                self.nodes.remove(node);
+                object("node_error", with_hints(json!({ "node_id": node, "error": error }), hints))
+            }
+            WorkflowEvent::NodeSkipped { node } => {
+                object("node_skipped", json!({ "node_id": node }))
+            }
+            WorkflowEvent::Complete { run, output, outputs } => object(
+                "workflow_complete",
+                json!({ "run_id": run, "final_output": output, "outputs": outputs }),
+            ),
+            WorkflowEvent::Error { run, error, hints } => object(
+                "workflow_error",
+                with_hints(json!({ "run_id": run, "error": error }), hints),
+            ),
+        };
+        vec![written]
     }
 
     fn decoder(&mut self, stream: Stream) -> &mut Decoder {
@@ -99,6 +151,13 @@ impl EventWriter {
             Stream::Stderr => &mut self.decoders[1],
         }
     }
+}
+
+fn with_hints(mut data: Value, hints: &[String]) -> Value {
+    if !hints.is_empty() {
+        data["hints"] = hints.into();
+    }
+    data
 }
 
 fn object(event: &str, data: impl Into<Value>) -> Value {

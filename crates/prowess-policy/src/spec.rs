@@ -33,7 +33,7 @@ pub enum FileScope {
 pub enum Protected {
     /// A path below the home.
     BelowHome(&'static str),
-    /// These names in a row, at any depth.
+    /// These names in a row, at any depth; a name that begins with `*` stands for every one that ends like it.
     AnyDepth(&'static str),
 }
 
@@ -123,11 +123,54 @@ pub const NEVER_WRITE: &[Protected] = &[
     Protected::AnyDepth(".git/commondir"),
     Protected::AnyDepth(".git/config.worktree"),
     Protected::AnyDepth(".git/worktrees"),
+    // Hooks that a project keeps among its files, and settings of other systems for versions.
+    Protected::AnyDepth(".githooks"),
+    Protected::AnyDepth(".husky"),
+    Protected::AnyDepth(".hg/hgrc"),
+    Protected::AnyDepth(".jj/repo/config.toml"),
+    // Editors: tasks and settings that name programs, run when the folder is opened.
     Protected::AnyDepth(".vscode"),
+    Protected::AnyDepth("*.code-workspace"),
     Protected::AnyDepth(".idea"),
+    Protected::AnyDepth(".zed"),
+    Protected::AnyDepth(".fleet"),
+    Protected::AnyDepth(".nova"),
+    Protected::AnyDepth(".vs"),
+    Protected::AnyDepth(".devcontainer"),
+    Protected::AnyDepth(".devcontainer.json"),
+    Protected::AnyDepth(".exrc"),
+    Protected::AnyDepth(".vimrc"),
+    Protected::AnyDepth(".nvimrc"),
+    Protected::AnyDepth(".nvim.lua"),
+    Protected::AnyDepth(".dir-locals.el"),
+    // Agents: servers and hooks that they start.
     Protected::AnyDepth(".mcp.json"),
     Protected::AnyDepth(".claude"),
+    Protected::AnyDepth(".cursor"),
+    Protected::AnyDepth(".windsurf"),
+    Protected::AnyDepth(".gemini"),
+    Protected::AnyDepth(".codex"),
+    Protected::AnyDepth(".kiro"),
+    Protected::AnyDepth(".qwen"),
+    Protected::AnyDepth(".roo"),
+    Protected::AnyDepth(".continue"),
+    Protected::AnyDepth(".amazonq"),
+    Protected::AnyDepth(".junie"),
+    Protected::AnyDepth(".trae"),
+    Protected::AnyDepth(".opencode"),
+    Protected::AnyDepth("opencode.json"),
+    Protected::AnyDepth(".aider.conf.yml"),
     Protected::AnyDepth(".prowess"),
+    // Shells, debuggers and interpreters that read a file of the folder they are started in, and Cargo's choice of programs.
+    Protected::AnyDepth(".envrc"),
+    Protected::AnyDepth(".gdbinit"),
+    Protected::AnyDepth(".lldbinit"),
+    Protected::AnyDepth(".pdbrc"),
+    Protected::AnyDepth(".irbrc"),
+    Protected::AnyDepth(".pryrc"),
+    Protected::AnyDepth(".Rprofile"),
+    Protected::AnyDepth(".cargo/config.toml"),
+    Protected::AnyDepth(".cargo/config"),
     Protected::BelowHome(".bashrc"),
     Protected::BelowHome(".bash_profile"),
     Protected::BelowHome(".bash_login"),
@@ -137,6 +180,23 @@ pub const NEVER_WRITE: &[Protected] = &[
     Protected::BelowHome(".zshenv"),
     Protected::BelowHome(".zprofile"),
     Protected::BelowHome(".zlogin"),
+    Protected::BelowHome(".zlogout"),
+    Protected::BelowHome(".bash_aliases"),
+    Protected::BelowHome(".xprofile"),
+    Protected::BelowHome(".xsessionrc"),
+    Protected::BelowHome(".xinitrc"),
+    Protected::BelowHome(".vim"),
+    Protected::BelowHome(".emacs"),
+    Protected::BelowHome(".emacs.d"),
+    Protected::BelowHome(".tmux.conf"),
+    Protected::BelowHome(".npmrc"),
+    Protected::BelowHome(".local/bin"),
+    Protected::BelowHome(".local/share/applications"),
+    Protected::BelowHome(".config/nvim"),
+    Protected::BelowHome(".config/environment.d"),
+    Protected::BelowHome(".config/nushell"),
+    Protected::BelowHome(".config/zed"),
+    Protected::BelowHome(".config/Code"),
     Protected::BelowHome(".config/fish"),
     Protected::BelowHome(".config/autostart"),
     Protected::BelowHome(".config/systemd"),
@@ -328,6 +388,14 @@ impl Variables {
     }
 }
 
+/// Whether a name is the one that a row of [`Protected::AnyDepth`] means.
+pub fn is_named(name: &str, wanted: &str) -> bool {
+    match wanted.strip_prefix('*') {
+        Some(end) => name.ends_with(end),
+        None => name == wanted,
+    }
+}
+
 impl Protected {
     /// The place as text.
     pub fn as_str(self) -> &'static str {
@@ -339,7 +407,9 @@ impl Protected {
     /// Whether a path lies in it. Of an absolute path nobody knows here whose home it is in, so that a home's places count at any depth of it.
     pub fn contains(self, path: &RootedPath) -> bool {
         let wanted: Vec<&str> = self.as_str().split('/').collect();
-        let row = |window: &[String]| window.iter().eq(wanted.iter());
+        let row = |window: &[String]| {
+            window.iter().zip(&wanted).all(|(name, wanted)| is_named(name, wanted))
+        };
         match (self, path.root) {
             (Protected::BelowHome(_), PathRoot::Working) => false,
             (Protected::BelowHome(_), PathRoot::Home) => {

@@ -15,6 +15,7 @@ mod ca;
 mod connection;
 mod credentials;
 mod exchange;
+mod fetch;
 mod head;
 mod hello;
 mod host;
@@ -29,6 +30,7 @@ mod serve;
 mod upstream;
 
 pub use credentials::Credential;
+pub use fetch::{FetchError, FetchRequest, Fetched, Fetcher};
 pub use host::{DnsName, Host, HostError};
 pub use policy::{Access, HostGrant, HostPattern, ProxyPolicy, UpstreamRoots};
 pub use refusal::{Refusal, RefusalKind};

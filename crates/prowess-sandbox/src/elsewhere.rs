@@ -68,6 +68,11 @@ impl Canceller {
     pub fn cancel(&self) {
         match self.0 {}
     }
+
+    /// Ends the run at once.
+    pub fn kill(&self) {
+        match self.0 {}
+    }
 }
 
 /// A sandbox that waits for its arguments; there are none.

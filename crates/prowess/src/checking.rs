@@ -218,6 +218,39 @@ fn examine_manifest(source: &Source<'_>, options: &CheckOptions<'_>) -> Examined
     examined
 }
 
+/// What a check of a workflow has found, as a report like that of a skill.
+pub(crate) fn examine_workflow(
+    path: &Path,
+    text: &str,
+    name: Option<String>,
+    diagnostics: Vec<Diagnostic>,
+    options: &CheckOptions<'_>,
+) -> Examined {
+    let mut examined = count(&diagnostics, options);
+    let source = Source {
+        path,
+        form: Form::Json,
+        bytes: text.as_bytes(),
+        directory: None,
+        directory_name: None,
+    };
+    examined.report = Some(FileReport {
+        path: shown_path(&source),
+        bytes: text.len(),
+        dialect: WORKFLOW,
+        layers: vec![WORKFLOW],
+        kind: WORKFLOW,
+        structured: true,
+        name,
+        version: None,
+        findings: findings(text, diagnostics, None, options),
+        verdicts: Vec::new(),
+    });
+    examined
+}
+
+/// What a workflow is called where a skill has its dialect.
+const WORKFLOW: &str = "workflow";
 /// What an agent manifest is called where a skill has its dialect.
 pub(crate) const MANIFEST: &str = "agent-manifest";
 

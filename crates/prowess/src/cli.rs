@@ -6,7 +6,7 @@ use prowess_format::dialect::{self, Dialect};
 
 use crate::commands::{
     approvals, check, completions, convert, doctor, explain, generate_docs, kb, man, migrate,
-    models, new, policy, prompt, render, run, schema, show,
+    models, new, policy, prompt, render, run, schema, show, workflow,
 };
 
 /// Read, check, convert and run SKILL.md files of every dialect
@@ -62,6 +62,7 @@ pub(crate) enum Verb {
     Render(render::Arguments),
     Run(run::Arguments),
     Models(models::Arguments),
+    Workflow(workflow::Arguments),
     Prompt(prompt::Arguments),
     Policy(policy::Arguments),
     Approvals(approvals::Arguments),

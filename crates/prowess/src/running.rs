@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use prowess_engine::DirectoryFiles;
-use prowess_engine::{RunError, Subject, World};
+use prowess_engine::{Cancel, RunError, Subject, World};
 use prowess_format::diagnostic::Severity;
 use prowess_format::dialect::Dialect;
 use prowess_format::rules::{Place, SkillFiles};
@@ -102,3 +102,27 @@ pub(crate) fn not_run(error: &RunError) -> Error {
     let failed = Error { kind: ErrorKind::NotRun(code), ..Error::failed(error.to_string()) };
     error.hints().into_iter().fold(failed, Error::hint)
 }
+
+/// Ctrl-C and its relatives end the tool first: SIGTERM, then SIGKILL (GIB §5.3). A second one is SIGKILL at once, and what
+/// the tool has left is still looked at; only a third ends this program too.
+#[cfg(unix)]
+pub(crate) fn listen_for_signals(cancel: &Cancel) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    // Without a handler a signal ends this process, and the sandbox with it: no worse than that.
+    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
+        return;
+    };
+    let cancel = cancel.clone();
+    std::thread::spawn(move || {
+        for (count, signal) in signals.forever().enumerate() {
+            match count {
+                0 => cancel.cancel_by(signal),
+                1 => cancel.kill(),
+                _ => std::process::exit(128 + signal),
+            }
+        }
+    });
+}
+
+#[cfg(not(unix))]
+pub(crate) fn listen_for_signals(_cancel: &Cancel) {}

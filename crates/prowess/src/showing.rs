@@ -108,7 +108,8 @@ impl<'p> Show<'p> {
             | Event::Token { .. }
             | Event::Started { .. }
             | Event::Output { .. }
-            | Event::Error { .. } => {}
+            | Event::Error { .. }
+            | Event::Workflow(_) => {}
         }
     }
 

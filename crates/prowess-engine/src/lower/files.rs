@@ -1,17 +1,20 @@
 //! File grants: patterns to folders of this machine, with what is never opened left out of them.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use prowess_format::text::visible;
 use prowess_policy::SandboxSpec;
 use prowess_policy::scope::{PathPattern, PathRoot};
-use prowess_policy::spec::FileScope;
+use prowess_policy::spec::{FileScope, Protected};
 use prowess_sandbox::{Access, FileGrant};
 
 use super::grant;
 use super::protect::{self, Guard, Guarded};
+use crate::lookout::Lookout;
 use crate::world::World;
 
 /// The most folders and files that grants are taken apart into.
@@ -74,14 +77,14 @@ pub enum FileError {
 }
 
 /// What is opened.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Opened {
     pub(super) grants: Vec<FileGrant>,
     pub(super) warnings: Vec<String>,
     /// Names that are not there yet and may become folders.
     new_names: Vec<PathBuf>,
-    /// Protected places that are not there yet.
-    pub(super) missing: Vec<PathBuf>,
+    /// What to look at after the run.
+    pub(super) lookout: Lookout,
 }
 
 /// Lowers all file rules of a spec.
@@ -90,12 +93,14 @@ pub(super) fn open(
     world: &World,
     skill_directory: Option<&Path>,
 ) -> Result<Opened, FileError> {
-    let mut opened = Opened::default();
+    let mut opened = Opened::new();
     let rules = allowed.read.iter().map(|scope| (scope, Access::Read));
     let rules = rules.chain(allowed.write.iter().map(|scope| (scope, Access::Write)));
     for (scope, access) in rules {
         let guards = protect::guards(allowed, scope, world);
-        let mut work = Opener { guards: &guards, opened: &mut opened, skill_directory };
+        let never_write = &allowed.never_write;
+        let mut work =
+            Opener { never_write, guards: &guards, opened: &mut opened, skill_directory };
         match scope {
             FileScope::Everything => work.everything(access)?,
             FileScope::Pattern(pattern) => work.pattern(pattern, access, world)?,
@@ -108,11 +113,18 @@ pub(super) fn open(
         .map(|grant| grant.path.clone())
         .chain(opened.new_names.iter().cloned())
         .collect();
-    let inner = protect::inside(allowed, &written);
+    let inner = protect::inside(allowed, &written, world);
     if let Some(link) = inner.links.first() {
         return Err(FileError::ProtectedLink { link: link.clone() });
     }
-    opened.missing = inner.missing;
+    opened.lookout = Lookout {
+        folders: written,
+        fixed: inner.places.iter().cloned().chain(skill_directory.map(Path::to_owned)).collect(),
+        repositories: inner.repositories,
+        absent: inner.absent,
+        is_complete: inner.warning.is_none(),
+        started: SystemTime::now(),
+    };
     opened.grants.extend(inner.places.iter().map(|place| grant(place, Access::Read)));
     opened.warnings.extend(inner.warning);
     if opened.grants.len() > MOST_GRANTS {
@@ -121,7 +133,19 @@ pub(super) fn open(
     Ok(opened)
 }
 
+impl Opened {
+    fn new() -> Self {
+        Self {
+            grants: Vec::new(),
+            warnings: Vec::new(),
+            new_names: Vec::new(),
+            lookout: Lookout::nothing(),
+        }
+    }
+}
+
 struct Opener<'o> {
+    never_write: &'o [Protected],
     guards: &'o [Guard],
     opened: &'o mut Opened,
     skill_directory: Option<&'o Path>,
@@ -154,6 +178,12 @@ impl Opener<'_> {
         {
             let (grant, folder) = (pattern.to_string(), folder.to_owned());
             return Err(FileError::NoFolder { grant, folder });
+        }
+        if access == Access::Write && self.is_for_protected(&base, pattern, world) {
+            self.opened.warnings.push(format!(
+                "`{pattern}` is opened for reading only: what is there runs later in your name"
+            ));
+            return if base.exists() { self.tree(&base, Access::Read) } else { Ok(()) };
         }
         if !pattern.is_tree() {
             let rest = pattern.parts()[prefix.len()..].join("/");
@@ -191,6 +221,22 @@ impl Opener<'_> {
             },
             (false, Access::Read | Access::Execute, _) => Ok(()),
         }
+    }
+
+    /// Whether a grant for writing names a place that is never written, or a program on PATH.
+    fn is_for_protected(&self, base: &Path, pattern: &PathPattern, world: &World) -> bool {
+        let top = match pattern.root() {
+            PathRoot::Absolute if base.starts_with(&world.working_directory) => {
+                world.working_directory.as_path()
+            }
+            _ => root(pattern, world),
+        };
+        let parts: Vec<&OsStr> = base.strip_prefix(top).unwrap_or(base).iter().collect();
+        let is_on_path = || {
+            let folder = base.parent();
+            !base.is_dir() && world.search_path.iter().any(|known| folder == Some(known))
+        };
+        protect::is_protected(self.never_write, &parts) || is_on_path()
     }
 
     /// What matches below a folder. The sandbox does the matching, so nothing that is guarded may match at all.
@@ -403,8 +449,8 @@ mod tests {
 
     #[test]
     fn the_system_is_not_writable_with_everything() {
-        let mut opened = Opened::default();
-        Opener { guards: &[], opened: &mut opened, skill_directory: None }
+        let mut opened = Opened::new();
+        Opener { never_write: &[], guards: &[], opened: &mut opened, skill_directory: None }
             .everything(Access::Write)
             .expect("the root can be listed");
         let access = |path: &str| {

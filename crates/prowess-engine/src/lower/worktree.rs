@@ -15,6 +15,7 @@ use prowess_policy::spec::Protected;
 use prowess_sandbox::{Access, FileGrant};
 
 use super::grant;
+use crate::lookout::{Absent, AbsentKind};
 use crate::programs::Images;
 use crate::world::World;
 
@@ -30,8 +31,10 @@ const FIXED: &[&str] = &["gitdir", "commondir", "config.worktree"];
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Opened {
     pub(super) grants: Vec<FileGrant>,
-    /// Protected places that are not there yet.
-    pub(super) missing: Vec<PathBuf>,
+    /// Settings of the worktree that are not there yet.
+    pub(super) absent: Vec<Absent>,
+    /// The worktree's own part of the repository.
+    pub(super) own: Option<PathBuf>,
 }
 
 /// The repository of the working directory, where that is a linked worktree which is granted as a whole.
@@ -59,7 +62,8 @@ pub(super) fn open(
     if grants.iter().any(|grant| covers(shared, grant)) || is_secret(shared, allowed, world) {
         return Opened::default();
     }
-    let mut opened = Opened { grants: vec![grant(shared, Access::Read)], missing: Vec::new() };
+    let grants = vec![grant(shared, Access::Read)];
+    let mut opened = Opened { grants, absent: Vec::new(), own: Some(own.clone()) };
     if access == Access::Write {
         let changed = CHANGED.iter().map(|name| shared.join(name)).chain([own.clone()]);
         let changed = changed.filter(|place| is_folder(place));
@@ -69,7 +73,8 @@ pub(super) fn open(
             .map(|name| own.join(name))
             .partition(|place| fs::symlink_metadata(place).is_ok());
         opened.grants.extend(there.iter().map(|place| grant(place, Access::Read)));
-        opened.missing = missing;
+        let kind = AbsentKind::OfGit;
+        opened.absent = missing.into_iter().map(|place| Absent { place, kind }).collect();
     }
     opened
 }

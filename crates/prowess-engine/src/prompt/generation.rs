@@ -22,29 +22,29 @@ const MOST_MISTAKES: usize = 5;
 
 /// An answer, and how it came to be.
 pub(super) struct Generated {
-    pub(super) text: String,
+    pub(crate) text: String,
     /// The answer as JSON, where it has to be that.
-    pub(super) parsed: Option<Value>,
-    pub(super) answer: Answer,
+    pub(crate) parsed: Option<Value>,
+    pub(crate) answer: Answer,
 }
 
 /// What ended a run early.
-pub(super) enum Halt {
+pub(crate) enum Halt {
     Model(ModelError),
     TimedOut(Duration),
     Cancelled,
 }
 
 /// How long somebody waits.
-pub(super) struct Patience<'p> {
-    pub(super) cancel: &'p Cancel,
+pub(crate) struct Patience<'p> {
+    pub(crate) cancel: &'p Cancel,
     /// The moment, and how long it was at the start.
-    pub(super) until: Option<(Instant, Duration)>,
+    pub(crate) until: Option<(Instant, Duration)>,
 }
 
 impl Patience<'_> {
     /// Waits for something, but not longer than anybody wants it.
-    pub(super) async fn bound<T>(&self, wanted: impl Future<Output = T>) -> Result<T, Halt> {
+    pub(crate) async fn bound<T>(&self, wanted: impl Future<Output = T>) -> Result<T, Halt> {
         let too_late = async {
             match self.until {
                 Some((until, time)) => {
@@ -151,7 +151,7 @@ fn unfenced(text: &str) -> &str {
 }
 
 /// One answer of the model. Its pieces are told as they come, where `aloud`.
-async fn stream(
+pub(crate) async fn stream(
     model: &dyn Model,
     request: &ModelRequest,
     answer: &mut Answer,

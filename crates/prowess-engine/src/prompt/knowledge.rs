@@ -18,9 +18,9 @@ const SHOWN_CHARACTERS: usize = 100;
 const INSTRUCTION: &str = "Answer the user's request based on the provided context. If the context doesn't contain relevant information, say so clearly.";
 
 /// What a model is told, and where it comes from.
-pub(super) struct Context {
-    pub(super) system: String,
-    pub(super) sources: Vec<Source>,
+pub(crate) struct Context {
+    pub(crate) system: String,
+    pub(crate) sources: Vec<Source>,
 }
 
 impl Default for Context {
@@ -30,7 +30,7 @@ impl Default for Context {
 }
 
 /// Looks a prompt up. Without success the run goes on without context (AFL §6).
-pub(super) async fn look_up(
+pub(crate) async fn look_up(
     base: &str,
     prompt: &str,
     retriever: Option<&dyn Retriever>,

@@ -12,7 +12,7 @@ fn git(scene: &Scene, arguments: &[&str]) {
     git_in(scene, "repo", arguments);
 }
 
-fn git_in(scene: &Scene, folder: &str, arguments: &[&str]) {
+pub(crate) fn git_in(scene: &Scene, folder: &str, arguments: &[&str]) {
     let output = Command::new("git")
         .args(["-c", "user.name=x", "-c", "user.email=x@example.com"])
         .args(arguments)
@@ -23,7 +23,7 @@ fn git_in(scene: &Scene, folder: &str, arguments: &[&str]) {
 }
 
 /// A repository with a commit, and one tool.
-fn repository(front_matter: &str, command: &str) -> Scene {
+pub(crate) fn repository(front_matter: &str, command: &str) -> Scene {
     let scene = Scene::new(front_matter, &[("attack", command)]).file("repo/a", "text\n");
     std::fs::remove_dir_all(scene.root.join("repo/.git")).expect("it is ours");
     git(&scene, &["init", "--quiet"]);
@@ -310,7 +310,7 @@ fn git_is_not_led_elsewhere() {
     assert!(warns(&events, ".vscode` is new"), "{events:?}");
 }
 
-fn warns(events: &[Event], words: &str) -> bool {
+pub(crate) fn warns(events: &[Event], words: &str) -> bool {
     events
         .iter()
         .any(|event| matches!(event, Event::Warning { message } if message.contains(words)))

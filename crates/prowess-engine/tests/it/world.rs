@@ -1,6 +1,5 @@
 //! A home, a repository and a skill in a temporary folder, and the one way in which tests call the engine.
 
-use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -37,6 +36,10 @@ pub(crate) struct Scene {
     pub(crate) variables: Vec<(String, String)>,
     /// Credentials that the user binds: `NAME=HOST`.
     pub(crate) credentials: Vec<&'static str>,
+    /// Folders of the scene that come first in PATH.
+    pub(crate) on_path: Vec<&'static str>,
+    /// Where the skill is.
+    pub(crate) skill_folder: &'static str,
 }
 
 /// Noon on some day.
@@ -89,6 +92,8 @@ impl Scene {
             traffic: None,
             variables: Vec::new(),
             credentials: Vec::new(),
+            on_path: Vec::new(),
+            skill_folder: "skill",
         };
         for folder in ["home", "repo/.git", "repo/sub"] {
             std::fs::create_dir_all(scene.root.join(folder)).expect("a folder can be made");
@@ -130,13 +135,16 @@ impl Scene {
     }
 
     pub(crate) fn world(&self) -> World {
-        let path = OsStr::new("/usr/local/bin:/usr/bin:/bin");
+        let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from);
+        let path = self.on_path.iter().map(|folder| self.root.join(folder)).chain(usual);
+        let path = std::env::join_paths(path).expect("no colon in them");
         let (home, current) = (self.root.join("home"), self.root.join("repo/sub"));
-        World::at(&home, &current, path, self.variables.clone()).expect("the folders are there")
+        World::at(&home, &current, &path, self.variables.clone()).expect("the folders are there")
     }
 
     pub(crate) fn skill(&self) -> Skill {
-        let text = std::fs::read_to_string(self.root.join("skill/SKILL.md")).expect("it is there");
+        let file = self.root.join(self.skill_folder).join("SKILL.md");
+        let text = std::fs::read_to_string(file).expect("it is there");
         prowess_format::check(&text, prowess_format::ReadOptions::DETECT).skill
     }
 
@@ -162,7 +170,7 @@ impl Scene {
             world.bind_credential(credential)?;
         }
         let skill = self.skill();
-        let directory = self.root.join("skill");
+        let directory = self.root.join(self.skill_folder);
         let values: Map<String, Value> =
             text.map(|text| ("text".to_owned(), Value::from(text))).into_iter().collect();
         let subject = Subject {
@@ -199,4 +207,29 @@ impl Scene {
         let mut approver = Scripted::new(Reply::Nobody);
         self.run(tool, None, &mut approver).expect("it starts").0
     }
+}
+
+/// Runs a test of this program again, as somebody who is not root: much is built in another way then.
+pub(crate) fn again_as_nobody(test: &str) {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let copy = home.path().join("tests");
+    std::fs::copy(std::env::current_exe().expect("this program"), &copy).expect("a copy");
+    for path in [home.path(), &copy] {
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(path, mode).expect("it is ours");
+    }
+    let output = std::process::Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(&copy)
+        .args(["--exact", test, "--nocapture"])
+        .env("TMPDIR", "/tmp")
+        .env("HOME", "/nonexistent")
+        .output()
+        .expect("`setpriv` is needed to become somebody else");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }

@@ -3,6 +3,7 @@
 mod clients;
 mod connect;
 mod credentials;
+mod fetch;
 mod inside;
 mod limits;
 mod plain;

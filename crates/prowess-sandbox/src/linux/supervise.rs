@@ -47,6 +47,11 @@ impl Canceller {
     pub fn cancel(&self) {
         let _ = sys::write(plan::number(&self.0), &1_u64.to_ne_bytes());
     }
+
+    /// SIGKILL now, also in the grace period. What comes after the end is done all the same.
+    pub fn kill(&self) {
+        let _ = sys::write(plan::number(&self.0), &KILL.to_ne_bytes());
+    }
 }
 
 #[derive(Debug)]
@@ -88,6 +93,9 @@ struct Progress {
 
 /// How often a group is asked whether the kernel has ended one of its processes, where it does not end all.
 const WATCH_INTERVAL: Duration = Duration::from_millis(50);
+
+/// What is added to the event for a SIGKILL. Nobody asks for an end so often that requests add up to it.
+const KILL: u64 = 1 << 32;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stop {
@@ -218,10 +226,7 @@ impl Sandbox {
             event(fd(&self.streams[1]), libc::POLLIN),
             event(input, libc::POLLOUT),
             event(fd(&self.listeners), libc::POLLIN),
-            event(
-                if progress.stopped.is_none() { plan::number(&self.cancel) } else { -1 },
-                libc::POLLIN,
-            ),
+            event(plan::number(&self.cancel), libc::POLLIN),
             event(
                 match &self.watchdog {
                     Some(watchdog) if progress.stopped.is_none() => plan::number(watchdog.event()),
@@ -247,7 +252,7 @@ impl Sandbox {
             self.take_reports(progress);
         }
         if ready[5] {
-            self.stop(progress, Stop::Cancel);
+            self.take_orders(progress);
         }
         if ready[6]
             && let Some(written) = self.watchdog.as_ref().and_then(Watchdog::alarm)
@@ -310,6 +315,19 @@ impl Sandbox {
         // GIB §5.3: first a request, then no choice.
         let _ = sys::write(plan::number(&self.control), &[child::ORDER_TERMINATE]);
         progress.kill_at = Some(Instant::now() + self.limits.grace);
+    }
+
+    /// Ends the run as somebody wishes it, also after it was asked to end.
+    fn take_orders(&self, progress: &mut Progress) {
+        let mut count = [0; 8];
+        let read = sys::read(plan::number(&self.cancel), &mut count);
+        if progress.stopped.is_none() {
+            self.stop(progress, Stop::Cancel);
+        }
+        if read == Ok(8) && u64::from_ne_bytes(count) >= KILL {
+            progress.kill_at = None;
+            self.kill();
+        }
     }
 
     fn kill(&self) {

@@ -737,7 +737,8 @@ pub(super) fn pipe() -> Outcome<(RawFd, RawFd)> {
 /// supervisor and shares the supervisor's memory.
 pub(super) fn memory_in_use() -> u64 {
     let Ok(folder) = open(c"/proc", libc::O_RDONLY | libc::O_DIRECTORY) else { return 0 };
-    let mut sum = 0;
+    let mut sum = 0_u64;
+    let mut shared = SharedMappings::new();
     let mut entries = [0_u8; 4096];
     loop {
         // SAFETY: the buffer is valid for its length.
@@ -753,7 +754,8 @@ pub(super) fn memory_in_use() -> u64 {
         while let Some(entry) = entries.get(at..count).filter(|entry| entry.len() > 19) {
             let length = usize::from(u16::from_ne_bytes([entry[16], entry[17]]));
             let name = &entry[19..length.clamp(19, entry.len())];
-            sum += resident(name);
+            sum = sum.wrapping_add(resident(name));
+            shared.add_process(name);
             if length == 0 {
                 break;
             }
@@ -761,43 +763,122 @@ pub(super) fn memory_in_use() -> u64 {
         }
     }
     close(folder);
-    sum
+    sum.wrapping_add(shared.bytes)
+}
+
+/// Opens a file of a process by its entry in /proc; nothing for the first process and for what is no process.
+fn open_of_process(name: &[u8], file: &[u8]) -> Option<RawFd> {
+    let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if digits == 0 || digits > 10 || &name[..digits] == b"1" {
+        return None;
+    }
+    let mut path = [0_u8; 32];
+    let parts: [&[u8]; 3] = [b"/proc/", &name[..digits], file];
+    let mut end = 0;
+    for part in parts {
+        path.get_mut(end..end + part.len())?.copy_from_slice(part);
+        end += part.len();
+    }
+    open(CStr::from_bytes_until_nul(&path).ok()?, libc::O_RDONLY).ok()
 }
 
 /// What one process takes, also of what was swapped out (attack E08).
 fn resident(name: &[u8]) -> u64 {
-    let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if digits == 0 || digits > 10 || &name[..digits] == b"1" {
-        return 0;
-    }
-    let mut path = [0_u8; 32];
-    let parts: [&[u8]; 3] = [b"/proc/", &name[..digits], b"/status"];
-    let mut end = 0;
-    for part in parts {
-        let Some(place) = path.get_mut(end..end + part.len()) else { return 0 };
-        place.copy_from_slice(part);
-        end += part.len();
-    }
-    let Ok(path) = CStr::from_bytes_until_nul(&path) else { return 0 };
-    let Ok(file) = open(path, libc::O_RDONLY) else { return 0 };
+    let Some(file) = open_of_process(name, b"/status") else { return 0 };
     let mut text = [0_u8; 4096];
     let count = read(file, &mut text).unwrap_or_default();
     close(file);
     memory_of(text.get(..count).unwrap_or_default())
 }
 
-/// Bytes in memory and in swap, by the text of `/proc/…/status`.
+/// Memory that is shared without a file (attack E07). Its pages stay while one process has it mapped, and count for none
+/// that has not touched them: a child that inherits such a mapping and sleeps holds all of it for nothing. So each counts
+/// with its size, once, whoever has mapped it how often.
+struct SharedMappings {
+    bytes: u64,
+    /// Inode and offset in one number, and the largest size of a mapping there.
+    seen: [(u64, u64); Self::MOST],
+    count: usize,
+}
+
+impl SharedMappings {
+    /// Those beyond count as often as they are mapped, which is too much rather than too little.
+    const MOST: usize = 512;
+
+    fn new() -> Self {
+        Self { bytes: 0, seen: [(0, 0); Self::MOST], count: 0 }
+    }
+
+    fn add_process(&mut self, name: &[u8]) {
+        let Some(file) = open_of_process(name, b"/maps") else { return };
+        let mut text = [0_u8; 4096];
+        let mut kept = 0;
+        // Longer lines hold paths, and shared memory has a short one. Their pieces are no lines that count.
+        while let Ok(count) = read(file, &mut text[kept..]) {
+            let Some(filled) = text.get(..kept + count).filter(|_| count > 0) else { break };
+            let end =
+                filled.iter().rposition(|byte| *byte == b'\n').map_or(filled.len(), |at| at + 1);
+            for line in filled[..end].split(|byte| *byte == b'\n') {
+                self.add(line);
+            }
+            let rest = end..filled.len();
+            kept = rest.len();
+            text.copy_within(rest, 0);
+        }
+        close(file);
+    }
+
+    /// A line of `/proc/…/maps`: addresses, rights, offset, device, inode, name.
+    fn add(&mut self, line: &[u8]) {
+        if !line.ends_with(b" /dev/zero (deleted)") {
+            return;
+        }
+        let mut fields = line.split(|byte| *byte == b' ').filter(|field| !field.is_empty());
+        let (Some(addresses), Some(rights), Some(offset), Some(inode)) =
+            (fields.next(), fields.next(), fields.next(), fields.nth(1))
+        else {
+            return;
+        };
+        if rights.get(3) != Some(&b's') {
+            return;
+        }
+        let number = |digits: &[u8], base: u64| {
+            digits.iter().fold(0_u64, |number, digit| {
+                let value = char::from(*digit).to_digit(16).unwrap_or_default();
+                number.wrapping_mul(base).wrapping_add(u64::from(value))
+            })
+        };
+        let mut ends = addresses.split(|byte| *byte == b'-').map(|end| number(end, 16));
+        let (Some(start), Some(end)) = (ends.next(), ends.next()) else { return };
+        let size = end.wrapping_sub(start);
+        let mark = number(inode, 10).rotate_left(32) ^ number(offset, 16);
+        let known = self.seen[..self.count].iter_mut().find(|(known, _)| *known == mark);
+        if let Some((_, largest)) = known {
+            self.bytes = self.bytes.wrapping_add(size.saturating_sub(*largest));
+            *largest = size.max(*largest);
+            return;
+        }
+        if let Some(place) = self.seen.get_mut(self.count) {
+            *place = (mark, size);
+            self.count += 1;
+        }
+        self.bytes = self.bytes.wrapping_add(size);
+    }
+}
+
+/// Bytes in memory and in swap, by the text of `/proc/…/status`, less what is shared: that is counted by its mappings, and
+/// files of the private folders have a limit of their own.
 fn memory_of(status: &[u8]) -> u64 {
     const KIB: u64 = 1024;
-    let mut sum = 0_u64;
-    for line in status.split(|byte| *byte == b'\n') {
-        let rest = line.strip_prefix(b"VmRSS:").or_else(|| line.strip_prefix(b"VmSwap:"));
-        let digits = rest.unwrap_or_default().iter().filter(|byte| byte.is_ascii_digit());
-        sum = sum.wrapping_add(digits.fold(0_u64, |number, digit| {
+    let field = |name: &[u8]| {
+        let line = status.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(name));
+        let digits = line.unwrap_or_default().iter().filter(|byte| byte.is_ascii_digit());
+        digits.fold(0_u64, |number, digit| {
             number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'))
-        }));
-    }
-    sum.wrapping_mul(KIB)
+        })
+    };
+    let own = field(b"VmRSS:").saturating_sub(field(b"RssShmem:"));
+    own.wrapping_add(field(b"VmSwap:")).wrapping_mul(KIB)
 }
 
 /// Memory that this process and its clones share.
@@ -880,5 +961,26 @@ mod tests {
         let status = b"Name:\tVmRSS\nVmPeak:\t    9 kB\nVmRSS:\t     120 kB\nRssAnon:\t 7 kB\nVmSwap:\t    3 kB\n";
         assert_eq!(super::memory_of(status), 123 << 10);
         assert_eq!(super::memory_of(b"State:\tZ (zombie)\n"), 0);
+        assert_eq!(super::memory_of(b"VmRSS:\t     120 kB\nRssShmem:\t 20 kB\n"), 100 << 10);
+    }
+
+    #[test]
+    fn shared_memory_counts_once_and_with_its_size() {
+        // Attack E07, where no control group counts.
+        let counted = |lines: &[&str]| {
+            let mut shared = super::SharedMappings::new();
+            lines.iter().for_each(|line| shared.add(line.as_bytes()));
+            shared.bytes
+        };
+        let block = "7f0000000000-7f0000004000 rw-s 00000000 00:01 77      /dev/zero (deleted)";
+        let first_page =
+            "7f0000000000-7f0000001000 rw-s 00000000 00:01 77      /dev/zero (deleted)";
+        let other = "7f0000100000-7f0000101000 rw-s 00000000 00:01 78      /dev/zero (deleted)";
+        let private = "7f0000000000-7f0000004000 rw-p 00000000 00:01 79      /dev/zero (deleted)";
+        let library = "7f0000000000-7f0000004000 r--s 00000000 00:01 80      /usr/lib/x.so";
+        assert_eq!(counted(&[block, block]), 0x4000);
+        assert_eq!(counted(&[first_page, block, first_page]), 0x4000);
+        assert_eq!(counted(&[block, other]), 0x5000);
+        assert_eq!(counted(&[private, library, "", "x"]), 0);
     }
 }

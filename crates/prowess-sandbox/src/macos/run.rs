@@ -104,6 +104,7 @@ enum Event {
     /// The program is dead, but not reaped: its number is still its own.
     Ended,
     Cancel,
+    Kill,
 }
 
 /// Ends a run from another thread.
@@ -115,6 +116,11 @@ impl Canceller {
     pub fn cancel(&self) {
         // A run that is over can't be cancelled.
         let _ = self.0.send(Event::Cancel);
+    }
+
+    /// SIGKILL now, also in the grace period.
+    pub fn kill(&self) {
+        let _ = self.0.send(Event::Kill);
     }
 }
 
@@ -206,6 +212,13 @@ impl Sandbox {
                 self.terminate(progress, Stop::Cancel);
             }
             Event::Cancel => {}
+            Event::Kill if matches!(progress.phase, Phase::Running | Phase::Terminating) => {
+                progress.stopped = progress.stopped.or(Some(Stop::Cancel));
+                progress.phase = Phase::Killed;
+                progress.deadline = None;
+                self.signal(Signal::KILL);
+            }
+            Event::Kill => {}
             Event::Ended => {
                 // Whatever it left in its group goes with it (attack E03).
                 self.signal(Signal::KILL);

@@ -236,6 +236,10 @@ const HUNGRY: &[(&str, &str)] = &[
         "import mmap\nblock = mmap.mmap(-1, 200 << 20)\nfor at in range(0, 200 << 20, 4096):\n    block[at] = 1\nprint('kept')",
     ),
     (
+        "shared by sleepers",
+        "import mmap\nfor _ in range(8):\n    block = mmap.mmap(-1, 25 << 20)\n    block[:] = b'x' * len(block)\n    if os.fork() == 0:\n        signal.pause()\n    block.close()\nsignal.pause()",
+    ),
+    (
         "many processes",
         "for _ in range(8):\n    if os.fork() == 0:\n        block = bytearray(25 << 20)\n        signal.pause()\nsignal.pause()",
     ),

@@ -145,6 +145,30 @@ fn a_run_can_be_cancelled() {
 }
 
 #[test]
+fn a_second_order_leaves_no_grace() {
+    let world = World::new();
+    let mut spec = world.python(
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('up', flush=True)\nwhile True:\n    signal.pause()",
+    );
+    spec.limits.time = Duration::from_mins(10);
+    spec.limits.grace = Duration::from_mins(10);
+    let sandbox = Sandbox::spawn(spec).expect("it starts");
+    let mut impatient = Impatient(sandbox.canceller());
+    let ended = sandbox.wait(&mut impatient).expect("it ends");
+    assert_eq!(ended.how, How::Cancelled(None));
+}
+
+/// Asks a program to end as soon as it says something, and does not wait for it.
+struct Impatient(prowess_sandbox::Canceller);
+
+impl prowess_sandbox::Observer for Impatient {
+    fn output(&mut self, _: prowess_sandbox::Stream, _: &[u8]) {
+        self.0.cancel();
+        self.0.kill();
+    }
+}
+
+#[test]
 fn too_much_output_ends_the_run() {
     // Attack E11.
     let mut spec = python();

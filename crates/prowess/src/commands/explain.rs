@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use prowess_engine::workflow;
 use prowess_format::diagnostic::Rule;
 use prowess_format::rules;
 use prowess_format::text::closest;
@@ -31,8 +32,8 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         printer.report(&list());
         return Ok(Outcome::Fine);
     };
-    let Some(rule) = rules::by_name(code) else {
-        let known = rules::ALL.iter().map(|rule| rule.name);
+    let Some(rule) = all_rules().find(|rule| rule.name == code) else {
+        let known = all_rules().map(|rule| rule.name);
         let error = Error::not_found(format!("there is no rule `{code}`"));
         return Err(match closest(code, known) {
             Some(similar) => error.hint(format!("did you mean `{similar}`?")),
@@ -41,6 +42,11 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     };
     printer.report(&page(rule));
     Ok(Outcome::Fine)
+}
+
+/// The rules about skills, and those about workflows.
+pub(crate) fn all_rules() -> impl Iterator<Item = &'static Rule> {
+    rules::ALL.iter().chain(workflow::RULES).copied()
 }
 
 /// The page with its title.
@@ -66,8 +72,8 @@ fn severities(rule: &Rule) -> String {
 }
 
 fn list() -> String {
-    let width = rules::ALL.iter().map(|rule| rule.name.len()).max().unwrap_or_default();
-    rules::ALL.iter().fold(String::new(), |mut list, rule| {
+    let width = all_rules().map(|rule| rule.name.len()).max().unwrap_or_default();
+    all_rules().fold(String::new(), |mut list, rule| {
         let _ = writeln!(list, "{:width$}  {}", rule.name, rule.summary());
         list
     })

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use prowess_format::dialect::{self, Dialect};
 use prowess_format::shape::{self, Field, Need};
-use prowess_format::{client, manifest, rules};
+use prowess_format::{client, manifest};
 
 use super::{Outcome, explain};
 use crate::checking::MANIFEST;
@@ -47,7 +47,7 @@ fn pages() -> Vec<(String, String)> {
         (format!("schemas/{MANIFEST}.json"), json_text(&manifest::schema())),
         ("clients.md".to_owned(), clients()),
     ];
-    for rule in rules::ALL {
+    for rule in explain::all_rules() {
         pages.push((format!("diagnostics/{}.md", rule.name), explain::page(rule)));
     }
     for dialect in dialect::ALL {
@@ -79,7 +79,7 @@ fn diagnostics() -> String {
     let mut page = "# Diagnostics\n\nWhat `prowess check` may find. `prowess explain CODE` prints the same pages.\n\n\
                     | Code | Severity | With `--strict` | What it does |\n|---|---|---|---|\n"
         .to_owned();
-    for rule in rules::ALL {
+    for rule in explain::all_rules() {
         let _ = writeln!(
             page,
             "| [{0}]({0}.md) | {1} | {2} | {3} |",

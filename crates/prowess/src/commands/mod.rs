@@ -18,6 +18,7 @@ pub(crate) mod render;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;
+pub(crate) mod workflow;
 
 use std::process::ExitCode;
 
@@ -47,6 +48,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::New(arguments) => new::run(&arguments, &mut printer),
         Verb::Render(arguments) => render::run(&arguments, &mut printer),
         Verb::Run(arguments) => run::run(&arguments, &mut printer),
+        Verb::Workflow(arguments) => workflow::run(&arguments, &mut printer),
         Verb::Prompt(arguments) => prompt::run(&arguments, &mut printer),
         Verb::Models(arguments) => models::run(&arguments, &mut printer),
         Verb::Policy(arguments) => policy::run(&arguments, &mut printer),

@@ -34,7 +34,8 @@ use crate::showing::{Format, Show};
 /// other files, no other programs, no secrets from the environment. It works in
 /// the root of the repository around the current folder, otherwise in your home.
 /// After its time limit, or Ctrl-C, it gets SIGTERM and five seconds later
-/// SIGKILL, together with everything it has started.
+/// SIGKILL, together with everything it has started; a second Ctrl-C is SIGKILL
+/// at once, a third ends prowess itself and skips the look at what the tool left.
 ///
 /// A prompt skill has no tools: its inputs are put into its text, passages of its
 /// knowledge base are looked up, and a model answers. `prowess models` shows
@@ -172,7 +173,7 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
     let mut approver = Terminal { printer };
     let allowed = approve(&prepared, consent, &mut approver, &SystemClock, &store)?;
     let cancel = Cancel::default();
-    listen_for_signals(&cancel);
+    running::listen_for_signals(&cancel);
     let mut show = Show::new(arguments.format, printer);
     let envelope = prowess_engine::run(&prepared, &allowed, &world, &cancel, &mut |event| {
         show.event(event);
@@ -197,7 +198,7 @@ fn start_prompt(
 ) -> Result<Envelope, Error> {
     let values = inputs::values(&arguments.inputs, &sound.skill.inputs)?;
     let cancel = Cancel::default();
-    listen_for_signals(&cancel);
+    running::listen_for_signals(&cancel);
     let wish = Wish {
         sound,
         values: &values,
@@ -291,25 +292,3 @@ fn tell_ending(envelope: &Envelope, printer: &mut Printer) {
         }
     }
 }
-
-/// Ctrl-C and its relatives end the tool first: SIGTERM, then SIGKILL (GIB §5.3). A second one ends everything at once.
-#[cfg(unix)]
-fn listen_for_signals(cancel: &Cancel) {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    // Without a handler a signal ends this process, and the sandbox with it: no worse than that.
-    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
-        return;
-    };
-    let cancel = cancel.clone();
-    std::thread::spawn(move || {
-        for (count, signal) in signals.forever().enumerate() {
-            if count > 0 {
-                std::process::exit(128 + signal);
-            }
-            cancel.cancel_by(signal);
-        }
-    });
-}
-
-#[cfg(not(unix))]
-fn listen_for_signals(_cancel: &Cancel) {}

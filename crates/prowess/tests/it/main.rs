@@ -30,6 +30,7 @@ mod run_secrets;
 mod schema;
 mod show;
 mod usage;
+mod workflow;
 
 use prowess_testkit::Scene;
 

@@ -144,6 +144,10 @@ fn make_ready(
         }
     });
     redactor.rest().iter().for_each(&mut *sink);
+    let findings = lowered.lookout.look();
+    for message in findings.warnings.into_iter().chain(findings.failures) {
+        sink(&Event::Warning { message });
+    }
     let error = loaded.err().map(|error| match error {
         NotReady::Load(error) => error,
         NotReady::Run(error) => stopped(subject.name, &error),
@@ -163,7 +167,7 @@ fn make_ready(
 fn stopped(skill: &str, error: &RunError) -> LoadError {
     let step = match error {
         RunError::Load(error) => return (**error).clone(),
-        RunError::Digest(_) => LoadStep::Resolve,
+        RunError::Digest(_) | RunError::SkillFolder { .. } => LoadStep::Resolve,
         RunError::Requirements { .. } | RunError::Dependency { .. } | RunError::Program(_) => {
             LoadStep::Dependencies
         }

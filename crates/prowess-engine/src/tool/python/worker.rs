@@ -156,10 +156,12 @@ impl Worker {
         request.insert("id".to_owned(), number.into());
         cancel.watch(self.canceller.clone());
         let told = self.converse(&frame(&request), bounds, output);
-        cancel.release();
         let stop = match told {
             Ok(frame) => match read_answer(&frame, number) {
-                Some(answer) => return Ok(answer),
+                Some(answer) => {
+                    cancel.release();
+                    return Ok(answer);
+                }
                 None => Stop::Dishonest,
             },
             Err(stop) => stop,
@@ -167,7 +169,9 @@ impl Worker {
         if stop != Stop::Silent {
             self.canceller.cancel();
         }
+        // Who does not want to wait for it can still end it at once.
         let Waited { ended, words, .. } = self.wait(output);
+        cancel.release();
         Err(match stop {
             Stop::Silent => match ended {
                 Ok(ended) => Lost::Ended(ended.how, words),

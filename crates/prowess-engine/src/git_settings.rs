@@ -1,0 +1,381 @@
+//! Settings of git, read as git reads them: which of them are harmless in a repository that a tool has made, and which name
+//! files that git will run or read more settings from.
+//!
+//! Whatever is not understood, or not known to be harmless, counts as dangerous: git learns new settings every year.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
+
+/// The most bytes of one file. Git's own are some hundred long.
+const MOST_BYTES: u64 = 1 << 20;
+/// How deep files include others, as in git.
+const MOST_DEPTH: usize = 10;
+/// The most files that are read for one repository.
+const MOST_FILES: usize = 64;
+
+/// One setting, such as `remote.origin.url`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Setting {
+    /// In lower case, as git compares it.
+    section: String,
+    /// As written.
+    subsection: Option<String>,
+    /// In lower case.
+    name: String,
+    /// `true` where none is written.
+    value: String,
+}
+
+/// Why settings can't be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unreadable;
+
+/// The settings of a file; none when there is no such file.
+pub(crate) fn of_file(path: &Path) -> Result<Vec<Setting>, Unreadable> {
+    let Ok(data) = fs::symlink_metadata(path) else { return Ok(Vec::new()) };
+    // A link leads elsewhere, and a pipe would never end.
+    if !data.is_file() || data.len() > MOST_BYTES {
+        return Err(Unreadable);
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|_| Unreadable)?;
+    file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|_| Unreadable)?;
+    parse(&bytes)
+}
+
+/// Reads the text of a file with settings, by the rules of `git_config_from_file`.
+fn parse(bytes: &[u8]) -> Result<Vec<Setting>, Unreadable> {
+    let mut reader = Reader { bytes: bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes), at: 0 };
+    let mut settings = Vec::new();
+    let mut section: Option<(String, Option<String>)> = None;
+    while let Some(byte) = reader.next() {
+        match byte {
+            b'#' | b';' => reader.skip_line(),
+            b'[' => section = Some(reader.header()?),
+            _ if is_space(byte) => {}
+            _ if byte.is_ascii_alphabetic() => {
+                let (section, subsection) = section.clone().ok_or(Unreadable)?;
+                let (name, value) = reader.setting(byte)?;
+                settings.push(Setting { section, subsection, name, value });
+            }
+            _ => return Err(Unreadable),
+        }
+    }
+    Ok(settings)
+}
+
+fn is_space(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || byte == 0x0b
+}
+
+fn is_of_key(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-'
+}
+
+fn text(bytes: Vec<u8>) -> Result<String, Unreadable> {
+    // Paths may be other bytes; a setting of a tool's has no need to be.
+    String::from_utf8(bytes).map_err(|_| Unreadable)
+}
+
+struct Reader<'r> {
+    bytes: &'r [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    /// The next byte, with both ends of line as one.
+    fn next(&mut self) -> Option<u8> {
+        let byte = *self.bytes.get(self.at)?;
+        self.at += 1;
+        if byte == b'\r' && self.bytes.get(self.at) == Some(&b'\n') {
+            self.at += 1;
+            return Some(b'\n');
+        }
+        Some(byte)
+    }
+
+    fn skip_line(&mut self) {
+        while self.next().is_some_and(|byte| byte != b'\n') {}
+    }
+
+    /// What follows `[`: `core]`, `remote "origin"]` or, as it was written once, `branch.main]`.
+    fn header(&mut self) -> Result<(String, Option<String>), Unreadable> {
+        let mut name = Vec::new();
+        loop {
+            match self.next().ok_or(Unreadable)? {
+                b']' => {
+                    let name = text(name)?;
+                    return Ok(match name.split_once('.') {
+                        Some((section, rest)) => (section.to_owned(), Some(rest.to_owned())),
+                        None => (name, None),
+                    });
+                }
+                byte if is_space(byte) => break,
+                byte if is_of_key(byte) || byte == b'.' => name.push(byte.to_ascii_lowercase()),
+                _ => return Err(Unreadable),
+            }
+        }
+        let mut byte = b' ';
+        while byte != b'\n' && is_space(byte) {
+            byte = self.next().ok_or(Unreadable)?;
+        }
+        if byte != b'"' {
+            return Err(Unreadable);
+        }
+        let mut inner = Vec::new();
+        loop {
+            match self.next().ok_or(Unreadable)? {
+                b'\n' => return Err(Unreadable),
+                b'"' => break,
+                b'\\' => inner.push(self.next().filter(|byte| *byte != b'\n').ok_or(Unreadable)?),
+                byte => inner.push(byte),
+            }
+        }
+        if self.next() != Some(b']') {
+            return Err(Unreadable);
+        }
+        Ok((text(name)?, Some(text(inner)?)))
+    }
+
+    fn setting(&mut self, first: u8) -> Result<(String, String), Unreadable> {
+        let mut name = vec![first.to_ascii_lowercase()];
+        let mut byte = self.next();
+        while let Some(part) = byte.filter(|byte| is_of_key(*byte)) {
+            name.push(part.to_ascii_lowercase());
+            byte = self.next();
+        }
+        while matches!(byte, Some(b' ' | b'\t')) {
+            byte = self.next();
+        }
+        let value = match byte {
+            None | Some(b'\n') => "true".to_owned(),
+            Some(b'=') => text(self.value()?)?,
+            Some(_) => return Err(Unreadable),
+        };
+        Ok((text(name)?, value))
+    }
+
+    fn value(&mut self) -> Result<Vec<u8>, Unreadable> {
+        let mut value = Vec::new();
+        // Space at the end counts only inside quotes.
+        let mut length = 0;
+        let mut is_quoted = false;
+        loop {
+            match self.next() {
+                None | Some(b'\n') if is_quoted => return Err(Unreadable),
+                None | Some(b'\n') => break,
+                Some(b'#' | b';') if !is_quoted => {
+                    self.skip_line();
+                    break;
+                }
+                Some(byte) if is_space(byte) && !is_quoted => {
+                    if !value.is_empty() {
+                        value.push(byte);
+                    }
+                    continue;
+                }
+                Some(b'"') => is_quoted = !is_quoted,
+                Some(b'\\') => match self.next().ok_or(Unreadable)? {
+                    b'\n' => continue,
+                    b't' => value.push(b'\t'),
+                    b'b' => value.push(0x08),
+                    b'n' => value.push(b'\n'),
+                    byte @ (b'\\' | b'"') => value.push(byte),
+                    _ => return Err(Unreadable),
+                },
+                Some(byte) => value.push(byte),
+            }
+            length = value.len();
+        }
+        value.truncate(length);
+        Ok(value)
+    }
+}
+
+impl Setting {
+    /// The name as a person writes it.
+    pub(crate) fn key(&self) -> String {
+        let Self { section, subsection, name, .. } = self;
+        match subsection {
+            Some(subsection) => format!("{section}.{subsection}.{name}"),
+            None => format!("{section}.{name}"),
+        }
+    }
+
+    /// Where the files are that belong to the repository, if this setting says so.
+    pub(crate) fn worktree(&self) -> Option<&str> {
+        self.is("core", "worktree").then_some(self.value.as_str())
+    }
+
+    fn is(&self, section: &str, name: &str) -> bool {
+        self.section == section && self.subsection.is_none() && self.name == name
+    }
+
+    /// Whether it can neither start a program nor lead git to other settings, whatever its value.
+    pub(crate) fn is_harmless(&self) -> bool {
+        let value = self.value.as_str();
+        let among = |names: &[&str]| names.contains(&self.name.as_str());
+        match (self.section.as_str(), self.subsection.is_some()) {
+            ("core", false) if self.name == "fsmonitor" => {
+                // True is git's own watcher; anything else is a program.
+                ["true", "false"].contains(&value)
+            }
+            ("core", false) => among(&[
+                "repositoryformatversion",
+                "filemode",
+                "bare",
+                "logallrefupdates",
+                "ignorecase",
+                "precomposeunicode",
+                "symlinks",
+                "autocrlf",
+                "eol",
+                "safecrlf",
+                "quotepath",
+                "abbrev",
+                "compression",
+                "preloadindex",
+                "untrackedcache",
+                "sharedrepository",
+                "bigfilethreshold",
+                "longpaths",
+                "sparsecheckout",
+                "sparsecheckoutcone",
+            ]),
+            ("remote", true) => match self.name.as_str() {
+                "url" | "pushurl" => is_plain_address(value),
+                "fetch" | "push" | "tagopt" | "prune" | "prunetags" | "mirror" | "promisor"
+                | "partialclonefilter" | "skipdefaultupdate" | "skipfetchall" => true,
+                _ => false,
+            },
+            ("submodule", true) => match self.name.as_str() {
+                "url" => is_plain_address(value),
+                "update" => ["checkout", "rebase", "merge", "none"].contains(&value),
+                "active" | "branch" | "ignore" | "path" | "fetchrecursesubmodules" | "shallow" => {
+                    true
+                }
+                _ => false,
+            },
+            ("branch", true) => among(&["remote", "merge", "rebase", "pushremote", "description"]),
+            ("branch", false) => among(&["autosetupmerge", "autosetuprebase", "sort"]),
+            ("user", false) => among(&["name", "email"]),
+            ("extensions", false) => match self.name.as_str() {
+                "objectformat" | "compatobjectformat" | "refstorage" => {
+                    value.chars().all(|character| character.is_ascii_alphanumeric())
+                }
+                "partialclone" | "noop" | "preciousobjects" | "relativeworktrees" => true,
+                _ => false,
+            },
+            ("submodule", false) => among(&["active", "recurse", "fetchjobs"]),
+            ("lfs", false) => among(&["repositoryformatversion"]),
+            ("pull", false) => among(&["rebase", "ff"]),
+            ("push", false) => among(&["default", "autosetupremote", "followtags"]),
+            ("fetch", false) => among(&["prune", "prunetags", "parallel"]),
+            ("receive", false) => among(&["denycurrentbranch", "denynonfastforwards"]),
+            ("init", false) => among(&["defaultbranch"]),
+            ("gc" | "pack" | "index" | "feature" | "advice" | "color" | "status", false) => true,
+            _ => false,
+        }
+    }
+}
+
+/// Whether an address is fetched from by git itself and not by a helper that the address names (`ext::sh -c …`).
+fn is_plain_address(address: &str) -> bool {
+    !address.contains("::") && !address.starts_with('-')
+}
+
+/// What settings name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    /// Absolute, without `.` and `..`.
+    pub(crate) path: PathBuf,
+    /// Whether git uses it as soon as it is there, so that it is worth looking at where it is not.
+    pub(crate) is_certain: bool,
+}
+
+/// Where settings are found and what their paths are relative to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sources<'s> {
+    /// Files with settings, those of the user among them.
+    pub(crate) files: &'s [PathBuf],
+    /// The folder that hooks and programs are started in.
+    pub(crate) top: &'s Path,
+    /// The user's home.
+    pub(crate) home: &'s Path,
+}
+
+/// Every file and folder that settings name as something to run or to read settings from, and the files that were read.
+/// Conditions of includes are taken for true.
+pub(crate) fn named(sources: Sources<'_>) -> Vec<Named> {
+    let mut found: Vec<Named> = Vec::new();
+    let mut open: Vec<(PathBuf, usize)> =
+        sources.files.iter().map(|file| (file.clone(), 0)).collect();
+    let mut at = 0;
+    while let Some((file, depth)) = open.get(at).cloned() {
+        at += 1;
+        // What can't be read by us is protected all the same where it lies; what it names is not known.
+        for setting in of_file(&file).unwrap_or_default() {
+            let Setting { section, name, value, .. } = &setting;
+            let is_include = ["include", "includeif"].contains(&section.as_str()) && name == "path";
+            if is_include {
+                let base = file.parent().unwrap_or(Path::new("/"));
+                let Some(path) = resolve(value, base, sources.home) else { continue };
+                if depth < MOST_DEPTH
+                    && open.len() < MOST_FILES
+                    && !open.iter().any(|(known, _)| *known == path)
+                {
+                    open.push((path.clone(), depth + 1));
+                }
+                found.push(Named { path, is_certain: true });
+            } else if setting.is("core", "hookspath") {
+                let path = resolve(value, sources.top, sources.home);
+                found.extend(path.map(|path| Named { path, is_certain: true }));
+            } else if !setting.is_harmless() {
+                found.extend(words(value).filter_map(|(word, is_first)| {
+                    let path = resolve(word, sources.top, sources.home)?;
+                    // A program without a slash is looked for elsewhere, and most words are none at all.
+                    Some(Named { path, is_certain: is_first && word.contains('/') })
+                }));
+            }
+        }
+    }
+    found
+}
+
+/// The words of a command, roughly: whatever could be a path in it.
+fn words(command: &str) -> impl Iterator<Item = (&str, bool)> {
+    let is_between = |character: char| {
+        character.is_whitespace()
+            || ['\'', '"', ';', '&', '|', '(', ')', '=', '!'].contains(&character)
+    };
+    let words = command.split(is_between).filter(|word| !word.is_empty());
+    words.enumerate().map(|(at, word)| (word, at == 0))
+}
+
+/// A path as git takes it, without looking at the disk.
+fn resolve(path: &str, base: &Path, home: &Path) -> Option<PathBuf> {
+    let path = match path.strip_prefix("~/") {
+        Some(rest) => home.join(rest),
+        None => base.join(path),
+    };
+    normal(&path)
+}
+
+/// A path without `.` and `..`; nothing for one that is not absolute.
+pub(crate) fn normal(path: &Path) -> Option<PathBuf> {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::RootDir | Component::Normal(_) | Component::Prefix(_) => normal.push(part),
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+        }
+    }
+    normal.is_absolute().then_some(normal)
+}
+
+#[cfg(test)]
+mod tests;

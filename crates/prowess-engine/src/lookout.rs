@@ -1,0 +1,373 @@
+//! What a run has left in folders that it could write and that somebody else would execute later: repositories whose
+//! settings or hooks name programs, and files that editors, agents and shells run on their own (attack A10).
+//!
+//! What is there when a run starts is protected by the sandbox. This is about what comes into being, at any depth: a
+//! repository stays if nothing in it is known to be able to start a program, so that tools may clone; another one is given a
+//! name that git does not look at. Of everything else the user is told.
+
+mod record;
+mod repository;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use prowess_format::text::visible;
+use prowess_policy::spec::{NEVER_WRITE, Protected, is_named};
+
+use crate::git_settings;
+use crate::platform;
+
+pub(crate) use record::{Record, late};
+pub(crate) use repository::{is_repository, looks_bare, settings_of};
+
+/// How many folders are looked into after a run, nearest first. Before a run there are fewer, so that a run which makes
+/// many does not hide anything that was in sight.
+const MOST_FOLDERS: usize = 131_072;
+/// How many messages there are of one kind.
+const MOST_MESSAGES: usize = 20;
+/// Clocks of file systems are coarse, and behind the clock of the machine.
+const COARSE: Duration = Duration::from_secs(2);
+
+/// What to look at when a run has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lookout {
+    /// Folders that the run may write.
+    pub(crate) folders: Vec<PathBuf>,
+    /// What it can't write in them.
+    pub(crate) fixed: BTreeSet<PathBuf>,
+    /// Folders of git that were there, and files `.git`: what matters in them is fixed or absent.
+    pub(crate) repositories: BTreeSet<PathBuf>,
+    /// Places that were not there.
+    pub(crate) absent: BTreeSet<Absent>,
+    /// Whether everything could be looked at before the start.
+    pub(crate) is_complete: bool,
+    /// When the run started.
+    pub(crate) started: SystemTime,
+}
+
+/// A place that was not there when a run started.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Absent {
+    pub(crate) place: PathBuf,
+    pub(crate) kind: AbsentKind,
+}
+
+/// What would be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum AbsentKind {
+    /// Settings of git, which stay if they are harmless.
+    Settings,
+    /// Hooks, of which samples stay.
+    Hooks,
+    /// Something else that git follows or runs.
+    OfGit,
+    /// A folder in which programs are looked for.
+    OfSearchPath,
+}
+
+/// What was found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Findings {
+    /// What the user should know.
+    pub(crate) warnings: Vec<String>,
+    /// What could not be put right, so that the run must not look like one that went well.
+    pub(crate) failures: Vec<String>,
+}
+
+impl Lookout {
+    /// Nothing to look at.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            folders: Vec::new(),
+            fixed: BTreeSet::new(),
+            repositories: BTreeSet::new(),
+            absent: BTreeSet::new(),
+            is_complete: true,
+            started: SystemTime::UNIX_EPOCH,
+        }
+    }
+
+    /// Whether the run could not have left anything.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.folders.is_empty() && self.absent.is_empty()
+    }
+
+    /// Looks, and moves aside what git would run.
+    pub(crate) fn look(&self) -> Findings {
+        self.look_until(None)
+    }
+
+    /// The same after the fact: what was made later than this is not of the run.
+    fn look_until(&self, until: Option<SystemTime>) -> Findings {
+        let mut search =
+            Search { lookout: self, until, reported: Vec::new(), findings: Findings::default() };
+        for absent in &self.absent {
+            search.appeared(absent);
+        }
+        search.walk();
+        search.finish()
+    }
+}
+
+struct Search<'l> {
+    lookout: &'l Lookout,
+    until: Option<SystemTime>,
+    /// New files and folders that other programs run.
+    reported: Vec<PathBuf>,
+    findings: Findings,
+}
+
+/// Names in a folder, with what they are.
+type Entries = Vec<(std::ffi::OsString, fs::FileType)>;
+
+impl Search<'_> {
+    /// Looks at a place that was not there.
+    fn appeared(&mut self, absent: &Absent) {
+        let Absent { place, kind } = absent;
+        let data = match self.metadata(place) {
+            Ok(Some(data)) if self.is_of_the_run(&data) => data,
+            Ok(_) => return,
+            Err(error) => return self.unseen(place, &error),
+        };
+        let reason = match kind {
+            AbsentKind::OfSearchPath => {
+                let shown = shown(place);
+                self.findings.warnings.push(format!(
+                    "`{shown}` is new and lies on your PATH: what is in it is started by its name, so look at it"
+                ));
+                return;
+            }
+            AbsentKind::Settings => {
+                match repository::dangerous_setting(place, &self.lookout.folders) {
+                    Some(reason) => reason,
+                    None => return,
+                }
+            }
+            AbsentKind::Hooks => match repository::hook(place) {
+                Some(reason) => reason,
+                None => return,
+            },
+            AbsentKind::OfGit if data.is_dir() && is_empty(place) => return,
+            AbsentKind::OfGit => String::new(),
+        };
+        self.put_aside(place, place, &reason);
+    }
+
+    /// Looks into the granted folders, nearest first.
+    fn walk(&mut self) {
+        let mut open: VecDeque<PathBuf> = self.lookout.folders.iter().cloned().collect();
+        let mut seen = BTreeSet::new();
+        let mut looked_at = 0;
+        while let Some(folder) = open.pop_front() {
+            // Granted folders may lie in each other.
+            if self.lookout.fixed.contains(&folder) || !seen.insert(folder.clone()) {
+                continue;
+            }
+            looked_at += 1;
+            if looked_at > MOST_FOLDERS {
+                self.findings.warnings.push(format!(
+                    "the granted folders hold more than {MOST_FOLDERS} folders now: what this run left deep inside was not looked at"
+                ));
+                break;
+            }
+            match self.entries(&folder) {
+                Ok(entries) => self.folder(&folder, &entries, &mut open),
+                Err(error) if is_gone(&error) => {}
+                Err(error) => self.unseen(&folder, &error),
+            }
+        }
+    }
+
+    fn folder(&mut self, folder: &Path, entries: &Entries, open: &mut VecDeque<PathBuf>) {
+        if repository::looks_bare(entries.iter().map(|(name, _)| name.as_os_str()))
+            && !self.lookout.repositories.contains(folder)
+            && self.is_new(folder)
+            && let Some(reason) = repository::danger(folder, self.lookout)
+        {
+            self.put_aside(&folder.join("HEAD"), folder, &reason);
+        }
+        for (name, kind) in entries {
+            let place = folder.join(name);
+            self.report_rows(folder, name);
+            if !name.eq_ignore_ascii_case(".git") {
+                if kind.is_dir() {
+                    open.push_back(place);
+                }
+                continue;
+            }
+            if !self.lookout.repositories.contains(&place)
+                && self.is_new(&place)
+                && let Some(reason) = repository::danger(&place, self.lookout)
+            {
+                self.put_aside(&place, &place, &reason);
+            } else if kind.is_dir() {
+                // Of a repository's own folder only these hold others.
+                open.extend(["modules", "worktrees"].map(|name| place.join(name)));
+            }
+        }
+    }
+
+    /// Notes files and folders of this name that programs run on their own.
+    fn report_rows(&mut self, folder: &Path, name: &std::ffi::OsStr) {
+        let Some(text) = name.to_str() else { return };
+        for protected in NEVER_WRITE {
+            let Protected::AnyDepth(row) = protected else { continue };
+            let (first, rest) = row.split_once('/').unwrap_or((row, ""));
+            if first == ".git" || !is_named(text, first) {
+                continue;
+            }
+            let place =
+                if rest.is_empty() { folder.join(name) } else { folder.join(name).join(rest) };
+            if !self.lookout.fixed.contains(&place) && self.is_new(&place) {
+                self.reported.push(place);
+            }
+        }
+    }
+
+    /// Whether something came into being during the run. Where everything was seen before, whatever was not is new.
+    fn is_new(&self, place: &Path) -> bool {
+        let Ok(data) = fs::symlink_metadata(place) else { return false };
+        (self.lookout.is_complete || self.changed_since(&data)) && self.is_of_the_run(&data)
+    }
+
+    /// Change times can't be set by a program.
+    fn changed_since(&self, data: &Metadata) -> bool {
+        platform::changed(data).is_none_or(|changed| changed + COARSE >= self.lookout.started)
+    }
+
+    fn is_of_the_run(&self, data: &Metadata) -> bool {
+        match (self.until, data.created()) {
+            (Some(until), Ok(created)) => created <= until,
+            (Some(_), Err(_)) | (None, _) => true,
+        }
+    }
+
+    /// What is at a place, also behind folders that the run has closed.
+    fn metadata(&self, place: &Path) -> io::Result<Option<Metadata>> {
+        let look = || match fs::symlink_metadata(place) {
+            Ok(data) => Ok(Some(data)),
+            Err(error) if is_gone(&error) => Ok(None),
+            Err(error) => Err(error),
+        };
+        match look() {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let mut above: Vec<&Path> = place.ancestors().skip(1).collect();
+                above.reverse();
+                for folder in above {
+                    self.make_open(folder)?;
+                }
+                look()
+            }
+            seen => seen,
+        }
+    }
+
+    fn entries(&self, folder: &Path) -> io::Result<Entries> {
+        self.make_open(folder)?;
+        fs::read_dir(folder)?
+            .map(|entry| entry.and_then(|it| Ok((it.file_name(), it.file_type()?))))
+            .collect()
+    }
+
+    /// Opens a folder to its owner if the run has closed it: a tool may do that to what it made, and to `.git`.
+    fn make_open(&self, folder: &Path) -> io::Result<()> {
+        let data = fs::symlink_metadata(folder)?;
+        if data.is_dir() && !platform::is_open_to_owner(&data) && self.changed_since(&data) {
+            platform::open_to_owner(folder, &data)?;
+        }
+        Ok(())
+    }
+
+    /// Gives something a name that nobody looks for. `about` is what the user thinks of it as.
+    fn put_aside(&mut self, place: &Path, about: &Path, reason: &str) {
+        let what = shown(about);
+        let because = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+        match self.rename_aside(place) {
+            Ok(name) if place == about => self.findings.warnings.push(format!(
+                "`{what}` is new and would decide what git runs{because}: it is called `{name}` now"
+            )),
+            Ok(name) => self.findings.warnings.push(format!(
+                "`{what}` is a new folder that git would take for a repository, and would decide what git runs{because}: its `HEAD` is called `{name}` now"
+            )),
+            Err(error) => self.findings.failures.push(format!(
+                "`{what}` is new and decides what git runs{because}, and could not be moved aside ({error}): remove it before you use git there"
+            )),
+        }
+    }
+
+    fn rename_aside(&self, place: &Path) -> io::Result<String> {
+        /// A run may have taken some names.
+        const MOST_NAMES: usize = 1000;
+        let folder = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
+        let name = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        for number in 1..=MOST_NAMES {
+            let aside = match number {
+                1 => format!("{name}.planted"),
+                number => format!("{name}.planted-{number}"),
+            };
+            let target = folder.join(&aside);
+            if fs::symlink_metadata(&target).is_ok() {
+                continue;
+            }
+            let renamed = match fs::rename(place, &target) {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    let data = fs::symlink_metadata(folder)?;
+                    platform::open_to_owner(folder, &data)?;
+                    fs::rename(place, &target)
+                }
+                renamed => renamed,
+            };
+            return renamed.map(|()| visible(&aside).into_owned());
+        }
+        Err(io::Error::other("all names are taken"))
+    }
+
+    fn unseen(&mut self, place: &Path, error: &io::Error) {
+        self.findings.failures.push(format!(
+            "`{}` can't be looked at ({error}), and this run may have put something there that runs later: look at it before you use git or an editor there",
+            shown(place)
+        ));
+    }
+
+    fn finish(mut self) -> Findings {
+        let count = self.reported.len();
+        for place in self.reported.iter().take(MOST_MESSAGES) {
+            self.findings.warnings.push(format!(
+                "`{}` is new, and other programs may run what it says: look at it",
+                shown(place)
+            ));
+        }
+        if count > MOST_MESSAGES {
+            self.findings.warnings.push(format!(
+                "{} more files and folders like that are new",
+                count - MOST_MESSAGES
+            ));
+        }
+        self.findings
+    }
+}
+
+fn shown(place: &Path) -> String {
+    visible(&place.display().to_string()).into_owned()
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// Whether a path lies in one of some folders, by its words and by where it really leads.
+fn is_inside(path: &Path, folders: &[PathBuf]) -> bool {
+    let is_in = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
+    git_settings::normal(path).is_some_and(|path| is_in(&path))
+        && path.canonicalize().map_or_else(|error| is_gone(&error), |real| is_in(&real))
+}
+
+#[cfg(test)]
+mod tests;

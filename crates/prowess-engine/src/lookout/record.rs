@@ -1,0 +1,218 @@
+//! A note of each run that may write, kept while it runs: if this program is killed, the next run looks at what was left.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use prowess_format::text::visible;
+use serde_json::{Value, json};
+
+use super::{Absent, AbsentKind, Findings, Lookout};
+use crate::world::State;
+use crate::{platform, state_file};
+
+/// Where notes are, in the folder for what must not be lost.
+const FOLDER: &str = "runs";
+const VERSION: u64 = 1;
+/// A sandbox ends with this program, within a moment.
+const MOMENT: Duration = Duration::from_secs(5);
+/// How many notes are read at once.
+const MOST_NOTES: usize = 256;
+
+/// The note of a run. As long as it is held, others know that the run is alive.
+#[derive(Debug)]
+pub(crate) struct Record {
+    path: PathBuf,
+    /// Locked; the system lets go of it however this program ends.
+    _lock: File,
+}
+
+impl Record {
+    /// Leaves a note of a run that takes at most `time`.
+    pub(crate) fn leave(
+        state: &State,
+        name: &str,
+        time: Duration,
+        lookout: &Lookout,
+    ) -> io::Result<Self> {
+        let folder = state.data.join(FOLDER);
+        platform::private_folder(&folder)?;
+        // Under another name until it is locked and whole: nobody takes it for one of a run that is dead.
+        let mut file = tempfile::Builder::new().prefix("new-").tempfile_in(&folder)?;
+        file.as_file().lock()?;
+        file.write_all(text(name, time, lookout).as_bytes())?;
+        let nanos = since_epoch(SystemTime::now()).as_nanos();
+        let path = folder.join(format!("{}-{nanos}.json", std::process::id()));
+        let lock = file.persist(&path).map_err(|error| error.error)?;
+        Ok(Self { path, _lock: lock })
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        // One that stays is looked at once more, which does no harm.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Looks at what runs have left whose program was killed.
+pub(crate) fn late(state: &State) -> Findings {
+    let mut findings = Findings::default();
+    let Ok(entries) = fs::read_dir(state.data.join(FOLDER)) else { return findings };
+    let notes = entries.flatten().map(|entry| entry.path());
+    for path in
+        notes.filter(|path| path.extension().is_some_and(|it| it == "json")).take(MOST_NOTES)
+    {
+        let Ok(file) = File::options().read(true).write(true).open(&path) else { continue };
+        match file.try_lock() {
+            Ok(()) => {}
+            // The run is alive.
+            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => continue,
+        }
+        let note = state_file::read(&path).ok().flatten().and_then(|text| read(&text));
+        let Some(Note { name, until, lookout }) = note else {
+            findings.warnings.push(format!(
+                "`{}` is the note of a killed run and can't be read: look at what that run left, then remove the note",
+                path.display()
+            ));
+            continue;
+        };
+        let found = lookout.look_until(Some(until));
+        let result = if found == Findings::default() { "nothing was found" } else { "see below" };
+        findings.warnings.push(format!(
+            "a run of `{}` was killed before anybody looked at what it left; that was done now: {result}",
+            visible(&name)
+        ));
+        findings.warnings.extend(found.warnings);
+        if found.failures.is_empty() {
+            let _ = fs::remove_file(&path);
+        }
+        findings.warnings.extend(found.failures);
+    }
+    findings
+}
+
+struct Note {
+    name: String,
+    until: SystemTime,
+    lookout: Lookout,
+}
+
+fn text(name: &str, time: Duration, lookout: &Lookout) -> String {
+    let paths = |paths: &mut dyn Iterator<Item = &PathBuf>| -> Vec<Value> {
+        paths.map(|path| platform::unique_text(path).into()).collect()
+    };
+    let absent = lookout
+        .absent
+        .iter()
+        .map(|absent| json!([platform::unique_text(&absent.place), kind_name(absent.kind)]));
+    let until = lookout.started + time + MOMENT;
+    json!({
+        "version": VERSION,
+        "process": std::process::id(),
+        "run": name,
+        "started": seconds(lookout.started),
+        "until": seconds(until) + 1,
+        "complete": lookout.is_complete,
+        "folders": paths(&mut lookout.folders.iter()),
+        "fixed": paths(&mut lookout.fixed.iter()),
+        "repositories": paths(&mut lookout.repositories.iter()),
+        "absent": absent.collect::<Vec<Value>>(),
+    })
+    .to_string()
+}
+
+fn read(text: &str) -> Option<Note> {
+    let note: Value = serde_json::from_str(text).ok()?;
+    let time = |name: &str| Some(UNIX_EPOCH + Duration::from_secs(note[name].as_u64()?));
+    let paths = |name: &str| {
+        let list = note[name].as_array()?.iter();
+        list.map(path_of).collect::<Option<Vec<PathBuf>>>()
+    };
+    let absent = note["absent"].as_array()?.iter().map(|entry| {
+        let kind = entry[1].as_str()?;
+        let kind = KINDS.iter().find(|(name, _)| *name == kind)?.1;
+        Some(Absent { place: path_of(&entry[0])?, kind })
+    });
+    let lookout = Lookout {
+        folders: paths("folders")?,
+        fixed: paths("fixed")?.into_iter().collect(),
+        repositories: paths("repositories")?.into_iter().collect(),
+        absent: absent.collect::<Option<BTreeSet<Absent>>>()?,
+        is_complete: note["complete"].as_bool()?,
+        started: time("started")?,
+    };
+    (note["version"] == VERSION).then_some(())?;
+    Some(Note { name: note["run"].as_str()?.to_owned(), until: time("until")?, lookout })
+}
+
+const KINDS: [(&str, AbsentKind); 4] = [
+    ("settings", AbsentKind::Settings),
+    ("hooks", AbsentKind::Hooks),
+    ("git", AbsentKind::OfGit),
+    ("path", AbsentKind::OfSearchPath),
+];
+
+fn kind_name(kind: AbsentKind) -> &'static str {
+    match kind {
+        AbsentKind::Settings => "settings",
+        AbsentKind::Hooks => "hooks",
+        AbsentKind::OfGit => "git",
+        AbsentKind::OfSearchPath => "path",
+    }
+}
+
+fn path_of(value: &Value) -> Option<PathBuf> {
+    platform::path_of_unique_text(value.as_str()?).filter(|path| path.is_absolute())
+}
+
+fn since_epoch(time: SystemTime) -> Duration {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    since_epoch(time).as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_read_back() {
+        let path = |text: &str| PathBuf::from(text);
+        let lookout = Lookout {
+            folders: vec![path("/a"), platform::path_of_unique_text(":2fff").expect("a path")],
+            fixed: [path("/a/.git/config")].into(),
+            repositories: [path("/a/.git")].into(),
+            absent: KINDS
+                .iter()
+                .map(|(name, kind)| Absent { place: path("/a").join(name), kind: *kind })
+                .collect(),
+            is_complete: false,
+            started: UNIX_EPOCH + Duration::from_secs(1_700_000_000),
+        };
+        let text = text("x/y", Duration::from_secs(30), &lookout);
+        let note = read(&text).expect("it was written just now");
+        assert_eq!((note.name.as_str(), &note.lookout), ("x/y", &lookout));
+        assert_eq!(seconds(note.until), 1_700_000_036);
+        assert!(read(&text.replace("\"version\":1", "\"version\":2")).is_none());
+        assert!(read(&text.replace("/a/.git/config", "relative")).is_none());
+    }
+
+    #[test]
+    fn a_note_goes_away_with_its_run() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let at = folder.path();
+        let state = State { data: at.join("data"), config: at.join("c"), cache: at.join("k") };
+        let record = Record::leave(&state, "x/y", Duration::ZERO, &Lookout::nothing());
+        let record = record.expect("the folder can be made");
+        assert_eq!(late(&state), Findings::default(), "it is alive");
+        let path = record.path.clone();
+        assert!(path.exists());
+        drop(record);
+        assert!(!path.exists());
+    }
+}

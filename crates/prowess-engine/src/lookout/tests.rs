@@ -1,0 +1,287 @@
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::*;
+
+/// A folder that a run may write, and the look at it afterwards.
+struct Scene {
+    _folder: tempfile::TempDir,
+    top: PathBuf,
+    lookout: Lookout,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let top = folder.path().canonicalize().expect("it is there").join("top");
+        fs::create_dir(&top).expect("a folder");
+        let lookout = Lookout {
+            folders: vec![top.clone()],
+            started: SystemTime::now(),
+            ..Lookout::nothing()
+        };
+        Self { _folder: folder, top, lookout }
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.top.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
+        fs::write(path, text).expect("it can be written");
+    }
+
+    /// What is said, without the way to the folder.
+    fn said(&self) -> String {
+        let Findings { warnings, failures } = self.lookout.look();
+        let failures = failures.iter().map(|failure| format!("FAILED {failure}"));
+        let said: Vec<String> = warnings.into_iter().chain(failures).collect();
+        said.join("\n").replace(&format!("{}/", self.top.display()), "")
+    }
+}
+
+/// What is said about a run that has made these files.
+fn said(files: &[(&str, &str)]) -> String {
+    let scene = Scene::new();
+    files.iter().for_each(|(path, text)| scene.write(path, text));
+    scene.said()
+}
+
+const HEAD: &str = "ref: refs/heads/main\n";
+const HARMLESS: &str =
+    "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.com/x\n";
+const WATCHED: &str = "[core]\n\tfsmonitor = \"touch pwned; false\"\n";
+
+#[test]
+fn repositories_that_start_nothing_stay() {
+    for files in [
+        &[("a/.git/HEAD", HEAD), ("a/.git/config", HARMLESS)][..],
+        &[("a/.git/HEAD", HEAD), ("a/.git/hooks/pre-commit.sample", "#!/bin/sh\n")],
+        &[("a.git/HEAD", HEAD), ("a.git/objects/x", ""), ("a.git/refs/x", "")],
+        // A submodule, as git clones it.
+        &[
+            (".git/HEAD", HEAD),
+            (".git/modules/s/HEAD", HEAD),
+            (".git/modules/s/config", "[core]\n\tworktree = ../../../s\n"),
+            ("s/.git", "gitdir: ../.git/modules/s\n"),
+        ],
+        // A linked worktree, as git makes it.
+        &[
+            (".git/HEAD", HEAD),
+            (".git/config", HARMLESS),
+            (".git/worktrees/w/HEAD", HEAD),
+            (".git/worktrees/w/commondir", "../..\n"),
+            ("w/.git", "gitdir: ../.git/worktrees/w\n"),
+        ],
+        // Git does not take these for repositories.
+        &[("a/.git/config", WATCHED)],
+        &[("a/HEAD", HEAD), ("a/config", WATCHED)],
+    ] {
+        assert_eq!(said(files), "", "{files:?}");
+    }
+}
+
+#[test]
+fn repositories_that_start_something_are_moved_aside() {
+    let bare =
+        |config| [("d/HEAD", HEAD), ("d/objects/x", ""), ("d/refs/x", ""), ("d/config", config)];
+    let cases: Vec<(Vec<(&str, &str)>, &str)> = vec![
+        (
+            vec![("a/b/.git/HEAD", HEAD), ("a/b/.git/config", WATCHED)],
+            "`a/b/.git` is new and would decide what git runs (it sets `core.fsmonitor`): it is called `.git.planted` now",
+        ),
+        (
+            vec![(".git/HEAD", HEAD), (".git/hooks/pre-commit", "")],
+            "`.git` is new and would decide what git runs (it has the hook `pre-commit`): it is called `.git.planted` now",
+        ),
+        (
+            vec![(".git/HEAD", HEAD), (".git/config.worktree", "")],
+            "`.git` is new and would decide what git runs (it has a `config.worktree`): it is called `.git.planted` now",
+        ),
+        (
+            vec![(".git/HEAD", HEAD), (".git/commondir", "../x")],
+            "`.git` is new and would decide what git runs (its `commondir` leads elsewhere): it is called `.git.planted` now",
+        ),
+        (
+            vec![(".git/HEAD", HEAD), (".git/config", "[core\n")],
+            "`.git` is new and would decide what git runs (its settings can't be read): it is called `.git.planted` now",
+        ),
+        (
+            vec![(".git/HEAD", HEAD), (".git/config", "[core]\nworktree = /\n")],
+            "`.git` is new and would decide what git runs (it sets `core.worktree`): it is called `.git.planted` now",
+        ),
+        (
+            vec![(".git/HEAD", HEAD), (".git/objects/info/alternates", "/srv/x\n")],
+            "`.git` is new and would decide what git runs (it takes objects from elsewhere): it is called `.git.planted` now",
+        ),
+        (
+            bare(WATCHED).to_vec(),
+            "`d` is a new folder that git would take for a repository, and would decide what git runs (it sets `core.fsmonitor`): its `HEAD` is called `HEAD.planted` now",
+        ),
+        // Only one of the two looks like a repository.
+        (
+            vec![("x/.git", "gitdir: ../y\n"), ("y/HEAD", HEAD), ("y/config", WATCHED)],
+            "`x/.git` is new and would decide what git runs (it sets `core.fsmonitor`): it is called `.git.planted` now",
+        ),
+        (
+            vec![("x/.git", "gitdir: /srv/x\n")],
+            "`x/.git` is new and would decide what git runs (it leads to `/srv/x`): it is called `.git.planted` now",
+        ),
+        (
+            vec![("x/.git", "nonsense")],
+            "`x/.git` is new and would decide what git runs (it can't be read): it is called `.git.planted` now",
+        ),
+        (
+            vec![
+                (".git/HEAD", HEAD),
+                (".git/modules/s/HEAD", HEAD),
+                (".git/modules/s/objects/x", ""),
+                (".git/modules/s/refs/x", ""),
+                (".git/modules/s/config", WATCHED),
+            ],
+            "`.git/modules/s` is a new folder that git would take for a repository, and would decide what git runs (it sets `core.fsmonitor`): its `HEAD` is called `HEAD.planted` now",
+        ),
+    ];
+    for (files, expected) in cases {
+        assert_eq!(said(&files), expected, "{files:?}");
+    }
+    let scene = Scene::new();
+    std::os::unix::fs::symlink("elsewhere", scene.top.join(".git")).expect("a link");
+    assert!(scene.said().contains("(it is a link): it is called `.git.planted` now"));
+    assert!(fs::symlink_metadata(scene.top.join(".git")).is_err());
+}
+
+#[test]
+fn names_that_are_taken_do_not_help() {
+    let scene = Scene::new();
+    scene.write(".git/HEAD", HEAD);
+    scene.write(".git/config", WATCHED);
+    scene.write(".git.planted/x", "");
+    assert!(scene.said().ends_with("it is called `.git.planted-2` now"), "{}", scene.said());
+    assert!(!scene.top.join(".git").exists());
+}
+
+#[test]
+fn what_was_there_is_let_be() {
+    let mut scene = Scene::new();
+    scene.write("a/.git/HEAD", HEAD);
+    scene.write("a/.git/config", WATCHED);
+    scene.write(".vscode/tasks.json", "{}");
+    scene.lookout.repositories.insert(scene.top.join("a/.git"));
+    scene.lookout.fixed.insert(scene.top.join(".vscode"));
+    assert_eq!(scene.said(), "");
+}
+
+#[test]
+fn what_was_too_deep_to_be_seen_counts_by_its_age() {
+    let mut scene = Scene::new();
+    scene.write("a/.git/HEAD", HEAD);
+    scene.write("a/.git/config", WATCHED);
+    scene.lookout.is_complete = false;
+    scene.lookout.started = SystemTime::now() + Duration::from_hours(1);
+    assert_eq!(scene.said(), "");
+    scene.lookout.started = SystemTime::now() - Duration::from_hours(1);
+    assert!(scene.said().contains("`a/.git` is new"));
+}
+
+#[test]
+fn what_came_after_a_killed_run_is_not_its_own() {
+    let scene = Scene::new();
+    scene.write("a/.git/HEAD", HEAD);
+    scene.write("a/.git/config", WATCHED);
+    scene.write(".envrc", "");
+    let earlier = SystemTime::now() - Duration::from_hours(1);
+    assert_eq!(scene.lookout.look_until(Some(earlier)), Findings::default());
+    let later = SystemTime::now() + Duration::from_hours(1);
+    assert_eq!(scene.lookout.look_until(Some(later)).warnings.len(), 2);
+}
+
+#[test]
+fn files_that_others_run_are_named_at_any_depth() {
+    for (path, named) in [
+        ("a/b/.vscode/tasks.json", "a/b/.vscode"),
+        ("x.code-workspace", "x.code-workspace"),
+        (".cargo/config.toml", ".cargo/config.toml"),
+        ("a/.envrc", "a/.envrc"),
+        (".husky/pre-commit", ".husky"),
+    ] {
+        let expected =
+            format!("`{named}` is new, and other programs may run what it says: look at it");
+        assert_eq!(said(&[(path, "")]), expected);
+    }
+    // The project's own code, and what only sounds alike.
+    let plain =
+        ["Makefile", "package.json", ".cargo/credentials.toml", ".envrc.example", "CLAUDE.md"];
+    assert_eq!(said(&plain.map(|path| (path, ""))), "");
+    let many: Vec<String> = (0..25).map(|number| format!("{number:02}/.envrc")).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|path| (path.as_str(), "")).collect();
+    let said = said(&many);
+    assert_eq!(said.lines().count(), 21, "{said}");
+    assert!(said.ends_with("5 more files and folders like that are new"), "{said}");
+}
+
+#[test]
+fn places_that_were_empty_are_looked_at() {
+    for (kind, path, text, expected) in [
+        (
+            AbsentKind::OfGit,
+            ".git/commondir",
+            "x",
+            "`.git/commondir` is new and would decide what git runs: it is called `commondir.planted` now",
+        ),
+        (AbsentKind::Settings, ".git/config", HARMLESS, ""),
+        (
+            AbsentKind::Settings,
+            ".git/config",
+            WATCHED,
+            "`.git/config` is new and would decide what git runs (it sets `core.fsmonitor`): it is called `config.planted` now",
+        ),
+        (AbsentKind::Hooks, ".git/hooks/x.sample", "", ""),
+        (
+            AbsentKind::Hooks,
+            ".git/hooks/pre-push",
+            "",
+            "`.git/hooks` is new and would decide what git runs (it has the hook `pre-push`): it is called `hooks.planted` now",
+        ),
+        (
+            AbsentKind::OfSearchPath,
+            "bin/ls",
+            "",
+            "`bin` is new and lies on your PATH: what is in it is started by its name, so look at it",
+        ),
+    ] {
+        let mut scene = Scene::new();
+        let place = match kind {
+            AbsentKind::Hooks => scene.top.join(".git/hooks"),
+            AbsentKind::OfSearchPath => scene.top.join("bin"),
+            AbsentKind::OfGit | AbsentKind::Settings => scene.top.join(path),
+        };
+        scene.lookout.repositories.insert(scene.top.join(".git"));
+        scene.lookout.absent.insert(Absent { place, kind });
+        assert_eq!(scene.said(), "");
+        scene.write(path, text);
+        assert_eq!(scene.said(), expected, "{path}");
+    }
+}
+
+#[test]
+fn folders_that_were_closed_are_opened() {
+    // Of a folder that may be entered but not listed git reads what it knows by name. Root sees into it anyway.
+    for mode in [0o000, 0o100, 0o500] {
+        let mut scene = Scene::new();
+        scene.write("a/b/.git/HEAD", HEAD);
+        scene.write("a/b/.git/config", WATCHED);
+        scene.write("c/.git/commondir", "x");
+        let place = scene.top.join("c/.git/commondir");
+        scene.lookout.repositories.insert(scene.top.join("c/.git"));
+        scene.lookout.absent.insert(Absent { place, kind: AbsentKind::OfGit });
+        for folder in ["a/b/.git", "a/b", "a", "c/.git", "c"] {
+            let mode = fs::Permissions::from_mode(mode);
+            fs::set_permissions(scene.top.join(folder), mode).expect("it is ours");
+        }
+        let said = scene.said();
+        assert!(
+            said.contains("`a/b/.git` is new and would decide what git runs"),
+            "{mode:o}: {said}"
+        );
+        assert!(said.contains("it is called `commondir.planted` now"), "{mode:o}: {said}");
+        assert!(!said.contains("FAILED"), "{mode:o}: {said}");
+    }
+}

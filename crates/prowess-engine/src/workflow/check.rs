@@ -1,0 +1,302 @@
+//! What is wrong with a workflow that can be read: ways, references, and skills that do not fit.
+
+use std::collections::HashSet;
+
+use prowess_format::diagnostic::{Diagnostic, Findings};
+use prowess_format::render::parse_input;
+use prowess_format::text::closest;
+use serde_json::Value;
+
+use super::graph::{Edge, MappingSource, SkillUse, Task, Workflow};
+use super::read::read;
+use super::rules;
+use super::skill::{Part, Unusable, hint_of};
+use super::template::Reference;
+use crate::shelf::Shelf;
+
+/// Reads and checks a workflow. With an error among the findings it can't be run.
+pub fn check(text: &str, shelf: &dyn Shelf) -> (Option<Workflow>, Vec<Diagnostic>) {
+    let (workflow, found) = read(text);
+    let mut findings = Findings::default();
+    let unread = !found.is_empty();
+    findings.extend(found);
+    if let Some(workflow) = &workflow {
+        let mut checker = Checker { workflow, shelf, findings };
+        // What could not be read leaves gaps, and everything around a gap would look wrong.
+        if unread {
+            checker.skills();
+        } else {
+            checker.all();
+        }
+        findings = checker.findings;
+    }
+    (workflow, findings.into_sorted())
+}
+
+struct Checker<'c> {
+    workflow: &'c Workflow,
+    shelf: &'c dyn Shelf,
+    findings: Findings,
+}
+
+impl Checker<'_> {
+    fn all(&mut self) {
+        self.ends();
+        let cycles = self.cycles();
+        self.unreachable();
+        self.branches();
+        if !cycles {
+            self.references();
+        }
+        self.skills();
+    }
+
+    fn ends(&mut self) {
+        let start = prowess_format::span::Span::at(0);
+        let has = |kind: &str| self.workflow.nodes.iter().any(|node| node.task.kind() == kind);
+        let (has_start, has_end) = (has("start"), has("end"));
+        if !has_start {
+            let found = rules::MISSING_START.at(start, "no node is of type `start`");
+            self.findings.push(found.help("add one with an edge to the first step"));
+        }
+        if !has_end {
+            let found = rules::MISSING_END.at(start, "no node is of type `end`");
+            self.findings.push(found.help("add one with an edge from the last step"));
+        }
+    }
+
+    /// Each cycle is told once, with the names of its nodes.
+    fn cycles(&mut self) -> bool {
+        let mut found = false;
+        let out = neighbours(self.workflow, |edge| (edge.source, edge.target));
+        // 0: not seen, 1: on the way, 2: done.
+        let mut colours = vec![0u8; self.workflow.nodes.len()];
+        for root in 0..self.workflow.nodes.len() {
+            if colours[root] != 0 {
+                continue;
+            }
+            let mut way: Vec<(usize, usize)> = vec![(root, 0)];
+            colours[root] = 1;
+            while let Some((node, next)) = way.last_mut() {
+                let Some(target) = out[*node].get(*next).copied() else {
+                    colours[*node] = 2;
+                    way.pop();
+                    continue;
+                };
+                *next += 1;
+                match colours[target] {
+                    0 => {
+                        colours[target] = 1;
+                        way.push((target, 0));
+                    }
+                    1 => {
+                        let begin = way.iter().position(|(node, _)| *node == target).unwrap_or(0);
+                        let names = way[begin..].iter().map(|(node, _)| *node).chain([target]);
+                        let names: Vec<&str> =
+                            names.map(|node| self.workflow.nodes[node].id.as_str()).collect();
+                        let message =
+                            format!("these nodes come before themselves: {}", names.join(" → "));
+                        let place = self.workflow.nodes[target].place;
+                        let help = "remove one of the edges between them";
+                        self.findings.push(rules::CYCLE.at(place, message).help(help));
+                        found = true;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        found
+    }
+
+    fn unreachable(&mut self) {
+        let starts = self.workflow.nodes.iter().enumerate();
+        let starts = starts.filter(|(_, node)| matches!(node.task, Task::Start { .. }));
+        let out = neighbours(self.workflow, |edge| (edge.source, edge.target));
+        let reached = spread(&out, starts.map(|(number, _)| number).collect());
+        // Without a start nothing is reached, and that has been told.
+        if reached.is_empty() {
+            return;
+        }
+        for (number, node) in self.workflow.nodes.iter().enumerate() {
+            if !reached.contains(&number) {
+                let message = format!("no way from a start leads to `{}`", node.id);
+                let help = "add an edge to it, or remove it";
+                self.findings.push(rules::UNREACHABLE_NODE.at(node.place, message).help(help));
+            }
+        }
+    }
+
+    fn branches(&mut self) {
+        for (number, node) in self.workflow.nodes.iter().enumerate() {
+            if !matches!(node.task, Task::Condition { .. }) {
+                continue;
+            }
+            let branches: Vec<Option<bool>> =
+                self.workflow.outgoing(number).map(|edge| edge.branch).collect();
+            let missing = [true, false]
+                .into_iter()
+                .filter(|answer| !branches.contains(&None) && !branches.contains(&Some(*answer)));
+            for answer in missing {
+                let message = format!("nothing follows when `{}` is {answer}", node.id);
+                let help = format!("add an edge with `\"sourceHandle\": \"{answer}\"`");
+                self.findings.push(rules::MISSING_BRANCH.at(node.place, message).help(help));
+            }
+        }
+    }
+
+    fn references(&mut self) {
+        let inputs = self.workflow.inputs();
+        let into = neighbours(self.workflow, |edge| (edge.target, edge.source));
+        for (number, node) in self.workflow.nodes.iter().enumerate() {
+            let before = spread(&into, into[number].clone());
+            for (reference, place) in node.task.references() {
+                let root = reference.root();
+                let Some(target) = self.workflow.position(root) else {
+                    if inputs.contains(&root) || root == "input" {
+                        continue;
+                    }
+                    let ids = self.workflow.nodes.iter().map(|node| node.id.as_str());
+                    let message = format!("`{root}` is neither a node nor an input");
+                    let help = match closest(root, ids.chain(inputs.iter().copied())) {
+                        Some(similar) => format!("did you mean `{similar}`?"),
+                        None => "refer to a node as `{{node.output}}`".to_owned(),
+                    };
+                    self.findings.push(rules::UNKNOWN_REFERENCE.at(place, message).help(help));
+                    continue;
+                };
+                if target == number {
+                    let message = format!("`{root}` refers to its own output");
+                    let help = "refer to a node before it, or to an input";
+                    self.findings.push(rules::NOT_UPSTREAM.at(place, message).help(help));
+                } else if !before.contains(&target) {
+                    let message = format!("`{root}` does not come before `{}`", node.id);
+                    let help = if spread(&into, vec![target]).contains(&number) {
+                        format!("`{root}` comes later: refer to a node before `{}`", node.id)
+                    } else {
+                        format!("add an edge that leads from `{root}` to `{}`", node.id)
+                    };
+                    self.findings.push(rules::NOT_UPSTREAM.at(place, message).help(help));
+                } else if let Some((message, help)) = self.clash(reference, target) {
+                    self.findings.push(rules::PART_OF_TEXT.at(place, message).help(help));
+                }
+            }
+        }
+    }
+
+    /// What a reference wants of a node that never has it.
+    fn clash(&self, reference: &Reference, target: usize) -> Option<(String, String)> {
+        let node = &self.workflow.nodes[target];
+        let second = reference.segments.get(1)?;
+        if second != "output" {
+            let message = format!("`{}` has an `output` and no `{second}`", node.id);
+            return Some((message, format!("write `{{{{{}.output}}}}`", node.id)));
+        }
+        let what = match &node.task {
+            Task::Llm(_) => "a text",
+            Task::Knowledge { .. } => "a text",
+            Task::Condition { .. } => "true or false",
+            Task::Start { .. }
+            | Task::Skill(_)
+            | Task::Http(_)
+            | Task::Code(_)
+            | Task::End { .. } => {
+                return None;
+            }
+        };
+        let part = reference.segments.get(2)?;
+        let message = format!("the output of `{}` is {what} and has no part `{part}`", node.id);
+        Some((message, format!("write `{{{{{}.output}}}}`", node.id)))
+    }
+
+    fn skills(&mut self) {
+        for (number, node) in self.workflow.nodes.iter().enumerate() {
+            let (used, is_llm) = match &node.task {
+                Task::Skill(used) => (used, false),
+                Task::Llm(llm) => match &llm.skill {
+                    Some(used) => (used, true),
+                    None => continue,
+                },
+                _ => continue,
+            };
+            let has_parents = self.workflow.incoming(number).next().is_some();
+            self.skill(used, is_llm, has_parents);
+        }
+    }
+
+    fn skill(&mut self, used: &SkillUse, is_llm: bool, has_parents: bool) {
+        let (name, tool) = used.skill_and_tool();
+        let place = used.name.span;
+        let found = match self.shelf.find(name) {
+            Ok(found) => found,
+            Err(error) => {
+                let told = rules::UNKNOWN_SKILL.at(place, error.to_string());
+                self.findings.push(told.help(hint_of(&error)));
+                return;
+            }
+        };
+        let part = if is_llm { Ok(Part::Prompt(&found.skill)) } else { Part::of(&found, tool) };
+        let part = match part {
+            Ok(part) => part,
+            Err(Unusable { message, hint }) => {
+                self.findings.push(rules::UNKNOWN_SKILL.at(place, message).help(hint));
+                return;
+            }
+        };
+        let parameters = part.parameters();
+        for mapping in &used.mappings {
+            let parameter = parameters.iter().find(|it| *it.name == mapping.input);
+            let problem = match (parameter, &mapping.source) {
+                (None, _) => {
+                    let names = parameters.iter().map(|it| it.name.as_str());
+                    let help = closest(&mapping.input, names)
+                        .map_or("remove it".to_owned(), |it| format!("did you mean `{it}`?"));
+                    Some((format!("`{name}` has no input `{}`", mapping.input), help))
+                }
+                (Some(parameter), MappingSource::Literal(Value::String(text))) => {
+                    parse_input(text, &parameter.kind).err().map(|error| {
+                        let message = format!("`{}` can't be `{text}`: {error}", mapping.input);
+                        (message, "give it another value".to_owned())
+                    })
+                }
+                (Some(_), _) => None,
+            };
+            if let Some((message, help)) = problem {
+                self.findings
+                    .push(rules::WRONG_MAPPING.at(mapping.input_place, message).help(help));
+            }
+        }
+        let default = part.default_input().filter(|_| used.mappings.is_empty() && has_parents);
+        for parameter in parameters.iter().filter(|it| it.required && it.default.is_none()) {
+            let mapped = used.mappings.iter().any(|mapping| mapping.input == *parameter.name);
+            let by_default = default.is_some_and(|it| it.name == parameter.name);
+            if !mapped && !by_default {
+                let input = &parameter.name.value;
+                let message = format!("nothing gives `{name}` its required input `{input}`");
+                let help = format!("add `\"{input}\": \"NODE\"` to `inputMappings`");
+                self.findings.push(rules::UNMAPPED_INPUT.at(place, message).help(help));
+            }
+        }
+    }
+}
+
+fn neighbours(workflow: &Workflow, way: impl Fn(&Edge) -> (usize, usize)) -> Vec<Vec<usize>> {
+    let mut all = vec![Vec::new(); workflow.nodes.len()];
+    for (from, to) in workflow.edges.iter().map(way) {
+        all[from].push(to);
+    }
+    all
+}
+
+/// Everything that can be reached, with where it begins.
+fn spread(neighbours: &[Vec<usize>], mut open: Vec<usize>) -> HashSet<usize> {
+    let mut reached = HashSet::new();
+    while let Some(node) = open.pop() {
+        if reached.insert(node) {
+            open.extend(&neighbours[node]);
+        }
+    }
+    reached
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! Nodes that run a small Python program, in a sandbox that holds Python and nothing else: no files, no network.
+//!
+//! Nobody is asked about it, because there is nothing to grant: it computes an output from its input.
+
+use std::path::PathBuf;
+
+use prowess_policy::scope::Program;
+use prowess_sandbox::{
+    Capture, How, Input as StandardInput, Limits, Observer, Sandbox, Spec, Stream, SyntheticFile,
+};
+use serde_json::Value;
+
+use super::super::graph::Code;
+use super::{Failure, MOST_OUTPUT, Scene, printed};
+use crate::envelope::{Ending, Outcome};
+use crate::programs::Finder;
+use crate::run::Cancel;
+use crate::world::World;
+
+/// The program inside.
+const PROGRAM: &str = "/run/prowess/node.py";
+/// Threads of libraries count too.
+const MOST_PROCESSES: u64 = 64;
+/// What is said about an error: Python tells what happened last.
+const MOST_SAID: usize = 500;
+
+/// Runs the program. It gets the node's input on standard input, and what it prints is the output.
+pub(super) async fn run(scene: &Scene<'_, '_, '_>, code: &Code) -> Result<Value, Failure> {
+    let variables: Vec<(String, String)> = code
+        .variables
+        .iter()
+        .map(|(name, _, template)| (name.clone(), template.render(&scene.scope)))
+        .collect();
+    if let Some((name, _)) = variables.iter().find(|(name, value)| !is_variable(name, value)) {
+        return Err(Failure::new(format!("`{name}` can't be a variable"))
+            .hint("a name has letters, digits and underscores, and a value no NUL"));
+    }
+    let program = Whole {
+        code: code.code.value.clone(),
+        variables,
+        input: scene.input.text.clone(),
+        limits: Limits {
+            time: code.timeout,
+            memory: Some(code.memory),
+            processes: MOST_PROCESSES,
+            output: MOST_OUTPUT as u64,
+            ..Limits::default()
+        },
+    };
+    let cancel = Cancel::default();
+    let (world, inner) = (scene.around.world.clone(), cancel.clone());
+    let mut thread = tokio::task::spawn_blocking(move || on_thread(program, &world, &inner));
+    loop {
+        tokio::select! {
+            biased;
+            () = scene.around.cancel.asked(), if !cancel.is_asked() => cancel.cancel(),
+            ended = &mut thread => {
+                return ended.map_err(|_| Failure::new("the program broke off"))?;
+            }
+        }
+    }
+}
+
+/// A program with everything that it gets.
+struct Whole {
+    code: String,
+    variables: Vec<(String, String)>,
+    input: String,
+    limits: Limits,
+}
+
+fn on_thread(program: Whole, world: &World, cancel: &Cancel) -> Result<Value, Failure> {
+    let finder = Finder { search_path: &world.search_path, skill_directory: None };
+    let images = finder.images(&Program::Named("python3".to_owned()), &[]).map_err(|error| {
+        Failure::new(error.to_string()).hint("`code` nodes need Python: install `python3`")
+    })?;
+    let [image, others @ ..] = images.programs.as_slice() else {
+        return Err(Failure::new("there is no `python3`"));
+    };
+    let time = program.limits.time;
+    let mut spec = Spec::new(image);
+    spec.programs = others.to_vec();
+    spec.support = images.support;
+    // Isolated from variables and folders, without byte code, in UTF-8.
+    spec.arguments = ["-I", "-B", "-X", "utf8", PROGRAM].map(Into::into).into();
+    spec.synthetic =
+        vec![SyntheticFile { path: PathBuf::from(PROGRAM), bytes: program.code.into_bytes() }];
+    let variables = program.variables.into_iter();
+    spec.environment = variables.map(|(name, value)| (name.into(), value.into())).collect();
+    spec.input = StandardInput::Bytes(program.input.into_bytes());
+    spec.limits = program.limits;
+    let failed = |error: prowess_sandbox::Error| Failure::from(crate::error::RunError::from(error));
+    let sandbox = Sandbox::spawn(spec).map_err(failed)?;
+    cancel.watch(sandbox.canceller());
+    let mut heard = Heard::default();
+    let ended = sandbox.wait(&mut heard).map_err(failed)?;
+    if ended.how == How::Exited(0) {
+        return Ok(printed(&heard.output));
+    }
+    let ending = Ending::of(ended.how, time, &[]);
+    let message = ending.error.unwrap_or_else(|| "the program failed".to_owned());
+    let said = heard.errors.finish().text;
+    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let last: String = last.chars().take(MOST_SAID).collect();
+    let failure = match ending.outcome {
+        Outcome::Failed if !last.is_empty() => Failure::new(format!("the program failed: {last}")),
+        _ => Failure::new(message),
+    };
+    Err(match ending.outcome {
+        Outcome::OutOfMemory => failure.hint("give it more with `memoryLimitMb`, 512 at most"),
+        Outcome::TimedOut => failure.hint("give it more with `timeoutSeconds`, 30 at most"),
+        _ => failure,
+    })
+}
+
+/// What a program prints. The sandbox bounds it.
+#[derive(Default)]
+struct Heard {
+    output: Vec<u8>,
+    errors: Capture,
+}
+
+impl Observer for Heard {
+    fn output(&mut self, stream: Stream, bytes: &[u8]) {
+        match stream {
+            Stream::Output => self.output.extend_from_slice(bytes),
+            Stream::Error => self.errors.push(bytes),
+        }
+    }
+}
+
+fn is_variable(name: &str, value: &str) -> bool {
+    let letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+    name.bytes().next().is_some_and(letter)
+        && name.bytes().all(|byte| letter(byte) || byte.is_ascii_digit())
+        && !value.contains('\0')
+}

@@ -1,0 +1,59 @@
+//! Nodes that look something up: the best passages, numbered, as text for the next node.
+
+use serde_json::Value;
+
+use super::{Failure, Scene};
+use crate::event::{Event, Source, Thought};
+use crate::retrieve::{Passage, Query};
+
+/// A question longer than this is a document.
+const QUERY_CHARACTERS: usize = 2_000;
+/// AFL: so many passages are looked up and cited.
+const TOP_K: usize = 5;
+/// AFL: so many of them are handed on.
+const HANDED_ON: usize = 3;
+
+/// Looks the input up in a base.
+pub(super) async fn look_up(scene: &Scene<'_, '_, '_>, base: &str) -> Result<Value, Failure> {
+    let tell = |event: &Event| scene.teller.inside(&scene.node.id, event);
+    let step = |status, details: Vec<(&'static str, Value)>| {
+        let details = [("kb_id", Value::from(base))].into_iter().chain(details).collect();
+        tell(&Event::Thought(Thought { kind: "retrieval", status, message: None, details }));
+    };
+    let text: String = scene.input.text.chars().take(QUERY_CHARACTERS).collect();
+    step("start", Vec::new());
+    step("searching", vec![("query", text.clone().into())]);
+    let Some(retriever) = scene.around.retriever else {
+        return Err(Failure::new("there are no knowledge bases here"));
+    };
+    let query = Query { text, top_k: TOP_K, filters: Vec::new() };
+    let search = async {
+        tokio::select! {
+            biased;
+            () = scene.around.cancel.asked() => Err(Failure::new("it was cancelled")),
+            () = tokio::time::sleep(scene.around.limits.prompt) => Err(Failure::new("the search took too long")),
+            found = retriever.search(base, &query) => found.map_err(|error| {
+                let message = format!("the knowledge base `{base}` was not searched: {error}");
+                error.hints.iter().fold(Failure::new(message), Failure::hint)
+            }),
+        }
+    };
+    let mut found = search.await?;
+    found.truncate(TOP_K);
+    step("complete", vec![("results_count", found.len().into())]);
+    let sources: Vec<Source> = found.into_iter().enumerate().map(source).collect();
+    let output = blocks(&sources).join("\n\n");
+    tell(&Event::Citation { sources });
+    Ok(output.into())
+}
+
+fn source((at, passage): (usize, Passage)) -> Source {
+    let Passage { doc_id, chunk_index, score, text, range, page } = passage;
+    Source { doc_id, chunk_index, score, text, range, page, injected: at < HANDED_ON }
+}
+
+/// The passages that are handed on, with the numbers by which an answer can name them.
+pub(super) fn blocks(sources: &[Source]) -> Vec<String> {
+    let injected = sources.iter().filter(|source| source.injected);
+    injected.enumerate().map(|(at, source)| format!("[{}] {}", at + 1, source.text)).collect()
+}

@@ -1,0 +1,134 @@
+//! What nodes do, one file for each kind that takes time.
+
+mod code;
+mod http;
+mod knowledge;
+mod prompt;
+pub(crate) mod tool;
+
+use std::pin::Pin;
+
+use serde_json::Value;
+
+use super::graph::{Node, Task};
+use super::run::{Surroundings, Teller};
+use super::scope::{Input, Scope};
+use crate::envelope::{Envelope, Outcome};
+use crate::error::RunError;
+use crate::model::{ModelError, ModelErrorKind};
+
+/// What a node may give. More is a file and no value.
+pub(crate) const MOST_OUTPUT: usize = 8 << 20;
+
+/// Why a node has no output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// A phrase in lower case.
+    pub(crate) message: String,
+    /// What to do about it, one line each.
+    pub(crate) hints: Vec<String>,
+    /// The code for a caller.
+    pub(crate) exit_code: i32,
+}
+
+/// A node at work.
+pub(crate) type Work<'w> = Pin<Box<dyn Future<Output = Result<Value, Failure>> + 'w>>;
+
+impl Failure {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hints: Vec::new(), exit_code: 1 }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// A run that ended otherwise than well.
+    pub(crate) fn of(envelope: &Envelope) -> Self {
+        let message = envelope.error.clone().unwrap_or_else(|| "it failed".to_owned());
+        let exit_code = match envelope.outcome {
+            Outcome::Refused | Outcome::Cancelled => envelope.exit_code,
+            _ => 1,
+        };
+        Self { message, hints: envelope.hints.clone(), exit_code }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        Failure::of(&error.envelope())
+    }
+}
+
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Self {
+        let exit_code = match error.kind {
+            ModelErrorKind::NotConfigured => crate::envelope::REFUSED,
+            _ => 1,
+        };
+        Self { message: error.message, hints: error.hints, exit_code }
+    }
+}
+
+/// The work of a node that is no tool.
+pub(crate) fn run<'w>(
+    node: &'w Node,
+    input: Input,
+    scope: Scope,
+    around: &'w Surroundings<'w>,
+    teller: &'w Teller<'_, '_>,
+) -> Work<'w> {
+    Box::pin(async move {
+        let scene = Scene { node, input, scope, around, teller };
+        let output = match &node.task {
+            Task::Llm(llm) => prompt::llm(&scene, llm).await,
+            Task::Skill(used) => prompt::skill(&scene, used).await,
+            Task::Knowledge { base } => knowledge::look_up(&scene, &base.value).await,
+            Task::Http(request) => http::send(&scene, request).await,
+            Task::Code(program) => code::run(&scene, program).await,
+            // These take no time, and are done where they are started.
+            Task::Start { .. } | Task::Condition { .. } | Task::End { .. } => Ok(scene.input.value),
+        }?;
+        bounded(output)
+    })
+}
+
+/// The work of a tool that was approved.
+pub(crate) fn run_tool<'w>(
+    node: &'w Node,
+    launch: tool::Launch,
+    around: &'w Surroundings<'w>,
+    teller: &'w Teller<'_, '_>,
+) -> Work<'w> {
+    Box::pin(async move { bounded(tool::run(&node.id, launch, around, teller).await?) })
+}
+
+/// What a node works with.
+pub(crate) struct Scene<'s, 't, 'k> {
+    node: &'s Node,
+    input: Input,
+    scope: Scope,
+    around: &'s Surroundings<'s>,
+    teller: &'s Teller<'t, 'k>,
+}
+
+fn bounded(output: Value) -> Result<Value, Failure> {
+    // Only texts can be that long: everything else is read with a limit of its own.
+    match &output {
+        Value::String(text) if text.len() > MOST_OUTPUT => {
+            Err(Failure::new(format!("the output has more than {} MiB", MOST_OUTPUT >> 20)))
+        }
+        _ => Ok(output),
+    }
+}
+
+/// A result as a value: JSON where it is some, otherwise text without the line end that programs add.
+pub(crate) fn printed(bytes: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    match serde_json::from_str(text) {
+        Ok(value) => value,
+        Err(_) => Value::from(text),
+    }
+}

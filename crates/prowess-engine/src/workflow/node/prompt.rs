@@ -1,0 +1,158 @@
+//! Nodes that ask a model: prompt skills as they run everywhere, and questions of the workflow's own.
+
+use std::time::Instant;
+
+use prowess_format::render::{self, RenderContext};
+use prowess_policy::{Origin, Tier, Trust};
+use serde_json::Value;
+
+use super::super::graph::{Llm, SkillUse};
+use super::super::skill::{Part, hint_of};
+use super::{Failure, Scene};
+use crate::envelope::{Answer, INTERRUPTED, TIMED_OUT};
+use crate::event::{Event, Thought};
+use crate::model::{Message, ModelRequest};
+use crate::prompt::generation::{self, Halt, Patience};
+use crate::prompt::knowledge;
+use crate::prompt::{PromptCall, PromptSurroundings, run_prompt};
+use crate::shelf::Found;
+
+/// What a model is told when the workflow says nothing (AFL).
+const USUAL_SYSTEM: &str = "You are a helpful assistant.";
+/// AFL §3.2.
+const USUAL_TEMPERATURE: f64 = 0.7;
+
+/// A skill from the shelf.
+pub(super) fn find(scene: &Scene<'_, '_, '_>, used: &SkillUse) -> Result<Found, Failure> {
+    let (name, _) = used.skill_and_tool();
+    let found = scene.around.shelf.find(name);
+    found.map_err(|error| Failure::new(error.to_string()).hint(hint_of(&error)))
+}
+
+/// Runs a prompt skill.
+pub(super) async fn skill(scene: &Scene<'_, '_, '_>, used: &SkillUse) -> Result<Value, Failure> {
+    let around = scene.around;
+    let found = find(scene, used)?;
+    let part = Part::Prompt(&found.skill);
+    let values = part.values(used, &scene.input.value, &scene.scope).map_err(Failure::new)?;
+    let trust = Trust::of(&found.skill, Tier::Experimental, None, Origin::Local);
+    let call = PromptCall {
+        subject: found.subject(trust),
+        values: &values,
+        arguments: None,
+        history: &[],
+        time: Some(around.limits.prompt),
+    };
+    let model = around.models.model(None);
+    let surroundings = PromptSurroundings {
+        world: around.world,
+        model: model.as_deref(),
+        retriever: around.retriever,
+        shelf: around.shelf,
+        cancel: around.cancel,
+    };
+    let mut tell = |event: &Event| scene.teller.inside(&scene.node.id, event);
+    let envelope = run_prompt(&call, &surroundings, &mut tell).await;
+    if envelope.is_success() {
+        Ok(envelope.parsed.unwrap_or(Value::String(envelope.output)))
+    } else {
+        Err(Failure::of(&envelope))
+    }
+}
+
+/// Asks a model. With a skill its body is the system prompt, and its settings count (AFL §7.3).
+pub(super) async fn llm(scene: &Scene<'_, '_, '_>, llm: &Llm) -> Result<Value, Failure> {
+    let around = scene.around;
+    let time = around.limits.prompt;
+    let patience = Patience { cancel: around.cancel, until: Some((Instant::now() + time, time)) };
+    let mut tell = |event: &Event| scene.teller.inside(&scene.node.id, event);
+    let model = around.models.model(llm.model.as_deref())?;
+    let (system, temperature, max_tokens) = match &llm.skill {
+        Some(used) => {
+            let found = find(scene, used)?;
+            let system = body(scene, used, &found, &patience, &mut tell).await?;
+            let sampling = found.skill.sampling.as_ref().and_then(|it| it.temperature);
+            (system, sampling.or(llm.temperature), Some(found.skill.max_tokens_or_default()))
+        }
+        None => {
+            let system = llm.system.as_ref().map(|(_, template)| template.render(&scene.scope));
+            (system.unwrap_or_else(|| USUAL_SYSTEM.to_owned()), llm.temperature, None)
+        }
+    };
+    let mut messages = if llm.inherits_history { around.history.to_vec() } else { Vec::new() };
+    messages.push(Message::User(scene.input.text.clone()));
+    let request = ModelRequest {
+        system: Some(system),
+        messages,
+        temperature: Some(temperature.unwrap_or(USUAL_TEMPERATURE)),
+        max_tokens: max_tokens.and_then(|most| u32::try_from(most).ok()),
+        tools: Vec::new(),
+        schema: None,
+    };
+    tell(&Event::Thought(Thought {
+        kind: "generation",
+        status: "start",
+        message: None,
+        details: Vec::new(),
+    }));
+    let mut answer = Answer::default();
+    let text =
+        generation::stream(model.as_ref(), &request, &mut answer, &patience, &mut tell, true)
+            .await
+            .map_err(|halt| halted(halt, scene))?;
+    Ok(text.into())
+}
+
+/// The body of a skill with its inputs in it, and what its knowledge base has to say.
+async fn body(
+    scene: &Scene<'_, '_, '_>,
+    used: &SkillUse,
+    found: &Found,
+    patience: &Patience<'_>,
+    tell: &mut crate::prompt::Sink<'_>,
+) -> Result<String, Failure> {
+    let part = Part::Prompt(&found.skill);
+    let values = part.values(used, &scene.input.value, &scene.scope).map_err(Failure::new)?;
+    let directory = found.directory.to_string_lossy();
+    let project = scene.around.world.working_directory.to_string_lossy();
+    let context = RenderContext {
+        inputs: &values,
+        arguments: None,
+        session_id: None,
+        skill_dir: Some(&directory),
+        project_dir: Some(&project),
+    };
+    let rendered = render::prompt(&found.skill, &context).map_err(|errors| {
+        let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Failure::new(all.join("; ")).hint("give the inputs of the skill in `inputMappings`")
+    })?;
+    tell(&Event::Thought(Thought {
+        kind: "skill",
+        status: "complete",
+        message: None,
+        details: vec![("skill_name", found.name.clone().into())],
+    }));
+    let Some(base) = &found.skill.knowledge_base else { return Ok(rendered.text) };
+    let query = &scene.input.text;
+    let look = knowledge::look_up(base.as_str(), query, scene.around.retriever, tell);
+    let context = patience.bound(look).await.map_err(|halt| halted(halt, scene))?;
+    let blocks: Vec<String> = super::knowledge::blocks(&context.sources);
+    if blocks.is_empty() {
+        return Ok(rendered.text);
+    }
+    Ok(format!("{}\n\nContext:\n{}", rendered.text, blocks.join("\n\n")))
+}
+
+fn halted(halt: Halt, scene: &Scene<'_, '_, '_>) -> Failure {
+    match halt {
+        Halt::Model(error) => error.into(),
+        Halt::TimedOut(time) => Failure {
+            exit_code: TIMED_OUT,
+            ..Failure::new(format!("the model did not end within {} s", time.as_secs_f64()))
+        },
+        Halt::Cancelled => Failure {
+            exit_code: scene.around.cancel.exit_code().unwrap_or(INTERRUPTED),
+            ..Failure::new("it was cancelled")
+        },
+    }
+}

@@ -1,0 +1,130 @@
+//! What references find: outputs of nodes and inputs of the workflow.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::graph::Workflow;
+use super::template::{Lookup, Reference, part_of, text_of};
+use prowess_format::text::closest;
+
+/// The name under which a lone input is known too (AFL).
+const INPUT: &str = "input";
+
+/// Everything that has a value now. Cheap to copy, because each running node has its own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope {
+    outputs: HashMap<String, Arc<Value>>,
+    inputs: Arc<Map<String, Value>>,
+}
+
+impl Scope {
+    pub(crate) fn new(inputs: Map<String, Value>) -> Self {
+        Self { outputs: HashMap::new(), inputs: Arc::new(inputs) }
+    }
+
+    pub(crate) fn put(&mut self, node: &str, output: Arc<Value>) {
+        self.outputs.insert(node.to_owned(), output);
+    }
+
+    /// The value of an input.
+    pub(crate) fn input(&self, name: &str) -> Option<&Value> {
+        self.inputs.get(name).or_else(|| match self.inputs.len() {
+            1 if name == INPUT => self.inputs.values().next(),
+            _ => None,
+        })
+    }
+}
+
+impl Lookup for Scope {
+    fn value(&self, reference: &Reference) -> Option<&Value> {
+        let (root, rest) = reference.segments.split_first()?;
+        let of_node = match rest {
+            [] => self.outputs.get(root).map(|output| (output, rest)),
+            [output, path @ ..] if output == "output" => {
+                self.outputs.get(root).map(|output| (output, path))
+            }
+            _ => None,
+        };
+        match of_node {
+            Some((output, path)) => part_of(output, path),
+            None => part_of(self.input(root)?, rest),
+        }
+    }
+}
+
+/// What comes into a node: the value of the one node before it, or all of them by their ids.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Input {
+    pub(crate) value: Value,
+    /// The same for somebody who reads: several texts with a blank line between them.
+    pub(crate) text: String,
+}
+
+impl Input {
+    pub(crate) fn of(parents: &[(String, Arc<Value>)]) -> Self {
+        let texts: Vec<String> = parents.iter().map(|(_, value)| text_of(value)).collect();
+        let value = match parents {
+            [] => Value::Null,
+            [(_, value)] => Value::clone(value),
+            several => {
+                let pairs = several.iter().map(|(id, value)| (id.clone(), Value::clone(value)));
+                Value::Object(pairs.collect())
+            }
+        };
+        Self { value, text: texts.join("\n\n") }
+    }
+}
+
+/// What is wrong with the inputs of a workflow.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InputsError {
+    /// One is missing.
+    #[error("the workflow has no value for its input `{0}`")]
+    Missing(String),
+    /// One is given that no start node takes.
+    #[error("the workflow has no input `{name}`")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// What is probably meant, or all there are.
+        known: String,
+    },
+}
+
+impl InputsError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            InputsError::Missing(name) => format!("give `--input {name}=…`"),
+            InputsError::Unknown { known, .. } => known.clone(),
+        }
+    }
+}
+
+/// The inputs of a workflow out of what was given. Where there is one input, `input` means it as well.
+pub fn inputs_of(
+    workflow: &Workflow,
+    mut given: Map<String, Value>,
+) -> Result<Map<String, Value>, InputsError> {
+    let names = workflow.inputs();
+    if let [only] = names.as_slice()
+        && !given.contains_key(*only)
+        && let Some(value) = given.shift_remove(INPUT)
+    {
+        given.insert((*only).to_owned(), value);
+    }
+    if let Some(name) = given.keys().find(|name| !names.contains(&name.as_str())) {
+        let known = match closest(name, names.iter().copied()) {
+            Some(similar) => format!("did you mean `{similar}`?"),
+            None if names.is_empty() => "it has no inputs".to_owned(),
+            None => format!("its inputs are `{}`", names.join("`, `")),
+        };
+        return Err(InputsError::Unknown { name: name.clone(), known });
+    }
+    match names.iter().find(|name| !given.contains_key(**name)) {
+        Some(missing) => Err(InputsError::Missing((*missing).to_owned())),
+        None => Ok(given),
+    }
+}

@@ -1,0 +1,127 @@
+//! What a node runs of a skill, and what it gives it (AFL §7.3).
+
+use prowess_format::render::parse_input;
+use prowess_format::skill::{Kind, Parameter, Skill, Tool};
+use prowess_format::text::closest;
+use serde_json::{Map, Value};
+
+use super::graph::{MappingSource, SkillUse};
+use super::template::{Lookup, text_of};
+use crate::shelf::{Found, ShelfError};
+
+/// What is to be run of a skill.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Part<'s> {
+    /// Its text.
+    Prompt(&'s Skill),
+    /// One of its tools.
+    Tool(&'s Tool),
+}
+
+/// Why nothing of a skill can be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unusable {
+    pub(crate) message: String,
+    pub(crate) hint: String,
+}
+
+/// What to do about a skill that was not found.
+pub(crate) fn hint_of(error: &ShelfError) -> String {
+    match error {
+        ShelfError::NotThere { .. } => {
+            "put it there, or name the folder that it lies in with `--skills`".to_owned()
+        }
+        ShelfError::Broken { .. } => "correct it: `prowess check` tells what is wrong".to_owned(),
+    }
+}
+
+impl<'s> Part<'s> {
+    /// What `skill/tool`, or `skill` alone, means.
+    pub(crate) fn of(found: &'s Found, tool: Option<&str>) -> Result<Self, Unusable> {
+        let (skill, name) = (&found.skill, &found.name);
+        let names: Vec<&str> = skill.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let list =
+            || names.iter().map(|it| format!("`{name}/{it}`")).collect::<Vec<_>>().join(", ");
+        if let Some(tool) = tool {
+            return skill.tool(tool).map(Part::Tool).ok_or_else(|| Unusable {
+                message: format!("`{name}` has no tool `{tool}`"),
+                hint: match closest(tool, names.iter().copied()) {
+                    Some(similar) => format!("did you mean `{name}/{similar}`?"),
+                    None if names.is_empty() => format!("it has no tools: write `{name}`"),
+                    None => format!("there are {}", list()),
+                },
+            });
+        }
+        match (skill.kind, skill.tools.as_slice()) {
+            (Kind::Tools, [only]) => Ok(Part::Tool(only)),
+            (Kind::Tools, [_, _, ..]) => Err(Unusable {
+                message: format!("`{name}` has several tools"),
+                hint: format!("name one: {}", list()),
+            }),
+            _ => Ok(Part::Prompt(skill)),
+        }
+    }
+
+    /// What it can be given.
+    pub(crate) fn parameters(self) -> &'s [Parameter] {
+        match self {
+            Part::Prompt(skill) => &skill.inputs,
+            Part::Tool(tool) => &tool.parameters,
+        }
+    }
+
+    /// What gets the output of the node before, when nothing else is said: the first required input, else the first one.
+    pub(crate) fn default_input(self) -> Option<&'s Parameter> {
+        let parameters = self.parameters();
+        parameters.iter().find(|parameter| parameter.required).or(parameters.first())
+    }
+
+    /// The values for a run. What a mapping does not find is left out, and then the skill's default counts.
+    pub(crate) fn values(
+        self,
+        used: &SkillUse,
+        input: &Value,
+        lookup: &dyn Lookup,
+    ) -> Result<Map<String, Value>, String> {
+        let mut values = Map::new();
+        let mut put = |parameter: Option<&Parameter>, name: &str, value: Value| {
+            let kind = parameter.map_or("string", |parameter| parameter.kind.as_str());
+            let value = fitting(value, kind).map_err(|why| format!("the input `{name}`: {why}"))?;
+            values.insert(name.to_owned(), value);
+            Ok::<(), String>(())
+        };
+        if used.mappings.is_empty() {
+            if let Some(parameter) = self.default_input() {
+                put(Some(parameter), &parameter.name.value, input.clone())?;
+            }
+            return Ok(values);
+        }
+        for mapping in &used.mappings {
+            let parameter = self.parameters().iter().find(|it| *it.name == mapping.input);
+            let value = match &mapping.source {
+                MappingSource::Node(reference) => lookup.value(reference).cloned(),
+                MappingSource::Template(template) => match template.lone_reference() {
+                    Some(reference) => lookup.value(reference).cloned(),
+                    None => Some(template.render(lookup).into()),
+                },
+                // SERVING §1, row 2: `concise` is no reference, and never becomes `{{concise}}`.
+                MappingSource::Literal(value) => Some(value.clone()),
+            };
+            if let Some(value) = value.filter(|value| !value.is_null()) {
+                put(parameter, &mapping.input, value)?;
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// A value in the type that is asked for: models and programs say numbers as text, and texts may be asked for objects.
+fn fitting(value: Value, kind: &str) -> Result<Value, String> {
+    match value {
+        Value::String(text) => parse_input(&text, kind).map_err(|error| error.to_string()),
+        value if matches!(parse_input("x", kind), Ok(Value::String(_))) => {
+            Ok(text_of(&value).into())
+        }
+        value => Ok(value),
+    }
+}

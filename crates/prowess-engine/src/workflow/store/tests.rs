@@ -1,0 +1,59 @@
+use super::*;
+
+fn store() -> (tempfile::TempDir, RunStore) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = RunStore { folder: folder.path().join("runs") };
+    (folder, store)
+}
+
+fn record() -> RunRecord {
+    RunRecord { text: "{}".to_owned(), inputs: Map::new(), settings: json!({ "model": "m" }) }
+}
+
+#[test]
+fn a_run_is_what_was_written() {
+    let (_folder, store) = store();
+    let mut open = store.create("My flow: ../../x", record()).expect("it can be written");
+    open.complete(3, "../hostile/id", &json!({ "a": [1] })).expect("it can be written");
+    let id = open.id.clone();
+    assert!(RunId::parse(id.as_str()).is_some(), "{id:?}");
+    assert!(id.as_str().starts_with("my-flow-x-"), "{id:?}");
+    drop(open);
+    let open = store.open(id.as_str()).expect("it is there");
+    assert_eq!(open.record, record());
+    assert_eq!(open.output("../hostile/id"), Some(&json!({ "a": [1] })));
+    assert_eq!(open.output("other"), None);
+}
+
+#[test]
+fn names_without_letters_are_runs_too() {
+    let (_folder, store) = store();
+    for name in ["", "世界", "---"] {
+        let open = store.create(name, record()).expect("it can be written");
+        assert!(open.id.as_str().starts_with("run-"), "{:?}", open.id);
+    }
+}
+
+#[test]
+fn only_the_owner_reads_runs() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (_folder, store) = store();
+    let open = store.create("flow", record()).expect("it can be written");
+    for path in [store.folder.clone(), open.folder.clone(), open.folder.join("run.json")] {
+        let mode = path.metadata().expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{}", path.display());
+    }
+}
+
+#[test]
+fn runs_that_ended_well_long_ago_are_forgotten() {
+    let (_folder, store) = store();
+    let unfinished = store.create("open", record()).expect("it can be written").id;
+    for _ in 0..MOST_ENDED + 5 {
+        let mut open = store.create("done", record()).expect("it can be written");
+        open.end(&Value::Null).expect("it can be written");
+    }
+    let left = std::fs::read_dir(&store.folder).expect("it can be listed").count();
+    assert_eq!(left, MOST_ENDED + 1);
+    assert!(store.open(unfinished.as_str()).is_ok());
+}

@@ -1,0 +1,339 @@
+//! One request of the host's own, behind the same guard as a sandbox: for addresses that somebody else has written down.
+//!
+//! Names are looked up once per hop and the checked address is the one that is dialled (attack C13); a redirect is a new
+//! request to a new host, and checked like the first.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use hyper::client::conn::http1;
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT,
+    HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    USER_AGENT,
+};
+use hyper::http::{Method, Uri};
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::credentials::Credentials;
+use crate::exchange::Scheme;
+use crate::host::Host;
+use crate::meter::Meter;
+use crate::policy::{Access, ProxyPolicy, UpstreamRoots};
+use crate::report::Ledger;
+use crate::resolver::Resolver;
+use crate::upstream::{NoWay, Run};
+
+/// Browsers stop at 20; a service that needs more than this is lost.
+const MOST_REDIRECTS: usize = 5;
+/// As in the proxy (attack C29).
+const LONGEST_RESPONSE_HEAD: usize = 64 * 1024;
+
+/// Who sends requests.
+pub struct Fetcher {
+    run: Run,
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub struct FetchRequest {
+    /// `GET` and its relatives, in capitals.
+    pub method: String,
+    /// An absolute address of scheme `http` or `https`.
+    pub url: String,
+    /// Headers. Those that belong to a connection are left out.
+    pub headers: Vec<(String, String)>,
+    /// What is sent.
+    pub body: Option<Vec<u8>>,
+    /// How long all hops together may take.
+    pub timeout: Duration,
+    /// The most bytes of an answer that are read; a longer one is an error.
+    pub most_bytes: usize,
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetched {
+    /// The code.
+    pub status: u16,
+    /// The type of what came, as the server says.
+    pub content_type: Option<String>,
+    /// What came.
+    pub body: Vec<u8>,
+}
+
+/// Why there is no answer. No text of it ever holds a header or a body.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    /// The request makes no sense.
+    #[error("{0}")]
+    Invalid(String),
+    /// The address leads where nobody outside should be led.
+    #[error("{0}")]
+    Refused(String),
+    /// The server can't be reached, or says nothing sensible.
+    #[error("{0}")]
+    Failed(String),
+    /// The time was up.
+    #[error("no answer within {} s", .0.as_secs_f64())]
+    TimedOut(Duration),
+}
+
+impl Fetcher {
+    /// Permitted addresses are for tests alone, whose servers are on the loopback.
+    pub fn new(resolver: Arc<dyn Resolver>, roots: UpstreamRoots, permit: Vec<IpAddr>) -> Self {
+        let policy = ProxyPolicy {
+            hosts: Vec::new(),
+            credentials: Vec::new(),
+            byte_cap: None,
+            bytes_per_second: None,
+            connections: 1,
+            head_timeout: Duration::ZERO,
+            upstream_roots: roots,
+            permit_addresses: permit,
+        };
+        let run = Run {
+            policy,
+            resolver,
+            ca: None,
+            credentials: Credentials::new(Vec::new()),
+            meter: Arc::new(Meter::new(None, None)),
+            ledger: Ledger::default(),
+            tls: OnceLock::new(),
+        };
+        Self { run }
+    }
+
+    /// Sends a request and reads the answer, following redirects.
+    pub async fn fetch(&self, request: &FetchRequest) -> Result<Fetched, FetchError> {
+        match tokio::time::timeout(request.timeout, self.follow(request)).await {
+            Ok(result) => result,
+            Err(_) => Err(FetchError::TimedOut(request.timeout)),
+        }
+    }
+
+    async fn follow(&self, request: &FetchRequest) -> Result<Fetched, FetchError> {
+        let mut method = Method::from_bytes(request.method.as_bytes())
+            .map_err(|_| FetchError::Invalid(format!("`{}` is no method", request.method)))?;
+        let mut target = Target::parse(&request.url)?;
+        let mut headers = fields(&request.headers)?;
+        let mut body = request.body.clone();
+        for _ in 0..=MOST_REDIRECTS {
+            let response = self.send(&target, &method, &headers, body.as_deref()).await?;
+            let Some(next) = redirect(&response, &target)? else {
+                return answer(response, request.most_bytes).await;
+            };
+            let status = response.status().as_u16();
+            // RFC 9110 §15.4: 307 and 308 repeat the request, the others ask for what it has led to.
+            if !matches!(status, 307 | 308) && method != Method::HEAD {
+                method = Method::GET;
+                body = None;
+                headers.remove(CONTENT_TYPE);
+            }
+            if next.host != target.host || next.port != target.port {
+                // Keys were meant for the first host, whatever the header is called that holds them.
+                headers = harmless(&headers);
+            }
+            target = next;
+        }
+        Err(FetchError::Failed(format!("more than {MOST_REDIRECTS} redirects follow each other")))
+    }
+
+    async fn send(
+        &self,
+        target: &Target,
+        method: &Method,
+        headers: &HeaderMap,
+        body: Option<&[u8]>,
+    ) -> Result<Response<Incoming>, FetchError> {
+        let to = self.run.locate(&target.host, target.port, Access::Write).await.map_err(no_way)?;
+        let mut request = Request::new(Whole(body.map(Bytes::copy_from_slice)));
+        *request.method_mut() = method.clone();
+        *request.uri_mut() = target
+            .path
+            .parse()
+            .map_err(|_| FetchError::Invalid("the path of the address is not valid".to_owned()))?;
+        *request.headers_mut() = headers.clone();
+        let authority = to.authority(target.scheme.usual_port());
+        let authority = HeaderValue::from_str(&authority)
+            .map_err(|_| FetchError::Invalid("the host is not valid".to_owned()))?;
+        request.headers_mut().insert(HOST, authority);
+        match target.scheme {
+            Scheme::Http => exchange(self.run.dial(&to).await.map_err(no_way)?, request).await,
+            Scheme::Https => exchange(self.run.dial_tls(&to).await.map_err(no_way)?, request).await,
+        }
+        .map_err(|error| FetchError::Failed(format!("`{}` gave no answer: {error}", target.host)))
+    }
+}
+
+impl std::fmt::Debug for Fetcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Fetcher").finish_non_exhaustive()
+    }
+}
+
+async fn exchange<S>(stream: S, request: Request<Whole>) -> hyper::Result<Response<Incoming>>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (mut sender, connection) = http1::Builder::new()
+        .max_buf_size(LONGEST_RESPONSE_HEAD)
+        .handshake(TokioIo::new(stream))
+        .await?;
+    // It ends with the body, or when that is dropped.
+    tokio::spawn(connection);
+    sender.send_request(request).await
+}
+
+fn no_way(no_way: NoWay) -> FetchError {
+    match no_way {
+        NoWay::Refused(refusal) => FetchError::Refused(refusal.message),
+        NoWay::Failed(why) => FetchError::Failed(why),
+    }
+}
+
+/// Where a request goes.
+struct Target {
+    scheme: Scheme,
+    host: Host,
+    port: u16,
+    path: String,
+}
+
+impl Target {
+    fn parse(url: &str) -> Result<Self, FetchError> {
+        let invalid = |why: &str| FetchError::Invalid(format!("the address is not valid: {why}"));
+        let without_fragment = url.trim().split('#').next().unwrap_or_default();
+        let uri: Uri = without_fragment.parse().map_err(|_| invalid("it can't be read"))?;
+        let scheme = match uri.scheme_str() {
+            Some("http") => Scheme::Http,
+            Some("https") => Scheme::Https,
+            _ => return Err(invalid("it begins neither with `http://` nor with `https://`")),
+        };
+        let authority = uri.authority().ok_or_else(|| invalid("it has no host"))?;
+        // `http://good@bad/`: people read the first name, programs the second.
+        if authority.as_str().contains('@') {
+            return Err(invalid("it has a name in front of the host"));
+        }
+        let host: Host = authority.host().parse().map_err(|why| invalid(&format!("{why}")))?;
+        let port = match (authority.port_u16(), authority.port()) {
+            (Some(port), _) => port,
+            (None, Some(_)) => return Err(invalid("its port is no port")),
+            (None, None) => scheme.usual_port(),
+        };
+        let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
+        Ok(Self { scheme, host, port, path })
+    }
+
+    /// The address that a `Location` means, seen from here (RFC 3986 §5, as far as servers use it).
+    fn join(&self, location: &str) -> Result<Self, FetchError> {
+        let scheme = match self.scheme {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        };
+        if location.contains("://") {
+            return Self::parse(location);
+        }
+        if let Some(rest) = location.strip_prefix("//") {
+            return Self::parse(&format!("{scheme}://{rest}"));
+        }
+        let path = self.path.split('?').next().unwrap_or("/");
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let path = match location.chars().next() {
+            Some('/') => location.to_owned(),
+            Some('?') => format!("{path}{location}"),
+            _ => format!("{folder}/{location}"),
+        };
+        Self::parse(&format!("{scheme}://{}:{}{path}", self.host, self.port))
+    }
+}
+
+fn redirect(response: &Response<Incoming>, from: &Target) -> Result<Option<Target>, FetchError> {
+    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+        return Ok(None);
+    }
+    let Some(location) = response.headers().get(LOCATION) else { return Ok(None) };
+    let location = location
+        .to_str()
+        .map_err(|_| FetchError::Failed("a redirect leads to no readable address".to_owned()))?;
+    let next = from.join(location.trim())?;
+    if from.scheme == Scheme::Https && next.scheme == Scheme::Http {
+        let message = format!("`{}` leads from `https` to `http`", from.host);
+        return Err(FetchError::Refused(message));
+    }
+    Ok(Some(next))
+}
+
+async fn answer(response: Response<Incoming>, most: usize) -> Result<Fetched, FetchError> {
+    let status = response.status().as_u16();
+    let content_type = response.headers().get(CONTENT_TYPE);
+    let content_type = content_type.and_then(|it| it.to_str().ok()).map(str::to_owned);
+    let mut incoming = response.into_body();
+    let mut body = Vec::new();
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut incoming).poll_frame(context)).await {
+        let frame =
+            frame.map_err(|error| FetchError::Failed(format!("the answer broke off: {error}")))?;
+        // Trailers say nothing that is asked for.
+        let Ok(data) = frame.into_data() else { continue };
+        if body.len() + data.len() > most {
+            return Err(FetchError::Failed(format!("the answer is longer than {most} bytes")));
+        }
+        body.extend_from_slice(&data);
+    }
+    Ok(Fetched { status, content_type, body })
+}
+
+/// The headers, without those that belong to the connection.
+fn fields(headers: &[(String, String)]) -> Result<HeaderMap, FetchError> {
+    let mut fields = HeaderMap::new();
+    for (name, value) in headers {
+        let invalid = || FetchError::Invalid(format!("the header `{name}` is not valid"));
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?;
+        let value = HeaderValue::from_str(value).map_err(|_| invalid())?;
+        fields.append(name, value);
+    }
+    for name in [HOST, CONNECTION, CONTENT_LENGTH, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, EXPECT]
+    {
+        fields.remove(name);
+    }
+    // What is bounded is what is read, so it comes as it is.
+    fields.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    Ok(fields)
+}
+
+/// What another host may learn.
+fn harmless(fields: &HeaderMap) -> HeaderMap {
+    let known = [ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_TYPE, USER_AGENT];
+    known.into_iter().filter_map(|name| Some((name.clone(), fields.get(name)?.clone()))).collect()
+}
+
+/// A body that is there as a whole.
+struct Whole(Option<Bytes>);
+
+impl Body for Whole {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.take().map(|bytes| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.as_ref().map_or(0, |bytes| bytes.len() as u64))
+    }
+}

@@ -1,0 +1,153 @@
+//! Shows a workflow at work: for people its steps and the answer as it comes, for programs lines of JSON.
+
+use prowess_engine::workflow::{Ended, WorkflowEvent, text_of};
+use prowess_engine::{Event, wire};
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::printer::{Channel, Printer, visible_lines};
+use crate::showing::Format;
+
+/// Shows events in the wanted format, as they come.
+pub(super) struct Show<'p> {
+    format: Format,
+    /// The node whose words are the result.
+    speaker: Option<String>,
+    /// What it has said so far.
+    spoken: String,
+    writer: wire::EventWriter,
+    printer: &'p mut Printer,
+}
+
+impl<'p> Show<'p> {
+    pub(super) fn new(format: Format, speaker: Option<&str>, printer: &'p mut Printer) -> Self {
+        let speaker = speaker.map(str::to_owned);
+        let writer = wire::EventWriter::default();
+        Self { format, speaker, spoken: String::new(), writer, printer }
+    }
+
+    pub(super) fn printer(&mut self) -> &mut Printer {
+        self.printer
+    }
+
+    /// Whether nobody reads what is shown any more.
+    pub(super) fn is_unread(&self) -> bool {
+        self.printer.is_closed()
+    }
+
+    pub(super) fn event(&mut self, event: &Event) {
+        if self.format == Format::Events {
+            for line in self.writer.write(event) {
+                self.printer.json_line(&line);
+            }
+            return;
+        }
+        let Event::Workflow(event) = event else { return };
+        match event {
+            WorkflowEvent::Inside { node, event } => self.inside(node, event),
+            WorkflowEvent::NodeStart { node, kind } => match *kind {
+                // These take no time.
+                "start" | "end" | "condition" => {}
+                _ => self.step(&format!("{node} …")),
+            },
+            WorkflowEvent::NodeComplete { node, output: Value::Bool(answer), .. } => {
+                self.step(&format!("{node}: {answer}"));
+            }
+            WorkflowEvent::NodeComplete { node, restored: true, .. } => {
+                self.step(&format!("{node} was done before"));
+            }
+            WorkflowEvent::NodeComplete { node, .. } => self.step(&format!("{node} is done")),
+            WorkflowEvent::NodeSkipped { node } => self.step(&format!("{node} is skipped")),
+            WorkflowEvent::NodeError { node, error, .. } => {
+                self.step(&format!("{node} failed: {error}"));
+            }
+            // The end is told when all is over.
+            WorkflowEvent::Start { .. }
+            | WorkflowEvent::Complete { .. }
+            | WorkflowEvent::Error { .. } => {}
+        }
+    }
+
+    fn inside(&mut self, node: &str, event: &Event) {
+        match event {
+            Event::Warning { message } => {
+                self.break_line();
+                self.printer.warning(&format!("{node}: {message}"));
+            }
+            Event::Token { content }
+                if self.format == Format::Text && self.speaker.as_deref() == Some(node) =>
+            {
+                let bytes = if self.printer.is_terminal(Channel::Out) {
+                    visible_lines(content).into_owned().into_bytes()
+                } else {
+                    content.clone().into_bytes()
+                };
+                self.printer.piece(Channel::Out, &bytes);
+                self.spoken.push_str(content);
+            }
+            // What a tool prints is its output, which the next node gets.
+            Event::Token { .. }
+            | Event::Thought(_)
+            | Event::Citation { .. }
+            | Event::Started { .. }
+            | Event::Output { .. }
+            | Event::Error { .. }
+            | Event::Done(_)
+            | Event::Workflow(_) => {}
+        }
+    }
+
+    /// A line about the way, which nobody needs who has the result.
+    fn step(&mut self, message: &str) {
+        if self.printer.is_verbose() || self.printer.is_watched() {
+            self.break_line();
+            self.printer.say(message);
+        }
+    }
+
+    /// What follows begins in a line of its own, where both streams are one terminal.
+    fn break_line(&mut self) {
+        let same = self.printer.is_terminal(Channel::Out) && self.printer.is_terminal(Channel::Err);
+        if same && !self.spoken.is_empty() && !self.spoken.ends_with('\n') {
+            self.printer.piece(Channel::Out, b"\n");
+            self.spoken.push('\n');
+        }
+    }
+
+    /// The result, or what went wrong.
+    pub(super) fn ended(mut self, run: &str, ended: &Ended) {
+        match (self.format, &ended.result) {
+            (Format::Events, _) => {}
+            (Format::Json, result) => {
+                let mut object = json!({
+                    "success": result.is_ok(),
+                    "run_id": run,
+                    "exit_code": ended.exit_code,
+                    "output": result.as_ref().ok(),
+                    "outputs": ended.outputs,
+                });
+                if let Err(error) = result {
+                    object["error"] = error.clone().into();
+                    object["hints"] = ended.hints.clone().into();
+                }
+                self.printer.json(&object);
+            }
+            (Format::Text, Ok(output)) => {
+                let text = text_of(output);
+                let is_spoken = self.spoken.trim_end() == text.trim_end() && !text.is_empty();
+                if !is_spoken {
+                    self.printer.data(&text);
+                }
+                let last = if is_spoken { &self.spoken } else { &text };
+                if !last.is_empty() && !last.ends_with('\n') {
+                    self.printer.data("\n");
+                }
+            }
+            (Format::Text, Err(_)) => self.break_line(),
+        }
+        if let Err(error) = &ended.result {
+            let error = Error::failed(error.clone());
+            self.printer.error(&ended.hints.iter().fold(error, Error::hint));
+        }
+    }
+}
