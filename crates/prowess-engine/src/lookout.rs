@@ -285,7 +285,7 @@ impl Search<'_> {
     fn put_aside(&mut self, place: &Path, about: &Path, reason: &str) {
         let what = shown(about);
         let because = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-        match self.rename_aside(place) {
+        match Self::rename_aside(place) {
             Ok(name) if place == about => self.findings.warnings.push(format!(
                 "`{what}` is new and would decide what git runs{because}: it is called `{name}` now"
             )),
@@ -298,7 +298,7 @@ impl Search<'_> {
         }
     }
 
-    fn rename_aside(&self, place: &Path) -> io::Result<String> {
+    fn rename_aside(place: &Path) -> io::Result<String> {
         /// A run may have taken some names.
         const MOST_NAMES: usize = 1000;
         let folder = place.parent().ok_or(io::ErrorKind::InvalidInput)?;

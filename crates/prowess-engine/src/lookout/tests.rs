@@ -40,7 +40,9 @@ impl Scene {
 /// What is said about a run that has made these files.
 fn said(files: &[(&str, &str)]) -> String {
     let scene = Scene::new();
-    files.iter().for_each(|(path, text)| scene.write(path, text));
+    for (path, text) in files {
+        scene.write(path, text);
+    }
     scene.said()
 }
 

@@ -45,9 +45,9 @@ pub(crate) struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Lines of a prompt, as FunctionGemma knows them
+    /// Lines of a prompt, as small function-calling models know them
     Functiongemma,
-    /// The `tools` of a request in OpenAI's dialect
+    /// The `tools` of a request to a provider of the usual kind
     Openai,
     /// The `tools` of a request in Anthropic's dialect
     Anthropic,
