@@ -226,6 +226,10 @@ pub(crate) fn about_denial(denial: &Denial) -> String {
             let mode = declared.first().map_or("Global", String::as_str);
             format!("say that you are in it: `--mode {mode}`")
         }
+        Denial::OwnMachine(_) => {
+            "the skill has to leave that out: a server is reached under a public name only"
+                .to_owned()
+        }
         Denial::Refused(_) | Denial::ProgramNotGranted(_) => {
             "no answer of yours allows that: the skill has to be changed".to_owned()
         }

@@ -1,6 +1,7 @@
 //! From what a decision allows to what a sandbox enforces: patterns to paths, names to images, variables to values.
 
 mod files;
+mod outlook;
 mod protect;
 mod worktree;
 
@@ -11,25 +12,18 @@ use std::time::Duration;
 use prowess_policy::environment::{self, Injected, Sources, Why};
 use prowess_policy::scope::PathRoot;
 use prowess_policy::spec::{FileScope, Programs, Servers};
-use prowess_policy::{Line, LineKind, Mode, SandboxSpec};
+use prowess_policy::{Mode, SandboxSpec};
 use prowess_sandbox::{Access, FileGrant, Input, Limits, Spec};
 
 use crate::programs::Images;
 use crate::world::World;
 
 pub use files::FileError;
+pub(crate) use outlook::Outlook;
 
 /// What a run put where nothing was, in words.
 pub(crate) fn planted(missing: &[PathBuf]) -> Vec<String> {
     protect::planted(missing)
-}
-
-/// What is granted and not there, in words, so that no grant is silently void.
-pub(crate) fn absent(allowed: &SandboxSpec, world: &World) -> Vec<Line> {
-    files::absent(allowed, world)
-        .into_iter()
-        .map(|text| Line { kind: LineKind::Note, text })
-        .collect()
 }
 
 /// The home inside, when nothing of the real one is in view.

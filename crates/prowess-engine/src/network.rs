@@ -96,7 +96,6 @@ pub(crate) fn prepare(
     spec: &mut Spec,
     outside: &Outside,
     credentials: &[Credential],
-    warnings: &mut Vec<String>,
 ) -> Result<Door, RunError> {
     for credential in credentials {
         if !allowed.network.iter().any(|rule| credential.is_within(&rule.hosts)) {
@@ -109,12 +108,6 @@ pub(crate) fn prepare(
     let mut hosts = Vec::new();
     for rule in &allowed.network {
         hosts.push(grant(rule)?);
-        if rule.local && outside.permit_addresses.is_empty() {
-            warnings.push(format!(
-                "`{}` is granted, but no tool reaches this machine or its neighbours yet",
-                rule.hosts
-            ));
-        }
     }
     let policy = ProxyPolicy {
         hosts,

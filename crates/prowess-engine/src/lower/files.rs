@@ -94,12 +94,7 @@ pub(super) fn open(
     let rules = allowed.read.iter().map(|scope| (scope, Access::Read));
     let rules = rules.chain(allowed.write.iter().map(|scope| (scope, Access::Write)));
     for (scope, access) in rules {
-        let guards = protect::guards(allowed, scope, world);
-        let mut work = Opener { guards: &guards, opened: &mut opened, skill_directory };
-        match scope {
-            FileScope::Everything => work.everything(access)?,
-            FileScope::Pattern(pattern) => work.pattern(pattern, access, world)?,
-        }
+        open_rule(allowed, scope, access, world, skill_directory, &mut opened)?;
     }
     let written: Vec<PathBuf> = opened
         .grants
@@ -119,6 +114,46 @@ pub(super) fn open(
         return Err(FileError::TooMany);
     }
     Ok(opened)
+}
+
+/// What one rule would open, without looking for what is protected inside. Nothing is made.
+pub(super) fn look(
+    allowed: &SandboxSpec,
+    scope: &FileScope,
+    access: Access,
+    world: &World,
+    skill_directory: Option<&Path>,
+) -> Result<Vec<FileGrant>, FileError> {
+    let mut opened = Opened::default();
+    open_rule(allowed, scope, access, world, skill_directory, &mut opened)?;
+    Ok(opened.grants)
+}
+
+fn open_rule(
+    allowed: &SandboxSpec,
+    scope: &FileScope,
+    access: Access,
+    world: &World,
+    skill_directory: Option<&Path>,
+    opened: &mut Opened,
+) -> Result<(), FileError> {
+    let guards = protect::guards(allowed, scope, world);
+    let mut work = Opener { guards: &guards, opened, skill_directory };
+    let FileScope::Pattern(pattern) = scope else { return work.everything(access) };
+    // Attack A10: a grant that names such a place opens it no more than one that holds it.
+    if access == Access::Write
+        && let Some(row) = protect::row_around(allowed, pattern)
+    {
+        let warning = format!("`{pattern}` is not opened: no tool changes `{row}`");
+        work.opened.warnings.push(warning);
+        return Ok(());
+    }
+    work.pattern(pattern, access, world)
+}
+
+/// The place that a pattern begins at.
+pub(super) fn base(pattern: &PathPattern, world: &World) -> PathBuf {
+    root(pattern, world).join(pattern.literal_prefix().iter().collect::<PathBuf>())
 }
 
 struct Opener<'o> {
@@ -287,7 +322,7 @@ pub(super) fn absent(allowed: &SandboxSpec, world: &World) -> Vec<String> {
     let words = |(scope, access): (&FileScope, Access)| {
         let FileScope::Pattern(pattern) = scope else { return None };
         let prefix = pattern.literal_prefix();
-        let base = root(pattern, world).join(prefix.iter().collect::<PathBuf>());
+        let base = base(pattern, world);
         if base.exists() {
             return None;
         }

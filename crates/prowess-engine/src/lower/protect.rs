@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use prowess_policy::SandboxSpec;
+use prowess_policy::scope::PathPattern;
 use prowess_policy::spec::{FileScope, Protected};
 
 use crate::world::World;
@@ -78,17 +79,51 @@ pub(super) struct Inside {
     pub(super) warning: Option<String>,
 }
 
+/// The names in a row that are protected at any depth.
+fn rows(allowed: &SandboxSpec) -> impl Iterator<Item = &'static str> {
+    allowed.never_write.iter().filter_map(|protected| match protected {
+        Protected::AnyDepth(row) => Some(*row),
+        Protected::BelowHome(_) => None,
+    })
+}
+
+/// The protected row that everything of a pattern lies in, such as `.git/hooks` of `./.git/hooks/**`.
+pub(super) fn row_around(allowed: &SandboxSpec, pattern: &PathPattern) -> Option<&'static str> {
+    let parts = pattern.literal_prefix();
+    rows(allowed).find(|row| {
+        let row: Vec<&str> = row.split('/').collect();
+        parts.windows(row.len()).any(|window| window.iter().eq(row.iter()))
+    })
+}
+
+/// What is left of a row for a folder that is in the middle of it: `hooks` of `.git/hooks` for one called `.git`.
+fn rest_of_row<'r>(row: &'r str, folder: &Path) -> Option<&'r str> {
+    row.match_indices('/')
+        .find(|(at, _)| folder.ends_with(&row[..*at]))
+        .map(|(at, _)| &row[at + 1..])
+}
+
 /// Looks for places that are protected at any depth, in folders that are opened for writing.
 pub(super) fn inside(allowed: &SandboxSpec, writable: &[PathBuf]) -> Inside {
-    let rows: Vec<&str> = allowed
-        .never_write
-        .iter()
-        .filter_map(|protected| match protected {
-            Protected::AnyDepth(row) => Some(*row),
-            Protected::BelowHome(_) => None,
-        })
-        .collect();
+    let rows: Vec<&str> = rows(allowed).collect();
     let mut found = Inside::default();
+    for folder in writable {
+        // A repository's own folder may be granted by its name.
+        for place in
+            rows.iter().filter_map(|row| rest_of_row(row, folder)).map(|rest| folder.join(rest))
+        {
+            if let Some(link) = first_link(folder, &place) {
+                found.links.push(link);
+            } else if is_there(&place) {
+                found.places.push(place);
+            } else {
+                found.missing.push(place);
+            }
+        }
+        if folder.ends_with(".git") {
+            protect_repository(folder, &mut found);
+        }
+    }
     let mut open: VecDeque<PathBuf> = writable.iter().cloned().collect();
     let mut looked_at = 0;
     while let Some(folder) = open.pop_front() {
