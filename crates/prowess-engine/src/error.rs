@@ -119,6 +119,7 @@ impl RunError {
                 Outcome::MissingParameter
             }
             RunError::Inputs { .. } => Outcome::InvalidParameter,
+            RunError::Credential(error) if error.is_usage() => Outcome::InvalidParameter,
             RunError::Program(ProgramError::NotFound { .. })
             | RunError::Sandbox(prowess_sandbox::Error::NotFound(_)) => Outcome::NotFound,
             RunError::Requirements { missing, .. }

@@ -15,6 +15,7 @@ use prowess_policy::spec::{FileScope, Programs, Servers};
 use prowess_policy::{Mode, SandboxSpec};
 use prowess_sandbox::{Access, FileGrant, Input, Limits, Spec};
 
+use crate::digest;
 use crate::programs::Images;
 use crate::world::World;
 
@@ -80,6 +81,11 @@ pub(crate) fn lower(
     if let Some(folder) = launch.skill_directory {
         // Attack A11: read-only whatever is granted, and the scripts in it can be started.
         spec.files.push(grant(folder, Access::Execute));
+        // No digest covers what git keeps there, so nothing of it is started.
+        let repository = folder.join(digest::REPOSITORY);
+        if std::fs::symlink_metadata(&repository).is_ok_and(|data| !data.is_symlink()) {
+            spec.files.push(grant(&repository, Access::Read));
+        }
     }
     for folder in &launch.images.execute {
         spec.files.push(grant(folder, Access::Execute));

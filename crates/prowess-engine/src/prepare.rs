@@ -94,6 +94,8 @@ fn prepare_with<'c>(
         return Err(RunError::Denied(Box::new(denied)));
     }
     let recipe = tool::recipe(&call, world)?;
+    inputs::check_arguments(&recipe.arguments, call.values)
+        .map_err(|error| RunError::Inputs { tool: tool.name.value.clone(), errors: vec![error] })?;
     let finder = finder(subject, world);
     check_needs(&call, &grants, finder, world)?;
     let images = images_of(&recipe, tool, &grants, finder)?;

@@ -278,6 +278,7 @@ fn running_inside_the_skill_does_not_open_it() {
     let mut place = Place::new(&["home/project/skill/.git/HEAD", "home/project/skill/sub/a"]);
     place.current = "home/project/skill/sub";
     insta::assert_snapshot!(place.check(&[]), @"
+    r home/project/skill/.git
     x home/project/skill
     warning: `home/project/skill` belongs to the skill itself and stays read-only
     ");

@@ -116,9 +116,9 @@ fn a_traceback_shows_the_tool_and_not_the_worker() {
     let lines = envelope.output.lines().filter(says);
     insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r#"
     Traceback (most recent call last):
-      File "/.prowess/skill/tools.py", line 8, in go
+      File "/tmp/.tmpGANHG7/probe/tools.py", line 8, in go
         return inner()
-      File "/.prowess/skill/tools.py", line 7, in inner
+      File "/tmp/.tmpGANHG7/probe/tools.py", line 7, in inner
         return 1 / 0
     ZeroDivisionError: division by zero
     "#);
