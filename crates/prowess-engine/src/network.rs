@@ -9,7 +9,7 @@ use prowess_policy::SandboxSpec;
 use prowess_policy::scope::{HostName, HostScope};
 use prowess_policy::spec::{Access, NetworkRule};
 use prowess_proxy::{
-    HostGrant, HostPattern, Listener, Proxy, ProxyPolicy, Report, Resolver, Running,
+    HostGrant, HostPattern, Listener, Proxy, ProxyPolicy, RefusalKind, Report, Resolver, Running,
     SystemResolver, UpstreamRoots,
 };
 use prowess_sandbox::{Network, Spec, SyntheticFile};
@@ -231,7 +231,9 @@ fn told(report: &Report) -> Vec<String> {
     let mut messages: Vec<String> = Vec::new();
     for refusal in &report.refusals {
         let hint = refusal.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
-        let message = format!("{}{hint}", refusal.message);
+        // The others say that something is not granted; this one would read as if it had been sent.
+        let refused = if refusal.kind == RefusalKind::Credential { ": refused" } else { "" };
+        let message = format!("{}{refused}{hint}", refusal.message);
         if !messages.contains(&message) {
             messages.push(message);
         }

@@ -67,7 +67,12 @@ fn a_file_that_is_no_value_is_a_wrong_argument() {
         told.push_str(envelope["error"].as_str().expect("words"));
         told.push('\n');
     }
-    assert_snapshot!(told, @"");
+    assert_snapshot!(told, @"
+    say: the parameter `text` holds a zero byte, and no argument of a program can
+    `bytes` is not UTF-8
+    say: the parameter `text` has 300000 bytes, and a program takes at most 131071 in one argument: hand it over in a file
+    `large` is larger than 16 MiB
+    ");
     // The longest that a program can be handed.
     let scene = scene.file("repo/most", "x".repeat(131_071));
     let (code, envelope) = check(&scene, &["../skills/probe", "--input", "text=@most", "--yes"]);
@@ -79,7 +84,12 @@ fn a_value_is_given_once() {
     let scene = say();
     let arguments =
         ["run", "../skills/probe", "--input", "text=1", "--inputs", "{\"text\": \"2\"}", "--yes"];
-    assert_snapshot!(scene.run_with(&arguments, ""), @"");
+    assert_snapshot!(scene.run_with(&arguments, ""), @"
+    exit 2
+    --- stderr
+    error: `text` has two values: `--input text=1` and one in `--inputs`
+    hint: give one of them
+    ");
 }
 
 #[test]

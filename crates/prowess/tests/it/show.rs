@@ -143,17 +143,19 @@ fn a_download_is_known_by_its_mark() {
 #[test]
 fn programs_are_told_why_nothing_is_shown() {
     let scene = scene()
-        .file("empty/SKILL.md", "")
-        .file("binary/SKILL.md", [0xff, 0xfe, 0x00, 0x01])
-        .file("agent/AGENT.yaml", "a: [\n");
-    for (path, code) in [("empty", 1), ("binary", 1), ("agent/AGENT.yaml", 1), ("nothing", 3)] {
+        .file("list/SKILL.md", "---\n- a\n---\n")
+        .file("binary/SKILL.md", [0x7f, b'E', b'L', b'F', 0, 1, 2, 0xff].repeat(300))
+        .file("folder/other", "");
+    for (path, code, has_findings) in
+        [("list", 1, true), ("binary", 1, true), ("folder", 3, false), ("nothing", 3, false)]
+    {
         let output = scene.output(&["show", path, "--format", "json"], "");
         let told: serde_json::Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|error| panic!("{path}: {error}"));
         assert_eq!(output.status.code(), Some(code), "{path}: {told}");
         assert!(told["error"].as_str().is_some_and(|error| error.contains(path)), "{told}");
         let findings = told["findings"].as_array().expect("a list");
-        assert_eq!(findings.is_empty(), path == "nothing", "{path}: {told}");
+        assert_eq!(!findings.is_empty(), has_findings, "{path}: {told}");
     }
 }
 
