@@ -114,6 +114,22 @@ pub enum CredentialError {
 }
 
 impl CredentialError {
+    /// Whether the arguments are wrong, and not the machine or the skill.
+    pub(crate) fn is_usage(&self) -> bool {
+        match self {
+            CredentialError::Form(_)
+            | CredentialError::Name(_)
+            | CredentialError::Host { .. }
+            | CredentialError::Twice(_) => true,
+            CredentialError::Missing { .. }
+            | CredentialError::File { .. }
+            | CredentialError::Placeholder { .. }
+            | CredentialError::Random(_)
+            | CredentialError::NotGranted { .. }
+            | CredentialError::Long { .. } => false,
+        }
+    }
+
     /// What to do next, one line each.
     pub fn hints(&self) -> Vec<String> {
         match self {

@@ -18,6 +18,9 @@ const MOST_BYTES: u64 = 512 << 20;
 const MOST_LISTED: usize = 256;
 /// R25: never content.
 const SIDECAR: &str = "SKILL.md.lock";
+/// Of a skill that is a repository, git's own folder. Every commit changes it, and nothing in it can be started
+/// (`lower`).
+pub(crate) const REPOSITORY: &str = ".git";
 
 /// Why a skill has no digest.
 #[derive(Debug, thiserror::Error)]
@@ -202,7 +205,8 @@ fn entries_below(root: &Path) -> Result<BTreeMap<Vec<u8>, (PathBuf, Entry)>, Dig
             let kind = entry.file_type().map_err(|source| read(&path, source))?;
             let relative = path.strip_prefix(root).unwrap_or(&path);
             let name = platform::bytes(relative.as_os_str()).into_owned();
-            if name == SIDECAR.as_bytes() {
+            let is_repository = name == REPOSITORY.as_bytes() && !kind.is_symlink();
+            if name == SIDECAR.as_bytes() || is_repository {
                 continue;
             }
             let entry = if kind.is_dir() {

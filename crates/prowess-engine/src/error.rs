@@ -131,6 +131,7 @@ impl RunError {
                 Outcome::MissingParameter
             }
             RunError::Inputs { .. } => Outcome::InvalidParameter,
+            RunError::Credential(error) if error.is_usage() => Outcome::InvalidParameter,
             RunError::Program(ProgramError::NotFound { .. })
             | RunError::Sandbox(prowess_sandbox::Error::NotFound(_)) => Outcome::NotFound,
             RunError::Requirements { missing, .. }
@@ -241,6 +242,10 @@ pub(crate) fn about_denial(denial: &Denial) -> String {
         Denial::Mode { declared, .. } => {
             let mode = declared.first().map_or("Global", String::as_str);
             format!("say that you are in it: `--mode {mode}`")
+        }
+        Denial::OwnMachine(_) => {
+            "the skill has to leave that out: a server is reached under a public name only"
+                .to_owned()
         }
         Denial::Refused(_) | Denial::ProgramNotGranted(_) => {
             "no answer of yours allows that: the skill has to be changed".to_owned()

@@ -18,7 +18,7 @@ pub(crate) fn of(
     let said = [envelope.output.as_str(), envelope.error.as_deref().unwrap_or_default()].join("\n");
     let mut hints = Vec::new();
     if allowed.programs != Programs::Any {
-        hints.extend(about_program(&said, envelope.exit_code, images, world));
+        hints.extend(about_programs(&said, envelope.exit_code, images, world));
     }
     // To a tool without files every place is the same.
     if !allowed.read.is_empty() || !allowed.write.is_empty() {
@@ -27,28 +27,45 @@ pub(crate) fn of(
     hints
 }
 
-/// A program that the tool wanted and does not see.
-fn about_program(said: &str, exit_code: i32, images: &Images, world: &World) -> Option<String> {
+/// The programs that the tool wanted and does not see.
+fn about_programs(said: &str, exit_code: i32, images: &Images, world: &World) -> Vec<String> {
     let finder = Finder { search_path: &world.search_path, skill_directory: None };
     let in_view = |name: &str| {
         images.programs.iter().any(|image| image.ends_with(name.trim_start_matches('/')))
     };
-    let wanted = said.lines().rev().find_map(missing_program).filter(|name| !in_view(name));
-    match wanted {
-        // The same words are said about files, so that it has to be a program of this machine.
-        Some(name) if Program::parse(name).is_ok() && finder.has(name) => Some(format!(
-            "it starts `{name}`, which it does not see: declare that, as in `permissions: [\"shell:execute:{name}\"]`"
-        )),
-        Some(name) if exit_code == NOT_FOUND && Program::parse(name).is_ok() => {
-            Some(format!("it starts `{name}`, which is not on PATH: install it, and declare it"))
+    let mut wanted: Vec<&str> = Vec::new();
+    for name in said.lines().filter_map(missing_program) {
+        if !wanted.contains(&name) && !in_view(name) && Program::parse(name).is_ok() {
+            wanted.push(name);
         }
+    }
+    // The same words are said about files, so that it has to be a program of this machine.
+    let (here, nowhere): (Vec<&str>, Vec<&str>) =
+        wanted.into_iter().partition(|name| finder.has(name));
+    let names =
+        |all: &[&str]| all.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
+    let mut hints = Vec::new();
+    if !here.is_empty() {
+        hints.push(format!(
+            "it starts {}, which it does not see: declare that, as in `permissions: [\"shell:execute:{}\"]`",
+            names(&here),
+            here.join(",")
+        ));
+    }
+    if exit_code != NOT_FOUND {
+        return hints;
+    }
+    if !nowhere.is_empty() {
+        let names = names(&nowhere);
+        hints.push(format!("it starts {names}, which is not on PATH: install it, and declare it"));
+    } else if hints.is_empty() {
         // What a shell ends with when it finds no program.
-        _ if exit_code == NOT_FOUND => Some(
+        hints.push(
             "it may have started a program that it does not see: declare those that it starts, as in `permissions: [\"shell:execute:git,sort\"]`"
                 .to_owned(),
-        ),
-        _ => None,
+        );
     }
+    hints
 }
 
 /// The program that an interpreter could not find, by one of its last lines.

@@ -25,6 +25,26 @@ pub enum InputError {
         /// What was given.
         given: String,
     },
+    /// A byte that ends an argument.
+    #[error("the parameter `{parameter}` holds a zero byte, and no argument of a program can")]
+    ZeroByte {
+        /// The parameter.
+        parameter: String,
+    },
+    /// More than a program can be handed as an argument.
+    #[error(
+        "the parameter `{parameter}` has {length} bytes, and a program takes at most {most} {of}: hand it over in a file"
+    )]
+    TooLong {
+        /// The parameter.
+        parameter: String,
+        /// Its length.
+        length: usize,
+        /// What is possible.
+        most: usize,
+        /// In what.
+        of: &'static str,
+    },
     /// A file that can't be read (SRT §4.4).
     #[error("the parameter `{parameter}` is `{given}`, which can't be read: {reason}")]
     Unreadable {
@@ -50,10 +70,43 @@ impl InputError {
                 RenderError::Missing { parameter } | RenderError::WrongType { parameter, .. },
             )
             | InputError::Invalid { parameter, .. }
+            | InputError::ZeroByte { parameter }
             | InputError::Unreadable { parameter, .. } => Some(parameter),
-            InputError::Value(RenderError::Undeclared { .. } | RenderError::Template(_)) => None,
+            // A shorter one is not what is missing.
+            InputError::TooLong { .. }
+            | InputError::Value(RenderError::Undeclared { .. } | RenderError::Template(_)) => None,
         }
     }
+}
+
+/// The longest argument of a program on Linux, without the byte that ends it (`MAX_ARG_STRLEN` of execve(2)).
+const MOST_ARGUMENT: usize = 32 * 4096 - 1;
+/// All arguments together: a quarter of the usual stack (execve(2)), with room for the environment.
+const MOST_ARGUMENTS: usize = (2 << 20) - (128 << 10);
+
+/// Whether a program can be handed its arguments. The system would say no after everybody has said yes, and blame the
+/// program.
+pub(crate) fn check_arguments(
+    arguments: &[String],
+    values: &Map<String, Value>,
+) -> Result<(), InputError> {
+    if arguments.iter().any(|argument| argument.contains('\0')) {
+        let holds = |value: &Value| value.as_str().is_some_and(|text| text.contains('\0'));
+        let parameter = values.iter().find(|(_, value)| holds(value)).map(|(name, _)| name.clone());
+        return Err(InputError::ZeroByte { parameter: parameter.unwrap_or_default() });
+    }
+    let longest = arguments.iter().map(String::len).max().unwrap_or_default();
+    let (most, of) = if longest > MOST_ARGUMENT {
+        (MOST_ARGUMENT, "in one argument")
+    } else if arguments.iter().map(|argument| argument.len() + 1).sum::<usize>() > MOST_ARGUMENTS {
+        (MOST_ARGUMENTS, "in all its arguments")
+    } else {
+        return Ok(());
+    };
+    let length = |value: &Value| value.as_str().map_or_else(|| value.to_string().len(), str::len);
+    let lengths = values.iter().map(|(name, value)| (length(value), name.clone()));
+    let (length, parameter) = lengths.max().unwrap_or_default();
+    Err(InputError::TooLong { parameter, length, most, of })
 }
 
 /// Files that the user names as inputs, as absolute paths. The tool has to be able to read them.

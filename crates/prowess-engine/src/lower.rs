@@ -1,6 +1,7 @@
 //! From what a decision allows to what a sandbox enforces: patterns to paths, names to images, variables to values.
 
 mod files;
+mod outlook;
 mod protect;
 mod worktree;
 
@@ -11,26 +12,20 @@ use std::time::Duration;
 use prowess_policy::environment::{self, Injected, Sources, Why};
 use prowess_policy::scope::PathRoot;
 use prowess_policy::spec::{FileScope, Programs, Servers};
-use prowess_policy::{Line, LineKind, Mode, SandboxSpec};
+use prowess_policy::{Mode, SandboxSpec};
 use prowess_sandbox::{Access, FileGrant, Input, Limits, Spec};
 
+use crate::digest;
 use crate::lookout::Lookout;
 use crate::programs::Images;
 use crate::world::World;
 
 pub use files::FileError;
+pub(crate) use outlook::Outlook;
 
 /// Something in a skill's folder that is never shown.
 pub(crate) fn never_shown_in(folder: &Path, world: &World) -> Option<PathBuf> {
     protect::never_shown_in(folder, world)
-}
-
-/// What is granted and not there, in words, so that no grant is silently void.
-pub(crate) fn absent(allowed: &SandboxSpec, world: &World) -> Vec<Line> {
-    files::absent(allowed, world)
-        .into_iter()
-        .map(|text| Line { kind: LineKind::Note, text })
-        .collect()
 }
 
 /// The home inside, when nothing of the real one is in view.
@@ -88,6 +83,11 @@ pub(crate) fn lower(
     if let Some(folder) = launch.skill_directory {
         // Attack A11: read-only whatever is granted, and the scripts in it can be started.
         spec.files.push(grant(folder, Access::Execute));
+        // No digest covers what git keeps there, so nothing of it is started.
+        let repository = folder.join(digest::REPOSITORY);
+        if std::fs::symlink_metadata(&repository).is_ok_and(|data| !data.is_symlink()) {
+            spec.files.push(grant(&repository, Access::Read));
+        }
     }
     for folder in &launch.images.execute {
         spec.files.push(grant(folder, Access::Execute));

@@ -9,7 +9,7 @@ use prowess_policy::SandboxSpec;
 use prowess_policy::scope::{HostName, HostScope};
 use prowess_policy::spec::{Access, NetworkRule};
 use prowess_proxy::{
-    HostGrant, HostPattern, Listener, Proxy, ProxyPolicy, Report, Resolver, Running,
+    HostGrant, HostPattern, Listener, Proxy, ProxyPolicy, RefusalKind, Report, Resolver, Running,
     SystemResolver, UpstreamRoots,
 };
 use prowess_sandbox::{Network, Spec, SyntheticFile};
@@ -96,7 +96,6 @@ pub(crate) fn prepare(
     spec: &mut Spec,
     outside: &Outside,
     credentials: &[Credential],
-    warnings: &mut Vec<String>,
 ) -> Result<Door, RunError> {
     for credential in credentials {
         if !allowed.network.iter().any(|rule| credential.is_within(&rule.hosts)) {
@@ -109,12 +108,6 @@ pub(crate) fn prepare(
     let mut hosts = Vec::new();
     for rule in &allowed.network {
         hosts.push(grant(rule)?);
-        if rule.local && outside.permit_addresses.is_empty() {
-            warnings.push(format!(
-                "`{}` is granted, but no tool reaches this machine or its neighbours yet",
-                rule.hosts
-            ));
-        }
     }
     let policy = ProxyPolicy {
         hosts,
@@ -238,7 +231,9 @@ fn told(report: &Report) -> Vec<String> {
     let mut messages: Vec<String> = Vec::new();
     for refusal in &report.refusals {
         let hint = refusal.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
-        let message = format!("{}{hint}", refusal.message);
+        // The others say that something is not granted; this one would read as if it had been sent.
+        let refused = if refusal.kind == RefusalKind::Credential { ": refused" } else { "" };
+        let message = format!("{}{refused}{hint}", refusal.message);
         if !messages.contains(&message) {
             messages.push(message);
         }

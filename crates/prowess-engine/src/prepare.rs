@@ -10,12 +10,13 @@ use prowess_format::skill::{Skill, Tool};
 use prowess_format::text::visible;
 use prowess_policy::{
     Approvals, Decision, Digest, Grant, GrantSet, Line, LineKind, Mode, Places, ProgramPin,
-    Request, Scope, Source, Trust, decide, explain, grants,
+    Request, Scope, Source, Trust, decide, grants,
 };
 use serde_json::{Map, Value};
 
 use crate::credentials::Credential;
 use crate::error::{RunError, about_denial};
+use crate::lower::Outlook;
 use crate::network::Outside;
 use crate::pins::ImageHashes;
 use crate::programs::{Finder, Images, ProgramError};
@@ -62,8 +63,8 @@ pub struct Prepared<'c> {
     pub(crate) time: Duration,
     pub(crate) grace: Option<Duration>,
     pub(crate) outside: Outside,
-    /// What is worth knowing about files that are granted and not there.
-    notes: Vec<Line>,
+    /// What the grants come to here.
+    outlook: Outlook,
 }
 
 /// Checks a call and finds what it needs. Nothing is started, and nothing is written but hashes of programs.
@@ -89,14 +90,16 @@ fn prepare_with<'c>(
     let request = request(subject, tool, world)?;
     // What no answer allows is refused in the policy's words, whatever else is wrong: `examine` says the same.
     let decision = decide(&request, subject.trust, &grants, &Approvals::default(), *mode);
-    let notes = lower::absent(decision.spec(), world);
     if let Decision::Deny(denied) = decision {
         return Err(RunError::Denied(Box::new(denied)));
     }
     let recipe = tool::recipe(&call, world)?;
+    inputs::check_arguments(&recipe.arguments, call.values)
+        .map_err(|error| RunError::Inputs { tool: tool.name.value.clone(), errors: vec![error] })?;
     let finder = finder(subject, world);
     check_needs(&call, &grants, finder, world)?;
     let images = images_of(&recipe, tool, &grants, finder)?;
+    let outlook = Outlook::of(&decision, &images, subject.directory, world);
     let mut hashes = ImageHashes::load(&world.state);
     let pins = pins(&images, subject.directory, &mut hashes)?;
     let skill_pins = pins_of_skill(&call, &grants, finder, &mut hashes, world);
@@ -111,7 +114,7 @@ fn prepare_with<'c>(
         time: Duration::ZERO,
         grace: None,
         outside: Outside::real(),
-        notes,
+        outlook,
     })
 }
 
@@ -164,12 +167,12 @@ pub fn examine(
     let mut hashes = ImageHashes::load(&world.state);
     let found = look(&call, &grants, &mut hashes, world);
     hashes.save();
-    let (pins, obstacle) = match found {
-        Ok(pins) => (pins, None),
-        Err(error) => (Vec::new(), Some(error)),
+    let (images, pins, obstacle) = match found {
+        Ok((images, pins)) => (images, pins, None),
+        Err(error) => (Images::default(), Vec::new(), Some(error)),
     };
     let decision = decide(&request.with_pins(pins), subject.trust, &grants, approvals, mode);
-    let mut lines = explain(&decision);
+    let mut lines = Outlook::of(&decision, &images, subject.directory, world).explain(&decision);
     // What the policy refuses is refused before anybody looks for programs.
     let obstacle = match &decision {
         Decision::Deny(denied) => {
@@ -177,10 +180,7 @@ pub fn examine(
             lines.extend(hints.map(|text| Line { kind: LineKind::Hint, text }));
             None
         }
-        Decision::Allow(_) | Decision::Ask(_) => {
-            lines.extend(lower::absent(decision.spec(), world));
-            obstacle
-        }
+        Decision::Allow(_) | Decision::Ask(_) => obstacle,
     };
     if let Some(error) = &obstacle {
         let name = format!("{}/{}", subject.name, tool.name.value);
@@ -195,19 +195,20 @@ pub fn examine(
     Ok(Examined { decision, lines, obstacle })
 }
 
-/// Looks for what a tool needs as a run does, and gives the images that it would start.
+/// Looks for what a tool needs as a run does, and gives the images that it would start, with their pins.
 fn look(
     call: &Call<'_>,
     grants: &GrantSet,
     hashes: &mut ImageHashes,
     world: &World,
-) -> Result<Vec<ProgramPin>, RunError> {
+) -> Result<(Images, Vec<ProgramPin>), RunError> {
     let Call { subject, tool, .. } = call;
     let program = tool::program(call, world)?;
     let finder = finder(subject, world);
     check_needs(call, grants, finder, world)?;
     let images = finder.images(&program, &granted_programs(tool, grants))?;
-    pins(&images, subject.directory, hashes)
+    let pins = pins(&images, subject.directory, hashes)?;
+    Ok((images, pins))
 }
 
 /// What the skill declares to need, before anything is looked for on its behalf (SRT §4.5, §4.6). Everything that refuses a
@@ -262,9 +263,7 @@ impl Prepared<'_> {
 
     /// What the policy says in plain words, with what is granted and not there.
     pub fn explain(&self, decision: &Decision) -> Vec<Line> {
-        let mut lines = explain(decision);
-        lines.extend(self.notes.iter().cloned());
-        lines
+        self.outlook.explain(decision)
     }
 
     /// Skill and tool.

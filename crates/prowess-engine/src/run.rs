@@ -371,14 +371,8 @@ pub(crate) fn specification(
         input: recipe.sandbox_input(),
     };
     let lowered = lower::lower(allowed.spec(), launch, world)?;
-    let (mut spec, mut warnings) = (lowered.spec, lowered.warnings);
-    let door = network::prepare(
-        allowed.spec(),
-        &mut spec,
-        &prepared.outside,
-        &world.credentials,
-        &mut warnings,
-    )?;
+    let (mut spec, warnings) = (lowered.spec, lowered.warnings);
+    let door = network::prepare(allowed.spec(), &mut spec, &prepared.outside, &world.credentials)?;
     // Package managers and local clones are full of hard links. Somebody else's skill is refused there; the user's own is
     // trusted with them, and told.
     spec.hard_links = match call.subject.trust.origin() {

@@ -66,6 +66,9 @@ fn denials(request: &Request, wanted: &GrantSet, mode: Mode) -> Vec<Denial> {
     }
     // A skill runs with what it asks for or not at all: with a part of it missing it would fail in ways that nobody can explain.
     denials.extend(wanted.refusals().iter().cloned().map(Denial::Refused));
+    // Nobody is asked about what no answer opens.
+    let is_own = |grant: &&Grant| matches!(grant.scope(), Scope::Host(host) if host.is_local());
+    denials.extend(wanted.grants().iter().filter(is_own).cloned().map(Denial::OwnMachine));
     if let Some(text) = &request.program {
         let granted = Program::of_command(text).is_ok_and(|program| {
             wanted.grants().iter().filter(|grant| grant.domain() == Domain::Shell).any(|grant| {
@@ -101,10 +104,21 @@ fn reasons<'g>(
     if !(vouched && request.read_only) {
         reasons.push(about_skill(ReasonKind::FirstUse, Every::Change, true));
     }
-    reasons.extend(
-        asked_and_narrowed.filter_map(|(asked, narrowed)| about_grant(asked, narrowed, tier)),
-    );
+    let about_grants =
+        asked_and_narrowed.filter_map(|(asked, narrowed)| about_grant(asked, narrowed, tier));
+    for reason in about_grants {
+        // A skill that declares what its command implies asks once, and `--yes` has to answer both.
+        match reasons.iter_mut().find(|known| is_same_question(known, &reason)) {
+            Some(known) => known.in_advance &= reason.in_advance,
+            None => reasons.push(reason),
+        }
+    }
     reasons
+}
+
+fn is_same_question(one: &Reason, other: &Reason) -> bool {
+    let text = |reason: &Reason| reason.grant.as_ref().map(ToString::to_string);
+    (one.kind, one.every, text(one)) == (other.kind, other.every, text(other))
 }
 
 /// The question that a grant puts, if it puts one.
@@ -136,7 +150,7 @@ fn may_be_in_advance(grant: &Grant, tier: Tier) -> bool {
     match (grant.domain(), grant.scope()) {
         (Domain::Desktop, _) => false,
         (Domain::Shell | Domain::Env | Domain::Database, Scope::All) => !unvouched,
-        (Domain::Network, Scope::Host(host)) => !(unvouched && (host.is_any() || host.is_local())),
+        (Domain::Network, Scope::Host(host)) => !(unvouched && host.is_any()),
         // R52 narrows an unscoped grant to the working directory, a broad pattern it does not. Reading in a home
         // that happens to be the working directory is what a command tool does (GIB §5.1), changing it is more.
         (Domain::Filesystem, Scope::Path(path)) => {

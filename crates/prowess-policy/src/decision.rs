@@ -6,7 +6,7 @@ use prowess_format::permission::Domain;
 use prowess_format::text::visible;
 
 use crate::approval::{Approval, Change, Digest, ProgramPin, Project};
-use crate::grant::{Grant, Scope};
+use crate::grant::Grant;
 use crate::grants::Refusal;
 use crate::mode::Mode;
 use crate::request::{Places, Request};
@@ -125,6 +125,8 @@ pub enum Denial {
     Refused(Refusal),
     /// It starts a program that it says it does not start.
     ProgramNotGranted(String),
+    /// It wants to reach this machine or its neighbours, which nothing opens (attack C12).
+    OwnMachine(Grant),
 }
 
 /// How long an answer counts.
@@ -278,7 +280,7 @@ impl Question {
             digest: request.digest.clone(),
             files: request.files.clone(),
             tool,
-            grants: grants.iter().map(ToString::to_string).collect(),
+            grants: texts(grants),
             pins,
             given_at: answer.at,
         };
@@ -329,6 +331,11 @@ impl Decision {
         &self.case().spec
     }
 
+    /// What would be granted, narrowed by the tier.
+    pub fn grants(&self) -> &[Grant] {
+        &self.case().grants
+    }
+
     pub(crate) fn case(&self) -> &Case {
         match self {
             Decision::Allow(allowed) => &allowed.case,
@@ -336,6 +343,17 @@ impl Decision {
             Decision::Deny(denied) => &denied.case,
         }
     }
+}
+
+/// Grants as text, each once: several tools, or a tool and its command, may ask for the same.
+fn texts(grants: &[Grant]) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for grant in grants.iter().map(ToString::to_string) {
+        if !texts.contains(&grant) {
+            texts.push(grant);
+        }
+    }
+    texts
 }
 
 /// A clause that completes "asks, because …".
@@ -360,17 +378,12 @@ impl fmt::Display for Reason {
                 let grant_words = match self.grant.as_ref().map(|grant| (grant.domain(), grant)) {
                     Some((Domain::Desktop, _)) => "lets it use mouse, keyboard and screen as you",
                     Some((_, grant)) if grant.is_unscoped() => "has no limits of its own",
-                    Some((_, grant)) if is_local(grant) => "reaches your own machine or network",
                     _ => "needs your consent",
                 };
                 write!(f, "`{grant}` {grant_words}")
             }
         }
     }
-}
-
-fn is_local(grant: &Grant) -> bool {
-    matches!(grant.scope(), Scope::Host(host) if host.is_local())
 }
 
 impl fmt::Display for Denial {
@@ -383,6 +396,14 @@ impl fmt::Display for Denial {
             Denial::Refused(refusal) => write!(f, "{refusal}"),
             Denial::ProgramNotGranted(program) => {
                 write!(f, "it starts `{}`, which it declares not to", visible(program))
+            }
+            Denial::OwnMachine(grant) => {
+                let grant = grant.to_string();
+                write!(
+                    f,
+                    "`{}` is your own machine or network, which no grant opens",
+                    visible(&grant)
+                )
             }
         }
     }

@@ -7,10 +7,10 @@ use prowess_format::text::visible;
 
 use crate::decision::{Because, Case, Decision, Every, Question};
 use crate::grant::{Grant, Scope, Source};
-use crate::limits::Limits;
 use crate::request::Places;
 use crate::scope::{HostScope, PathPattern};
-use crate::trust::Origin;
+use crate::spec::SandboxSpec;
+use crate::trust::{Origin, Tier};
 
 /// What a line is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,8 +52,25 @@ impl fmt::Display for Line {
     }
 }
 
+/// What becomes of a grant on a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reality {
+    /// What it says.
+    AsGranted,
+    /// Less than it says: what is not opened, and what is.
+    Partly(String),
+    /// Nothing: why not.
+    Never(String),
+}
+
 /// The decision in plain words.
 pub fn explain(decision: &Decision) -> Vec<Line> {
+    explain_here(decision, &|_| Reality::AsGranted)
+}
+
+/// The decision in plain words, on a machine on which some grants open less than they say. Nobody should approve a line
+/// that is not going to be true.
+pub fn explain_here(decision: &Decision, reality: &dyn Fn(&Grant) -> Reality) -> Vec<Line> {
     let case = decision.case();
     let mut lines = vec![line(LineKind::Verdict, verdict(decision)), trust_line(case)];
     if let Decision::Deny(denied) = decision {
@@ -63,9 +80,9 @@ pub fn explain(decision: &Decision) -> Vec<Line> {
         return lines;
     }
     lines.extend(places(case));
-    lines.extend(grouped(&case.grants).into_iter().map(|text| line(LineKind::May, text)));
+    lines.extend(grouped(case, reality));
     lines.extend(may_not(&case.grants).map(|text| line(LineKind::MayNot, text.to_owned())));
-    lines.push(line(LineKind::Limit, limits(&case.spec.limits)));
+    lines.push(line(LineKind::Limit, limits(&case.spec)));
     if let Decision::Ask(question) = decision {
         lines.extend(asks(question));
     }
@@ -122,20 +139,48 @@ fn places(case: &Case) -> Vec<Line> {
     ]
 }
 
-/// Grants that allow the same are one line with the first of their sources.
-fn grouped(grants: &[Grant]) -> Vec<String> {
-    let mut lines: Vec<(String, String)> = Vec::new();
-    for grant in grants {
+/// Grants that allow the same are one line with the first of their sources. What a grant does not open stands below it,
+/// also that below one line only.
+fn grouped(case: &Case, reality: &dyn Fn(&Grant) -> Reality) -> Vec<Line> {
+    let mut known: Vec<String> = Vec::new();
+    let (mut may, mut closed) = (Vec::new(), Vec::new());
+    for grant in &case.grants {
         let words = words(grant);
-        if !lines.iter().any(|(known, _)| *known == words) {
-            lines.push((words, because(grant)));
+        if known.contains(&words) {
+            continue;
+        }
+        let text = format!("{words}, because {}", because(grant, case.tier));
+        known.push(words);
+        let not_opened = match reality(grant) {
+            Reality::AsGranted => {
+                may.push(line(LineKind::May, text));
+                continue;
+            }
+            Reality::Partly(why) => {
+                may.push(line(LineKind::May, text));
+                line(LineKind::MayNot, why)
+            }
+            Reality::Never(why) => {
+                let grant = grant.to_string();
+                let text = format!("gets nothing from `{}`: {why}", visible(&grant));
+                line(LineKind::MayNot, text)
+            }
+        };
+        if !closed.contains(&not_opened) {
+            closed.push(not_opened);
         }
     }
-    lines.into_iter().map(|(words, because)| format!("{words}, because {because}")).collect()
+    may.extend(closed);
+    may
 }
 
-fn because(grant: &Grant) -> String {
+fn because(grant: &Grant, tier: Tier) -> String {
     match grant.source() {
+        // R52: whoever wrote `/**` meant the machine, and whoever reads it should know that it is not.
+        Source::Declared(text) if was_everything(grant) => format!(
+            "the skill declares `{}`, which at tier {tier} is that and no more",
+            visible(text)
+        ),
         Source::Declared(text) => format!("the skill declares `{}`", visible(text)),
         Source::Command(program) => format!("its command starts `{}`", visible(program)),
         Source::WorkingDirectory => "commands work in the working directory".to_owned(),
@@ -145,6 +190,15 @@ fn because(grant: &Grant) -> String {
         }
         Source::User(text) => format!("you added `{}`", visible(text)),
     }
+}
+
+/// Whether a grant of some files was declared as one of all files.
+fn was_everything(grant: &Grant) -> bool {
+    let (Source::Declared(text), Scope::Path(_)) = (grant.source(), grant.scope()) else {
+        return false;
+    };
+    let declared = Grant::parse(text, grant.source()).unwrap_or_default();
+    declared.iter().any(|grant| *grant.scope() == Scope::All)
 }
 
 /// What a grant allows, as the rest of a sentence about the tool.
@@ -238,7 +292,8 @@ fn asks(question: &Question) -> Vec<Line> {
     lines
 }
 
-fn limits(limits: &Limits) -> String {
+fn limits(spec: &SandboxSpec) -> String {
+    let limits = &spec.limits;
     let mut parts = vec![format!("{} s", limits.wall_secs)];
     parts.extend(limits.cpu_secs.map(|secs| format!("{secs} s of computing")));
     parts.extend(limits.memory_bytes.map(|bytes| format!("{} of memory", size(bytes))));
@@ -246,6 +301,11 @@ fn limits(limits: &Limits) -> String {
     parts.extend(limits.network_bytes.map(|bytes| format!("{} of traffic", size(bytes))));
     let rate = limits.network_bytes_per_sec;
     parts.extend(rate.map(|bytes| format!("{} of traffic per second", size(bytes))));
+    parts.push(format!("{} of output", size(limits.output_bytes)));
+    if !spec.write.is_empty() {
+        let (bytes, entries) = (size(limits.written_bytes), limits.written_entries);
+        parts.push(format!("{bytes} and {entries} files added to folders"));
+    }
     format!("at most {}", parts.join(", "))
 }
 

@@ -25,7 +25,7 @@ pub use decide::decide;
 pub use decision::{
     Allowed, Answer, Decision, Denial, Denied, Every, Question, Reason, ReasonKind, Remember,
 };
-pub use explain::{Line, LineKind, explain};
+pub use explain::{Line, LineKind, Reality, explain, explain_here};
 pub use grant::{Grant, GrantError, Scope, Source};
 pub use grants::{GrantSet, Refusal};
 pub use mode::{Mode, ModeError, is_available};

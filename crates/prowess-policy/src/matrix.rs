@@ -98,12 +98,10 @@ pub fn asks(grant: &Grant, tier: Tier) -> bool {
     }
 }
 
-/// R47, R52: a grant of an automatic cell that names no part of its domain. Reading any host is left as the table has it; changing any host, files beyond the working directory without a name, and the machine's own services are not.
+/// R47, R52: a grant of an automatic cell that names no part of its domain. Reading any host is left as the table has it; changing any host and files beyond the working directory without a name are not.
 fn is_wide(grant: &Grant) -> bool {
     match (grant.domain(), grant.scope()) {
-        (Domain::Network, Scope::Host(host)) => {
-            host.is_local() || (host.is_any() && grant.level() == Level::Write)
-        }
+        (Domain::Network, Scope::Host(host)) => host.is_any() && grant.level() == Level::Write,
         (Domain::Filesystem, Scope::All) => true,
         (Domain::Filesystem, Scope::Path(path)) => path.is_broad(),
         _ => false,

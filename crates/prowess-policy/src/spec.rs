@@ -53,8 +53,6 @@ pub struct NetworkRule {
     pub hosts: HostPattern,
     /// `Read` is GET, HEAD and OPTIONS.
     pub access: Access,
-    /// Whether an address of this machine or its neighbourhood may answer: only where the grant names one.
-    pub local: bool,
 }
 
 /// Variables that may pass.
@@ -287,8 +285,7 @@ impl SandboxSpec {
                 }
             }
             (Domain::Network, Scope::Host(hosts)) => {
-                let local = hosts.is_local();
-                self.network.push(NetworkRule { hosts, access, local });
+                self.network.push(NetworkRule { hosts, access });
             }
             (Domain::Shell, Scope::Program(program)) => match &mut self.programs {
                 Programs::Only(programs) if !programs.contains(&program) => programs.push(program),
@@ -335,12 +332,11 @@ impl SandboxSpec {
                     && !self.never_write.iter().any(|protected| protected.contains(path))
             }
             Action::Connect { host, port, access } => {
-                !host.is_forbidden()
-                    && self.network.iter().any(|rule| {
-                        rule.access >= *access
-                            && rule.hosts.matches(host, *port)
-                            && (rule.local || !host.is_local())
-                    })
+                // The proxy dials no address of this machine or its neighbours, whatever is granted (attack C12).
+                let is_open = !host.is_forbidden() && !host.is_local();
+                let mut rules = self.network.iter();
+                is_open
+                    && rules.any(|rule| rule.access >= *access && rule.hosts.matches(host, *port))
             }
             Action::Run(program) => match &self.programs {
                 Programs::Any => true,

@@ -190,12 +190,15 @@ impl Refusal {
     }
 
     pub(crate) fn credential(host: &Host, port: u16, name: &str, bound: &Host) -> Self {
-        let message = format!("the credential `{name}` is for `{bound}` and was sent to `{host}`");
+        let message = format!(
+            "the tool tried to send the placeholder of `{name}` to `{host}`, and it is for `{bound}`"
+        );
         Self::about(RefusalKind::Credential, host, port, message)
     }
 
     pub(crate) fn credential_without_tls(host: &Host, port: u16, name: &str) -> Self {
-        let message = format!("the credential `{name}` was sent to `{host}` without TLS");
+        let message =
+            format!("the tool tried to send the placeholder of `{name}` to `{host}` without TLS");
         Self::about(RefusalKind::Credential, host, port, message)
             .with_hint(format!("ask for `https://{host}`"))
     }

@@ -1,7 +1,5 @@
 //! The spellings in which a value is found again: as it is, in base64, in hexadecimal, in addresses, in JSON.
 
-use std::fmt::Write as _;
-
 use base64::Engine as _;
 use base64::alphabet::Alphabet;
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
@@ -10,22 +8,32 @@ use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 /// in it twice.
 pub(crate) fn of(value: &str) -> Vec<String> {
     let bytes = value.as_bytes();
-    let mut spellings = vec![value.to_owned(), json(value, false), json(value, true)];
+    let mut spellings = vec![value.to_owned()];
+    for escaped in [Escaped::Needed, Escaped::BeyondAscii, Escaped::Markup, Escaped::Everything] {
+        spellings
+            .extend([json(value, escaped, Digits::Lower), json(value, escaped, Digits::Upper)]);
+    }
+    // PHP writes a slash so.
+    spellings.push(json(value, Escaped::BeyondAscii, Digits::Lower).replace('/', "\\/"));
     for alphabet in [base64::alphabet::STANDARD, base64::alphabet::URL_SAFE] {
         for before in 0..3 {
             spellings.extend(aligned(bytes, before, &alphabet));
         }
     }
-    spellings
-        .extend([hexadecimal(bytes, "0123456789abcdef"), hexadecimal(bytes, "0123456789ABCDEF")]);
+    for digits in [Digits::Lower, Digits::Upper] {
+        spellings.push(bytes.iter().map(|byte| digits.of(u16::from(*byte), 2)).collect());
+        // Every character escaped, also those that need not be (RFC 3986 §2.4 lets anybody do it).
+        let escape = |byte: &u8| format!("%{}", digits.of(u16::from(*byte), 2));
+        spellings.push(bytes.iter().map(escape).collect());
+    }
     // Which characters stay as they are differs: RFC 3986 §2.3, Python's `quote`, JavaScript's `encodeURIComponent`
     // and `encodeURI`.
     for kept in ["-._~", "-._~/", "-._~!'()*", "-._~!'()*;/?:@&=+$,#"] {
-        let escaped = percent(bytes, kept, true);
+        let escaped = percent(bytes, kept, Digits::Upper);
         // Forms write a blank as `+` (WHATWG URL §5.2).
         spellings.push(escaped.replace("%20", "+"));
         spellings.push(escaped);
-        spellings.push(percent(bytes, kept, false));
+        spellings.push(percent(bytes, kept, Digits::Lower));
     }
     spellings
 }
@@ -42,41 +50,73 @@ fn aligned(value: &[u8], before: usize, alphabet: &Alphabet) -> [String; 2] {
     [encoded[first..last].to_owned(), encoded[first..].to_owned()]
 }
 
-fn hexadecimal(bytes: &[u8], digits: &str) -> String {
-    let digit = |at: u8| char::from(digits.as_bytes()[usize::from(at)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+/// How hexadecimal digits are written.
+#[derive(Clone, Copy)]
+enum Digits {
+    Lower,
+    Upper,
 }
 
-fn percent(bytes: &[u8], kept: &str, upper: bool) -> String {
+impl Digits {
+    fn of(self, number: u16, width: usize) -> String {
+        match self {
+            Self::Lower => format!("{number:0width$x}"),
+            Self::Upper => format!("{number:0width$X}"),
+        }
+    }
+}
+
+fn percent(bytes: &[u8], kept: &str, digits: Digits) -> String {
     let mut text = String::with_capacity(bytes.len());
     for &byte in bytes {
         if byte.is_ascii_alphanumeric() || kept.as_bytes().contains(&byte) {
             text.push(char::from(byte));
-        } else if upper {
-            write!(text, "%{byte:02X}").expect("writing to a String succeeds");
         } else {
-            write!(text, "%{byte:02x}").expect("writing to a String succeeds");
+            text.push('%');
+            text.push_str(&digits.of(u16::from(byte), 2));
         }
     }
     text
 }
 
-/// The inside of a JSON string (RFC 8259 §7), with other characters as they are or as `\u` escapes, which Python prefers.
-fn json(value: &str, ascii: bool) -> String {
+/// Which characters a writer of JSON escapes as `\u` although it need not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Escaped {
+    Needed,
+    /// As Python does.
+    BeyondAscii,
+    /// Also those that mean something in HTML, as Go does.
+    Markup,
+    /// As nobody does but those who want it unread.
+    Everything,
+}
+
+/// The inside of a JSON string (RFC 8259 §7).
+fn json(value: &str, escaped: Escaped, digits: Digits) -> String {
     let mut text = String::with_capacity(value.len());
     for character in value.chars() {
+        let is_escaped = match escaped {
+            Escaped::Needed => false,
+            Escaped::BeyondAscii => !character.is_ascii(),
+            Escaped::Markup => matches!(character, '<' | '>' | '&'),
+            Escaped::Everything => true,
+        };
         match character {
+            _ if is_escaped => push_units(&mut text, character, digits),
             '"' | '\\' => text.extend(['\\', character]),
             '\n' => text.push_str("\\n"),
             '\r' => text.push_str("\\r"),
             '\t' => text.push_str("\\t"),
-            character if character < ' ' || (ascii && !character.is_ascii()) => {
-                for unit in character.encode_utf16(&mut [0; 2]) {
-                    write!(text, "\\u{unit:04x}").expect("writing to a String succeeds");
-                }
-            }
+            character if character < ' ' => push_units(&mut text, character, digits),
             character => text.push(character),
         }
     }
     text
+}
+
+fn push_units(text: &mut String, character: char, digits: Digits) {
+    for unit in character.encode_utf16(&mut [0; 2]) {
+        text.push_str("\\u");
+        text.push_str(&digits.of(*unit, 4));
+    }
 }

@@ -26,7 +26,8 @@ impl Approver for Terminal<'_> {
         self.printer.talk_report(|colour| page(asked, colour, width));
         forget_typed_ahead();
         for _ in 0..3 {
-            self.printer.piece(Channel::Err, prompt(can_remember).as_bytes());
+            let prompt = wrap(prompt(can_remember), 2, width);
+            self.printer.piece(Channel::Err, prompt.as_bytes());
             let mut line = String::new();
             // The end of the input is no answer, and no answer is a no.
             if !matches!(io::stdin().lock().read_line(&mut line), Ok(count) if count > 0) {

@@ -8,7 +8,7 @@ use prowess_format::render::parse_input;
 use prowess_format::skill::Parameter;
 use serde_json::{Map, Value};
 
-use crate::error::{Error, reason};
+use crate::error::{Error, ErrorKind, reason};
 use crate::loading;
 
 /// The options that every verb with inputs has.
@@ -23,7 +23,7 @@ pub(crate) struct InputOptions {
     pub(crate) object: Option<String>,
 }
 
-/// The values for a skill's inputs or a tool's parameters. `--input` wins over `--inputs`.
+/// The values for a skill's inputs or a tool's parameters, each given once.
 pub(crate) fn values(
     options: &InputOptions,
     declared: &[Parameter],
@@ -32,6 +32,7 @@ pub(crate) fn values(
         Some(object) => object_values(object)?,
         None => Map::new(),
     };
+    let of_object: Vec<String> = values.keys().cloned().collect();
     for (number, input) in options.inputs.iter().enumerate() {
         let Some((name, text)) = input.split_once('=').filter(|(name, _)| !name.is_empty()) else {
             return Err(Error::usage(format!("`--input {input}` has no `=`"))
@@ -44,6 +45,12 @@ pub(crate) fn values(
                 "`{name}` has two values: `--input {earlier}` and `--input {input}`"
             ))
             .hint("give one of them; for a list write `--inputs` with JSON"));
+        }
+        if of_object.iter().any(|given| given == name) {
+            return Err(Error::usage(format!(
+                "`{name}` has two values: `--input {input}` and one in `--inputs`"
+            ))
+            .hint("give one of them"));
         }
         let text = match text.strip_prefix('@') {
             Some(literal) if literal.starts_with('@') => literal.to_owned(),
@@ -79,18 +86,27 @@ fn object_values(object: &str) -> Result<Map<String, Value>, Error> {
 }
 
 fn file_text(path: &Path) -> Result<String, Error> {
-    let bytes = loading::read(path).map_err(|source| Error::io("read", path, &source))?;
-    loading::within_bounds(&bytes, &loading::shown(path))?;
+    let bytes = loading::read(path).map_err(|source| wrong(Error::io("read", path, &source)))?;
+    loading::within_bounds(&bytes, &loading::shown(path)).map_err(wrong)?;
     String::from_utf8(bytes).map_err(|_| {
-        Error::failed(format!("`{}` is not UTF-8", loading::shown(path)))
+        Error::usage(format!("`{}` is not UTF-8", loading::shown(path)))
             .hint("an input is text: save the file as UTF-8")
     })
+}
+
+/// A file that is no value is a wrong argument, and no failure of what was asked for.
+fn wrong(error: Error) -> Error {
+    let kind = match error.kind {
+        ErrorKind::Failed => ErrorKind::Usage,
+        kind => kind,
+    };
+    Error { kind, ..error }
 }
 
 fn stdin_text() -> Result<String, Error> {
     let mut text = String::new();
     io::stdin().lock().take(loading::MOST_BYTES).read_to_string(&mut text).map_err(|source| {
-        Error::failed(format!("cannot read standard input: {}", reason(&source)))
+        Error::usage(format!("cannot read standard input: {}", reason(&source)))
     })?;
     Ok(text)
 }

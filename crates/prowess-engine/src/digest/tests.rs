@@ -76,6 +76,20 @@ fn the_lock_beside_a_skill_is_no_content() {
 }
 
 #[test]
+fn the_repository_that_a_skill_is_does_not_count() {
+    let folder = skill();
+    let before = digest(folder.path());
+    write(folder.path(), ".git/objects/ab/cd", "anything");
+    assert_eq!(digest(folder.path()), before);
+    // Only git's own folder, and only where git has it.
+    write(folder.path(), "scripts/.git/x", "anything");
+    assert_ne!(digest(folder.path()), before);
+    let folder = skill();
+    symlink("scripts", folder.path().join(".git")).expect("a link can be made");
+    assert_ne!(digest(folder.path()), before);
+}
+
+#[test]
 fn links_that_leave_the_skill_are_refused() {
     // NEG-15
     let outside = tempfile::tempdir().expect("a temporary folder");

@@ -97,14 +97,7 @@ pub(super) fn open(
     let rules = allowed.read.iter().map(|scope| (scope, Access::Read));
     let rules = rules.chain(allowed.write.iter().map(|scope| (scope, Access::Write)));
     for (scope, access) in rules {
-        let guards = protect::guards(allowed, scope, world);
-        let never_write = &allowed.never_write;
-        let mut work =
-            Opener { never_write, guards: &guards, opened: &mut opened, skill_directory };
-        match scope {
-            FileScope::Everything => work.everything(access)?,
-            FileScope::Pattern(pattern) => work.pattern(pattern, access, world)?,
-        }
+        open_rule(allowed, scope, access, world, skill_directory, &mut opened)?;
     }
     let written: Vec<PathBuf> = opened
         .grants
@@ -142,6 +135,41 @@ impl Opened {
             lookout: Lookout::nothing(),
         }
     }
+}
+
+/// What one rule would open, without looking for what is protected inside. Nothing is made.
+pub(super) fn look(
+    allowed: &SandboxSpec,
+    scope: &FileScope,
+    access: Access,
+    world: &World,
+    skill_directory: Option<&Path>,
+) -> Result<Vec<FileGrant>, FileError> {
+    let mut opened = Opened::new();
+    open_rule(allowed, scope, access, world, skill_directory, &mut opened)?;
+    Ok(opened.grants)
+}
+
+fn open_rule(
+    allowed: &SandboxSpec,
+    scope: &FileScope,
+    access: Access,
+    world: &World,
+    skill_directory: Option<&Path>,
+    opened: &mut Opened,
+) -> Result<(), FileError> {
+    let guards = protect::guards(allowed, scope, world);
+    let never_write = &allowed.never_write;
+    let mut work = Opener { never_write, guards: &guards, opened, skill_directory };
+    match scope {
+        FileScope::Everything => work.everything(access),
+        FileScope::Pattern(pattern) => work.pattern(pattern, access, world),
+    }
+}
+
+/// The place that a pattern begins at.
+pub(super) fn base(pattern: &PathPattern, world: &World) -> PathBuf {
+    root(pattern, world).join(pattern.literal_prefix().iter().collect::<PathBuf>())
 }
 
 struct Opener<'o> {
@@ -333,7 +361,7 @@ pub(super) fn absent(allowed: &SandboxSpec, world: &World) -> Vec<String> {
     let words = |(scope, access): (&FileScope, Access)| {
         let FileScope::Pattern(pattern) = scope else { return None };
         let prefix = pattern.literal_prefix();
-        let base = root(pattern, world).join(prefix.iter().collect::<PathBuf>());
+        let base = base(pattern, world);
         if base.exists() {
             return None;
         }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use prowess_policy::SandboxSpec;
-use prowess_policy::scope::SECRET_PLACES;
+use prowess_policy::scope::{PathPattern, SECRET_PLACES};
 use prowess_policy::spec::{FileScope, Protected, is_named};
 
 use crate::git_settings::{self, Named};
@@ -98,10 +98,35 @@ pub(super) struct Inside {
     pub(super) warning: Option<String>,
 }
 
+/// The protected row that everything of a pattern lies in, such as `.git/hooks` of `./.git/hooks/**`.
+pub(super) fn row_around(allowed: &SandboxSpec, pattern: &PathPattern) -> Option<&'static str> {
+    let parts = pattern.literal_prefix();
+    let parts: Vec<&OsStr> = parts.iter().map(OsStr::new).collect();
+    rows(&allowed.never_write).into_iter().find(|row| holds_row(&parts, row))
+}
+
+/// What is left of a row for a folder that is in the middle of it: `hooks` of `.git/hooks` for one called `.git`.
+fn rest_of_row<'r>(row: &'r str, folder: &Path) -> Option<&'r str> {
+    row.match_indices('/')
+        .find(|(at, _)| folder.ends_with(&row[..*at]))
+        .map(|(at, _)| &row[at + 1..])
+}
+
 /// Looks for places that are protected at any depth, in folders that are opened for writing.
 pub(super) fn inside(allowed: &SandboxSpec, writable: &[PathBuf], world: &World) -> Inside {
     let rows = rows(&allowed.never_write);
     let mut found = Inside::default();
+    for folder in writable {
+        // A repository's own folder may be granted by its name.
+        for place in
+            rows.iter().filter_map(|row| rest_of_row(row, folder)).map(|rest| folder.join(rest))
+        {
+            found.protect(folder, place);
+        }
+        if folder.ends_with(".git") {
+            found.protect_repository(folder);
+        }
+    }
     let mut open: VecDeque<PathBuf> = writable.iter().cloned().collect();
     let mut looked_at = 0;
     while let Some(folder) = open.pop_front() {
@@ -161,14 +186,15 @@ fn begins(row: &str, name: &OsStr) -> bool {
 /// Whether a grant is for a protected place itself. `parts` are the names below the folder that the grant is written for:
 /// a project may lie in a folder that would be protected in another one.
 pub(super) fn is_protected(never_write: &[Protected], parts: &[&OsStr]) -> bool {
-    rows(never_write).iter().any(|row| {
-        let row: Vec<&str> = row.split('/').collect();
-        parts.windows(row.len()).any(|window| {
-            window
-                .iter()
-                .zip(&row)
-                .all(|(name, wanted)| name.to_str().is_some_and(|name| is_named(name, wanted)))
-        })
+    rows(never_write).iter().any(|row| holds_row(parts, row))
+}
+
+/// Whether the names of a row stand behind each other.
+fn holds_row(parts: &[&OsStr], row: &str) -> bool {
+    let row: Vec<&str> = row.split('/').collect();
+    parts.windows(row.len()).any(|window| {
+        let mut pairs = window.iter().zip(&row);
+        pairs.all(|(name, wanted)| name.to_str().is_some_and(|name| is_named(name, wanted)))
     })
 }
 

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use prowess_format::skill::Skill;
 use prowess_policy::{
-    Answer, Approvals, Decision, Digest, Mode, Origin, Remember, Request, Tier, Trust, decide,
-    grants,
+    Answer, Approvals, Decision, Digest, LineKind, Mode, Origin, Remember, Request, Tier, Trust,
+    decide, grants,
 };
 use prowess_sandbox::{Access, Input};
 use tempfile::TempDir;
 
-use super::{FileError, Launch, Lowered, lower};
+use super::{FileError, Launch, Lowered, Outlook, lower};
 use crate::programs::Images;
 use crate::world::World;
 
@@ -64,6 +64,35 @@ impl Place {
             input: Input::Empty,
         };
         lower(allowed.spec(), launch, &world)
+    }
+
+    /// What the user is told about files before the answer, without the place's root.
+    fn told(&self, permissions: &[&str], skill_directory: &str, program: &str) -> String {
+        let home = self.root.join("home");
+        let current = self.root.join(self.current);
+        let world =
+            World::at(&home, &current, OsStr::new("/usr/bin"), Vec::new()).expect("a world");
+        let skill = skill(permissions);
+        let request = Request::of(&skill, "probe", "look", Digest::new("d"), Vec::new())
+            .expect("it has the tool");
+        let trust = Trust::of(&skill, Tier::Experimental, None, Origin::Local);
+        let decision =
+            decide(&request, trust, &grants::of(&skill), &Approvals::default(), Mode::Dev);
+        let images = Images { programs: vec![PathBuf::from(program)], ..Images::default() };
+        let folder = self.root.join(skill_directory);
+        let lines = Outlook::of(&decision, &images, Some(&folder), &world).explain(&decision);
+        let about_files = lines.iter().filter(|line| {
+            matches!(line.kind, LineKind::May | LineKind::MayNot)
+                && !line.text.starts_with("may not ")
+                && !line.text.starts_with("may run ")
+        });
+        let lines: Vec<String> = about_files
+            .map(|line| {
+                let mark = if line.kind == LineKind::May { "+" } else { "-" };
+                format!("{mark} {}", line.text.replace(&format!("{}/", self.root.display()), ""))
+            })
+            .collect();
+        lines.join("\n")
     }
 
     /// The file grants, without the place's root.
@@ -249,6 +278,7 @@ fn running_inside_the_skill_does_not_open_it() {
     let mut place = Place::new(&["home/project/skill/.git/HEAD", "home/project/skill/sub/a"]);
     place.current = "home/project/skill/sub";
     insta::assert_snapshot!(place.check(&[]), @"
+    r home/project/skill/.git
     x home/project/skill
     warning: `home/project/skill` belongs to the skill itself and stays read-only
     ");
@@ -310,4 +340,119 @@ fn limits_come_from_the_tier() {
     assert_eq!(limits(Tier::Experimental).time.as_secs(), 30);
     assert_eq!(limits(Tier::Experimental).grace.as_secs(), 5);
     assert_eq!(limits(Tier::Verified).memory, None);
+}
+
+#[test]
+fn what_is_granted_and_never_opened_is_told_before_the_answer() {
+    let place = Place::new(&[
+        "home/.bashrc",
+        "home/.config/prowess/credentials/KEY",
+        "home/.config/editor/settings",
+        "home/.local/share/prowess/approvals.json",
+        "home/project/.git/hooks/pre-commit",
+        "home/project/data/a",
+    ]);
+    let told = |permissions: &[&str]| place.told(permissions, "home/project/skill", "/usr/bin/env");
+    insta::assert_snapshot!(told(&["filesystem:write:~/.bashrc"]), @"- gets nothing from `filesystem:write:~/.bashrc`: no tool changes home/.bashrc, whatever is granted");
+    insta::assert_snapshot!(told(&["filesystem:write:~/.config/**"]), @"
+    + may change files below ~/.config, because the skill declares `filesystem:write:~/.config/**`
+    - may change nothing in home/.config but home/.config/editor, and make nothing new beside them; never home/.config/prowess
+    ");
+    insta::assert_snapshot!(told(&["filesystem:write:~/.local/**"]), @"- gets nothing from `filesystem:write:~/.local/**`: home/.local holds nothing that a tool may change, and nothing new is made in it");
+    insta::assert_snapshot!(told(&["filesystem:write:./.git/hooks/**"]), @"- gets nothing from `filesystem:write:./.git/hooks/**`: no tool changes `.git/hooks`, whatever is granted");
+    insta::assert_snapshot!(told(&["filesystem:write:./data/**", "filesystem:read:./**"]), @"
+    + may change files below ./data, because the skill declares `filesystem:write:./data/**`
+    + may read files in the working directory, because the skill declares `filesystem:read:./**`
+    ");
+    insta::assert_snapshot!(place.check(&["filesystem:write:~/.bashrc"]), @"
+    x home/project/skill
+    warning: `~/.bashrc` is not opened: `home/.bashrc` is protected
+    ");
+    insta::assert_snapshot!(place.check(&["filesystem:write:~/.local/**"]), @"x home/project/skill");
+    insta::assert_snapshot!(place.check(&["filesystem:write:./.git/hooks/**"]), @"
+    x home/project/skill
+    warning: `./.git/hooks/**` is not opened: no tool changes `.git/hooks`
+    ");
+}
+
+/// Attack A10: what is protected stays so where a grant names it, or the folder around it.
+#[test]
+fn naming_what_is_protected_does_not_open_it() {
+    let place = Place::new(&[
+        "home/project/.git/config",
+        "home/project/.git/hooks/pre-commit",
+        "home/project/.git/modules/sub/config",
+        "home/project/.vscode/tasks.json",
+    ]);
+    insta::assert_snapshot!(place.check(&["filesystem:write:./.git/**"]), @"
+    r home/project/.git/config
+    r home/project/.git/hooks
+    r home/project/.git/modules
+    w home/project/.git
+    x home/project/skill
+    ");
+    insta::assert_snapshot!(place.check(&["filesystem:write:./.git/*"]), @"
+    r home/project/.git/config
+    r home/project/.git/hooks
+    r home/project/.git/modules
+    w home/project/.git * create
+    x home/project/skill
+    ");
+    insta::assert_snapshot!(place.check(&["filesystem:write:./.git/config"]), @"
+    x home/project/skill
+    warning: `./.git/config` is not opened: no tool changes `.git/config`
+    ");
+    insta::assert_snapshot!(place.check(&["filesystem:write:./.git/hooks/*.sh"]), @"
+    x home/project/skill
+    warning: `./.git/hooks/*.sh` is not opened: no tool changes `.git/hooks`
+    ");
+    insta::assert_snapshot!(place.check(&["filesystem:write:./.vscode"]), @"
+    x home/project/skill
+    warning: `./.vscode` is not opened: no tool changes `.vscode`
+    ");
+    insta::assert_snapshot!(place.check(&["filesystem:write:~/project/.git/hooks/**"]), @"
+    x home/project/skill
+    warning: `~/project/.git/hooks/**` is not opened: no tool changes `.git/hooks`
+    ");
+    insta::assert_snapshot!(place.check(&["filesystem:write:./.mcp.json"]), @"
+    x home/project/skill
+    warning: `./.mcp.json` is not opened: no tool changes `.mcp.json`
+    ");
+}
+
+#[test]
+fn a_skill_that_is_the_working_directory_gets_no_promise_to_change_it() {
+    let place = Place::new(&[]);
+    insta::assert_snapshot!(place.told(&[], "home/project", "/usr/bin/env"), @"- gets nothing from `filesystem:write:./**`: home/project is the skill itself and stays read-only");
+}
+
+#[test]
+fn the_repository_of_a_linked_worktree_is_told() {
+    let place = Place::new(&[
+        "home/main/.git/HEAD",
+        "home/main/.git/objects/x",
+        "home/main/.git/refs/x",
+        "home/main/.git/logs/x",
+    ]);
+    let own = place.root.join("home/main/.git/worktrees/project");
+    std::fs::create_dir_all(&own).expect("a folder");
+    let tree = place.root.join("home/project/.git");
+    std::fs::remove_dir_all(&tree).expect("it is ours");
+    let texts = [
+        (tree.clone(), format!("gitdir: {}\n", own.display())),
+        (own.join("gitdir"), format!("{}\n", tree.display())),
+        (own.join("commondir"), "../..\n".to_owned()),
+    ];
+    for (path, text) in texts {
+        std::fs::write(path, text).expect("it can be written");
+    }
+    insta::assert_snapshot!(place.told(&[], "home/skill", "/usr/bin/git"), @"
+    + may change files in the working directory, because commands work in the working directory
+    + may read the repository home/main/.git and change its objects, refs, logs, worktrees/project, because the working directory is a linked worktree of it
+    ");
+    insta::assert_snapshot!(place.told(&["filesystem:read:./**"], "home/skill", "/usr/bin/git"), @"
+    + may read files in the working directory, because the skill declares `filesystem:read:./**`
+    + may read the repository home/main/.git, because the working directory is a linked worktree of it
+    ");
+    insta::assert_snapshot!(place.told(&[], "home/skill", "/usr/bin/env"), @"+ may change files in the working directory, because commands work in the working directory");
 }

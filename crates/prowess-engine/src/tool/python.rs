@@ -338,7 +338,8 @@ impl Session<'_> {
         let bounds = Bounds { until, output: spec.limits.output };
         spec.limits.time = WHOLE_LIFE;
         let mut worker = Worker::start(spec, door).map_err(RunError::from)?;
-        let load = json!({ "folder": seen, "packages": packages });
+        let outside = folder.to_string_lossy();
+        let load = json!({ "folder": seen, "packages": packages, "outside": outside });
         let request = Map::from_iter([("load".to_owned(), load)]);
         let number = self.workers.number();
         let asked = worker.ask(&number, request, bounds, self.cancel, &mut printed(tell));

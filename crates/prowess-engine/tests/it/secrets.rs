@@ -188,8 +188,7 @@ get('https://other.brave.test:PORT/wrong', {'Authorization': 'Bearer ' + key})
     assert_eq!(placeholder.len(), KEY.len(), "{body}");
     assert!(envelope.output.contains(&format!("Bearer {placeholder}")), "{}", envelope.output);
     assert!(envelope.output.contains("status 403\n"), "{}", envelope.output);
-    let warning =
-        "the credential `API_TOKEN` is for `api.brave.test` and was sent to `other.brave.test`";
+    let warning = "the tool tried to send the placeholder of `API_TOKEN` to `other.brave.test`, and it is for `api.brave.test`: refused";
     assert_eq!(envelope.warnings, [warning]);
 }
 

@@ -119,6 +119,7 @@ rules! {
     unknown_tag UNKNOWN_TAG
     unpinned_download UNPINNED_DOWNLOAD
     unquoted_text UNQUOTED_TEXT
+    unscoped_files UNSCOPED_FILES
     unscoped_shell UNSCOPED_SHELL
     unserializable_return UNSERIALIZABLE_RETURN
     unterminated_front_matter UNTERMINATED_FRONT_MATTER

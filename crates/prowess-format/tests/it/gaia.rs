@@ -229,7 +229,9 @@ fn wide_grants_are_reported() {
     let judge = |permission: &str| problems(&WHOLE.replace("filesystem:none", permission));
     assert_snapshot!(judge("shell:execute"), @"8:5 warning unscoped-shell `shell:execute` covers every program on the machine");
     assert_snapshot!(judge("network:read:*.co.uk"), @"8:5 error public-suffix-wildcard `*.co.uk` covers names that anyone can register");
+    assert_snapshot!(judge("filesystem:write:/**"), @"8:5 warning unscoped-files `/**` is every file, and is read as `./**` unless somebody vouches for the skill");
     assert_eq!(judge("network:read:*.brave.com"), "");
+    assert_eq!(judge("filesystem:write:/srv/**"), "");
 }
 
 #[test]

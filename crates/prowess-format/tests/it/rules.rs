@@ -214,6 +214,7 @@ fn cases() -> Vec<Case> {
         case("unknown-tag", STANDARD, "Tidy a desk", "!important Tidy a desk"),
         case("unpinned-download", CLAW, ", sha256: abc", ""),
         case("unquoted-text", STANDARD, "Tidy a desk", "42"),
+        case("unscoped-files", PYTHON, "filesystem:none", "filesystem:write:/**"),
         case("unscoped-shell", PYTHON, "filesystem:none", "shell:execute"),
         case("unterminated-front-matter", STANDARD, "---\n\n", "\n"),
         case("unusable-handler", OLDER_CLAW, "tidy.py:tidy", "../tidy.py:tidy"),

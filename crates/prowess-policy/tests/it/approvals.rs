@@ -52,7 +52,7 @@ fn a_change_of_the_files_voids_the_approval() {
     may not connect to MCP servers
     may not read variables of yours
     may not use databases
-    at most 30 s, 60 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second
+    at most 30 s, 60 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output, 4 GiB and 200000 files added to folders
     asks again, because its files have changed since you approved it on 1970-01-01
     asks, because `shell:execute:./scripts/x.sh` needs your consent
     asks, because `filesystem:write:./**` needs your consent

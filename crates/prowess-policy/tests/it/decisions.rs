@@ -2,9 +2,9 @@
 
 use insta::assert_snapshot;
 use prowess_format::skill::Skill;
-use prowess_policy::{Answer, Approvals, Decision, Origin, Remember, Tier};
+use prowess_policy::{Answer, Approvals, Decision, Origin, Remember, Tier, grants};
 
-use crate::{Run, command_skill, python_skill, shown, skill};
+use crate::{Run, command_skill, granted, python_skill, shown, skill};
 
 /// The decision before anything was approved, and the one after a person has approved the tool.
 fn check(skill: &Skill, tier: Tier, origin: Origin) -> String {
@@ -117,7 +117,6 @@ fn some_questions_can_not_be_answered_in_advance() {
         ("network:write:a.com", true, true),
         ("network:read", false, true),
         ("network:write", false, true),
-        ("network:write:localhost:8080", false, true),
         ("shell:execute:git", true, true),
         ("shell:execute", false, true),
         ("desktop:control", false, false),
@@ -231,4 +230,40 @@ fn time_limits_stay_in_their_range() {
         assert_eq!(question.spec().limits.wall_secs, expected, "{line}");
         assert_eq!(question.spec().limits.grace_secs, 5);
     }
+}
+
+/// The proxy dials no address of this machine or its neighbours, so nobody is asked about a grant of one.
+#[test]
+fn the_own_machine_is_refused_before_anybody_is_asked() {
+    for (permission, refused) in [
+        ("network:read:localhost:11434", true),
+        ("network:write:api.localhost", true),
+        ("network:read:127.0.0.1:8080", true),
+        ("network:read:[::1]:8080", true),
+        ("network:read:192.168.1.7", true),
+        ("network:read:100.64.0.1", true),
+        ("network:read:93.184.216.34", false),
+        ("network:read:localhost.example.com", false),
+    ] {
+        for tier in Tier::ALL {
+            let decision = Run::new(tier, Origin::Local).decide(&python_skill(&[permission]));
+            let expected = format!(
+                "refused: `{permission}` is your own machine or network, which no grant opens"
+            );
+            assert_eq!(shown(&decision) == expected, refused, "{permission}: {}", shown(&decision));
+        }
+    }
+}
+
+#[test]
+fn what_is_declared_and_implied_asks_once_and_is_kept_once() {
+    let skill = command_skill("read_only: true", "git log");
+    let both = grants::of(&skill).with(granted("shell:execute:git"));
+    let decision = Run::new(Tier::Experimental, Origin::Local).decide_with(&skill, &both);
+    assert_eq!(shown(&decision), "asks: FirstUse; Permission shell:execute:git");
+    let Decision::Ask(question) = decision else { panic!("it asks") };
+    assert_eq!(question.grants().len(), 3, "one is declared, one implied");
+    let allowed = question.approve(Answer { remember: Remember::Tool, at: 0 });
+    let approval = allowed.approval().expect("it is remembered");
+    assert_eq!(approval.grants, ["shell:execute:git", "filesystem:read:./**"]);
 }

@@ -1,7 +1,10 @@
 //! What the user reads.
 
 use insta::assert_snapshot;
-use prowess_policy::{Answer, Badge, Decision, Origin, Remember, Tier, Trust};
+use prowess_policy::{
+    Answer, Badge, Decision, LineKind, Origin, Reality, Remember, Tier, Trust, explain,
+    explain_here,
+};
 
 use crate::{Run, command_skill, explained, python_skill, skill_of};
 
@@ -32,7 +35,7 @@ fn a_skill_with_scoped_permissions() {
     may read the database `notes`, because the skill declares `database:read:notes`
     may connect to the MCP server `web`, because the skill declares `mcp:connect:web`
     may not use mouse, keyboard or screen
-    at most 30 s, 8 GiB of memory, 2048 processes
+    at most 30 s, 8 GiB of memory, 2048 processes, 4 GiB of output, 16 GiB and 1000000 files added to folders
     asks, because you have not approved it yet
     asks, because `filesystem:write:./out/*.md` needs your consent
     asks, because `shell:execute:git` needs your consent
@@ -58,14 +61,14 @@ fn a_skill_without_limits() {
     tier experimental: it was downloaded and is not signed; its claim to be verified counts for nothing
     the skill is /skills/demo
     the working directory is /work/a
-    may change files in the working directory, because the skill declares `filesystem:write`
+    may change files in the working directory, because the skill declares `filesystem:write`, which at tier experimental is that and no more
     may send any request to any host, because the skill declares `network:write`
     may run every program, because the skill declares `shell:execute`
     may read every variable that is no secret, because the skill declares `env:read`
     may change every database, because the skill declares `database:write`
     may connect to every MCP server, because the skill declares `mcp:connect`
     may use mouse, keyboard and screen as you, because the skill declares `desktop:control`
-    at most 30 s, 60 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second
+    at most 30 s, 60 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output, 4 GiB and 200000 files added to folders
     asks every time, because it was downloaded and nobody has signed it
     asks, because you have not approved it yet
     asks, because `filesystem:write:./**` needs your consent
@@ -88,7 +91,7 @@ fn a_skill_without_limits() {
     may change every database, because the skill declares `database:write`
     may connect to every MCP server, because the skill declares `mcp:connect`
     may use mouse, keyboard and screen as you, because the skill declares `desktop:control`
-    at most 30 s, 4096 processes
+    at most 30 s, 4096 processes, 4 GiB of output, 16 GiB and 1000000 files added to folders
     asks, because you have not approved it yet
     `--yes` answers this for one run
     ");
@@ -109,7 +112,7 @@ fn commands() {
     may not connect to MCP servers
     may not read variables of yours
     may not use databases
-    at most 30 s, 4096 processes
+    at most 30 s, 4096 processes, 4 GiB of output
     ");
     let local = Run::new(Tier::Experimental, Origin::Local);
     assert_snapshot!(explained(&local.decide(&skill_of("gibberish/8.2/summarize/SKILL.md"))), @"
@@ -124,7 +127,7 @@ fn commands() {
     may not connect to MCP servers
     may not read variables of yours
     may not use databases
-    at most 60 s, 120 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second
+    at most 60 s, 120 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output
     asks, because you have not approved it yet
     asks, because `shell:execute:npx` needs your consent
     asks, because it wants the network and does not say which hosts
@@ -208,5 +211,65 @@ fn trust_is_told_apart() {
         Some(
             "tier community: it was downloaded and is signed; its claim to be verified counts for nothing; the registry calls it official"
         )
+    );
+}
+
+/// R52: `/**` is what no scope is, and at experimental that is the working directory.
+#[test]
+fn all_files_that_are_not_all_files() {
+    for (permission, tier, expected) in [
+        (
+            "filesystem:write:/**",
+            Tier::Experimental,
+            "may change files in the working directory, because the skill declares `filesystem:write:/**`, which at tier experimental is that and no more",
+        ),
+        (
+            "filesystem:read",
+            Tier::Experimental,
+            "may read files in the working directory, because the skill declares `filesystem:read`, which at tier experimental is that and no more",
+        ),
+        (
+            "filesystem:write:/**",
+            Tier::Verified,
+            "may change files anywhere, because the skill declares `filesystem:write:/**`",
+        ),
+        (
+            "filesystem:write:./**",
+            Tier::Experimental,
+            "may change files in the working directory, because the skill declares `filesystem:write:./**`",
+        ),
+    ] {
+        let decision = Run::new(tier, Origin::Local).decide(&python_skill(&[permission]));
+        let lines = explain(&decision);
+        let may: Vec<&str> = lines
+            .iter()
+            .filter(|line| line.kind == LineKind::May)
+            .map(|line| line.text.as_str())
+            .collect();
+        assert_eq!(may, [expected], "{permission}");
+    }
+}
+
+#[test]
+fn what_a_machine_does_not_open_is_no_promise() {
+    let skill = python_skill(&["filesystem:write:~/.bashrc", "filesystem:write:~/.config/**"]);
+    let decision = Run::new(Tier::Experimental, Origin::Local).decide(&skill);
+    let lines = explain_here(&decision, &|grant| match grant.to_string().as_str() {
+        "filesystem:write:~/.bashrc" => Reality::Never("it is never changed".to_owned()),
+        _ => Reality::Partly("a part of it is closed".to_owned()),
+    });
+    let told = |kind| lines.iter().filter(move |line| line.kind == kind).map(|line| &line.text);
+    assert_eq!(
+        told(LineKind::May).collect::<Vec<_>>(),
+        [
+            "may change files below ~/.config, because the skill declares `filesystem:write:~/.config/**`"
+        ]
+    );
+    assert_eq!(
+        told(LineKind::MayNot).take(2).collect::<Vec<_>>(),
+        [
+            "gets nothing from `filesystem:write:~/.bashrc`: it is never changed",
+            "a part of it is closed"
+        ]
     );
 }

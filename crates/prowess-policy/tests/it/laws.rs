@@ -38,7 +38,6 @@ const PERMISSIONS: &[&str] = &[
     "network:read:api.brave.com:8443",
     "network:read:api.brave.com:443",
     "network:read:93.184.216.34",
-    "network:write:localhost:8080",
     "shell:execute",
     "shell:execute:git",
     "shell:execute:/usr/bin/git",

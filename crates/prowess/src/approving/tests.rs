@@ -1,7 +1,8 @@
 use prowess_engine::Reply;
 use prowess_policy::Remember;
 
-use super::reply;
+use super::{prompt, reply};
+use crate::wrapping::wrap;
 
 #[test]
 fn only_a_clear_yes_is_a_yes() {
@@ -17,5 +18,14 @@ fn only_a_clear_yes_is_a_yes() {
     ] {
         assert_eq!(reply(line, true), remembered, "{line:?}");
         assert_eq!(reply(line, false), once, "{line:?}");
+    }
+}
+
+#[test]
+fn the_question_fits_a_narrow_terminal() {
+    for can_remember in [true, false] {
+        let asked = wrap(prompt(can_remember), 2, Some(30));
+        assert!(asked.lines().all(|line| line.chars().count() <= 30), "{asked}");
+        assert!(asked.ends_with(": "), "the answer is typed behind it: {asked:?}");
     }
 }

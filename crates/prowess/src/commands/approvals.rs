@@ -1,9 +1,10 @@
 //! `prowess approvals`: what the user has approved, and taking it back.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use clap::{Args, Subcommand, ValueEnum};
-use prowess_engine::{ApprovalStore, StoreError};
+use prowess_engine::{ApprovalStore, StoreError, digest_of_skill};
 use prowess_policy::approval::date;
 use prowess_policy::{Approval, Project};
 use serde_json::{Value, json};
@@ -145,13 +146,53 @@ fn page(approval: &Approval, width: Option<usize>) -> String {
         field("skill", folder);
     }
     field("files", approval.digest.as_str());
-    for grant in &approval.grants {
+    match state(approval) {
+        State::Same | State::Unknown => {}
+        State::Changed => field("changed", "its files are not those any more, so it asks again"),
+        State::Gone => field("changed", "it is not there any more"),
+    }
+    for grant in grants(approval) {
         field("may", grant);
     }
     for pin in &approval.pins {
         field("program", &pin.path);
     }
     page
+}
+
+/// The grants, each once: earlier versions have kept one for each tool.
+fn grants(approval: &Approval) -> Vec<&str> {
+    let mut grants: Vec<&str> = Vec::new();
+    for grant in &approval.grants {
+        if !grants.contains(&grant.as_str()) {
+            grants.push(grant);
+        }
+    }
+    grants
+}
+
+/// Whether an approval is still about what lies in the skill's folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Same,
+    Changed,
+    Gone,
+    /// An earlier version kept no folder, or its files can't be read.
+    Unknown,
+}
+
+fn state(approval: &Approval) -> State {
+    let Some(folder) = approval.skill_folder.as_deref().map(Path::new) else {
+        return State::Unknown;
+    };
+    if !folder.exists() {
+        return State::Gone;
+    }
+    match digest_of_skill(folder) {
+        Ok(digest) if digest == approval.digest => State::Same,
+        Ok(_) => State::Changed,
+        Err(_) => State::Unknown,
+    }
 }
 
 fn wire(approval: &Approval) -> Value {
@@ -169,7 +210,13 @@ fn wire(approval: &Approval) -> Value {
         "tool": approval.tool,
         "project": project,
         "digest": approval.digest.as_str(),
-        "grants": approval.grants,
+        "files": match state(approval) {
+            State::Same => "same",
+            State::Changed => "changed",
+            State::Gone => "gone",
+            State::Unknown => "unknown",
+        },
+        "grants": grants(approval),
         "programs": programs,
         "given_at": approval.given_at,
     })

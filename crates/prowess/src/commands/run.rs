@@ -59,7 +59,8 @@ Exit codes:
   129, 130, 143, 141
        it was ended by SIGHUP, Ctrl-C or SIGTERM, or nobody read its output
        any more; a tool that ends itself on SIGTERM with a code keeps that one
-  137  it was killed for want of memory, or because it printed too much
+  137  it was killed for want of memory, or because it printed or wrote too
+       much
 `--format json` tells the tool's own 2, 3 and 124 to 127 from these by
 `outcome`.")]
 pub(crate) struct Arguments {
@@ -103,7 +104,8 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                 let code = i32::from(error.kind.exit_code());
                 let outcome = match error.kind {
                     ErrorKind::Usage => Ending::InvalidParameter,
-                    _ => Ending::Refused,
+                    ErrorKind::NotFound => Ending::NotFound,
+                    ErrorKind::Failed | ErrorKind::NotRun(_) => Ending::Refused,
                 };
                 let envelope = Envelope::not_started(outcome, code, error.message.clone());
                 Box::new(Envelope { hints: error.hints.clone(), ..envelope })

@@ -13,16 +13,17 @@ use prowess_format::rules::{Place, SkillFiles};
 use prowess_format::skill::{Parameter, Skill, SkillDependency, Text, Tool};
 use prowess_format::span::Spanned;
 use prowess_format::{ReadOptions, check_bytes};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::checking;
 use crate::cli::DialectOption;
 use crate::error::Error;
 use crate::loading::{self, Loaded};
-use crate::printer::{Printer, inline, visible_lines};
+use crate::printer::{Channel, Printer, inline, visible_lines};
 use crate::sources;
 use crate::wire::{self, Origin};
+use crate::wrapping::wrap;
 
 /// Show what a skill declares
 ///
@@ -55,6 +56,34 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let result = show(arguments, printer);
+    if let (Err(error), Format::Json) = (&result, arguments.format) {
+        tell_program(&error.message, &error.hints, &error.findings, printer);
+    }
+    result
+}
+
+/// Programs that read JSON get their answer also when there is nothing to show.
+fn tell_program(error: &str, hints: &[String], findings: &[Value], printer: &mut Printer) {
+    printer.json(&json!({ "error": error, "hints": hints, "findings": findings }));
+}
+
+/// What can't be shown: its findings are told, to programs with the words of the other verbs.
+fn nothing_to_show(
+    loaded: &Loaded,
+    findings: &[Value],
+    format: Format,
+    printer: &mut Printer,
+) -> Outcome {
+    if format == Format::Json {
+        let error = format!("`{}` can't be read", loaded.shown);
+        let hint = "correct it first, or try `prowess check --fix`".to_owned();
+        tell_program(&error, &[hint], findings, printer);
+    }
+    Outcome::Findings
+}
+
+fn show(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let loaded = loading::load(&arguments.path)?;
     if loaded.form == Form::Yaml {
         return Ok(show_manifest(&loaded, arguments, printer));
@@ -69,8 +98,8 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let mut text = Cow::Borrowed("");
     let checked = check_bytes(&loaded.bytes, &mut text, read);
     if !checked.is_skill() {
-        checking::print_problems(&loaded, arguments.dialect.dialect, printer);
-        return Ok(Outcome::Findings);
+        let findings = checking::print_problems(&loaded, arguments.dialect.dialect, printer);
+        return Ok(nothing_to_show(&loaded, &findings, arguments.format, printer));
     }
     let resources = loaded.directory.as_deref().map(loading::resources).unwrap_or_default();
     let origin = Origin {
@@ -84,8 +113,8 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     match arguments.format {
         Format::Json => printer.json(&wire::skill(&checked.skill, &origin)),
         Format::Text => {
-            let page = describe(&checked.skill, &origin, printer.is_verbose());
-            printer.report(&page);
+            let page = Page::new(printer.width(Channel::Out));
+            printer.report(&describe(&checked.skill, &origin, printer.is_verbose(), page));
         }
     }
     mention_findings(&checked.diagnostics, &loaded, printer);
@@ -97,8 +126,8 @@ fn show_manifest(loaded: &Loaded, arguments: &Arguments, printer: &mut Printer) 
     let text = String::from_utf8_lossy(&loaded.bytes);
     let checked = manifest::check(&text);
     if checked.manifest == AgentManifest::default() && !checked.diagnostics.is_empty() {
-        checking::print_problems(loaded, None, printer);
-        return Outcome::Findings;
+        let findings = checking::print_problems(loaded, None, printer);
+        return nothing_to_show(loaded, &findings, arguments.format, printer);
     }
     let origin = Origin {
         path: &loaded.shown,
@@ -109,7 +138,10 @@ fn show_manifest(loaded: &Loaded, arguments: &Arguments, printer: &mut Printer) 
     };
     match arguments.format {
         Format::Json => printer.json(&wire::manifest(&checked.manifest, &origin)),
-        Format::Text => printer.report(&describe_manifest(&checked.manifest, &origin)),
+        Format::Text => {
+            let page = Page::new(printer.width(Channel::Out));
+            printer.report(&describe_manifest(&checked.manifest, &origin, page));
+        }
     }
     mention_findings(&checked.diagnostics, loaded, printer);
     Outcome::Fine
@@ -125,8 +157,7 @@ fn mention_findings(diagnostics: &[Diagnostic], loaded: &Loaded, printer: &mut P
 }
 
 /// A page for people, in the order in which they ask.
-fn describe(skill: &Skill, origin: &Origin<'_>, in_full: bool) -> String {
-    let mut page = Page::default();
+fn describe(skill: &Skill, origin: &Origin<'_>, in_full: bool, mut page: Page) -> String {
     let name = skill.name_text().or(origin.directory_name).unwrap_or("unnamed");
     page.title(name, skill.version_or_default(), skill.version.is_none());
     page.field("path", origin.path);
@@ -183,8 +214,7 @@ fn describe(skill: &Skill, origin: &Origin<'_>, in_full: bool) -> String {
     page.text
 }
 
-fn describe_manifest(manifest: &AgentManifest, origin: &Origin<'_>) -> String {
-    let mut page = Page::default();
+fn describe_manifest(manifest: &AgentManifest, origin: &Origin<'_>, mut page: Page) -> String {
     let value = |text: &Text, fallback: &str| {
         text.as_ref().map_or_else(|| fallback.to_owned(), |text| text.value.clone())
     };
@@ -351,20 +381,29 @@ fn joined(texts: &[Spanned<String>]) -> String {
     texts.iter().map(|text| text.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Text in two columns, everything from the skill made visible.
-#[derive(Default)]
+/// Text in two columns, everything from the skill made visible, and broken where a terminal ends.
 struct Page {
     text: String,
+    width: Option<usize>,
 }
 
 impl Page {
+    fn new(width: Option<usize>) -> Self {
+        Self { text: String::new(), width }
+    }
+
+    /// A line, and how far in it goes on.
+    fn line(&mut self, line: &str, indent: usize) {
+        let _ = writeln!(self.text, "{}", wrap(line, indent, self.width));
+    }
+
     fn title(&mut self, name: &str, version: &str, assumed: bool) {
         let note = if assumed { " (default version)" } else { "" };
         let _ = writeln!(self.text, "{}@{}{note}", inline(name), inline(version));
     }
 
     fn field(&mut self, label: &str, value: &str) {
-        let _ = writeln!(self.text, "  {label:<15} {}", inline(value.trim()));
+        self.line(&format!("  {label:<15} {}", inline(value.trim())), 18);
     }
 
     fn effective(&mut self, label: &str, value: impl fmt::Display, declared: bool) {
@@ -396,7 +435,7 @@ impl Page {
 
     fn item(&mut self, item: &str) {
         if !item.trim().is_empty() {
-            let _ = writeln!(self.text, "  {}", inline(item.trim()));
+            self.line(&format!("  {}", inline(item.trim())), 4);
         }
     }
 

@@ -21,9 +21,10 @@ fn inputs_fill_a_prompt() {
     ");
     let from_stdin = ["render", "poem", "--inputs", "-", "--input", "lines=2"];
     assert_snapshot!(scene.run_with(&from_stdin, "{\"topic\": \"rain\", \"lines\": \"9\"}"), @"
-    exit 0
-    --- stdout
-    Write 2 lines about rain.
+    exit 2
+    --- stderr
+    error: `lines` has two values: `--input lines=2` and one in `--inputs`
+    hint: give one of them
     ");
 }
 

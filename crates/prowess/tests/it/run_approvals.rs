@@ -123,3 +123,61 @@ fn what_was_typed_ahead_is_no_answer() {
     assert!(shown.contains("was not approved"), "{shown}");
     assert!(!scene.path().join("repo/made").exists());
 }
+
+#[test]
+fn the_list_marks_what_asks_again() {
+    let scene = two_projects("", &[("say", &[], "echo hello"), ("list", &[], "ls")]);
+    scene.run_on_terminal(&["run", "../skills/probe/say"], "a\n");
+    let files = |scene: &Scene| {
+        let list: Value =
+            serde_json::from_str(&scene.stdout("approvals list --format json")).expect("JSON");
+        list["approvals"][0]["files"].as_str().expect("a word").to_owned()
+    };
+    let grants = listed(&scene).matches("filesystem:write:./**").count();
+    assert_eq!(grants, 1, "two tools want the same: {}", listed(&scene));
+    assert_eq!(files(&scene), "same");
+    assert!(!listed(&scene).contains("asks again"), "{}", listed(&scene));
+    let before = scene.text("skills/probe/SKILL.md");
+    let scene = scene.file("skills/probe/SKILL.md", format!("{before}\nMore.\n"));
+    assert_eq!(files(&scene), "changed");
+    let marked = "  changed   its files are not those any more, so it asks again\n";
+    assert!(listed(&scene).contains(marked), "{}", listed(&scene));
+    // What was approved is what is there: after a revert it counts again.
+    let scene = scene.file("skills/probe/SKILL.md", before);
+    assert_eq!(files(&scene), "same");
+    assert_eq!(scene.stdout("run ../skills/probe/say"), "hello\n");
+    std::fs::remove_dir_all(scene.path().join("skills/probe")).expect("it is ours");
+    assert_eq!(files(&scene), "gone");
+}
+
+#[test]
+fn a_commit_does_not_void_the_approval_of_a_skill_that_is_a_repository() {
+    let scene = two_projects("read_only: true\n", &[("say", &[], "echo hello")])
+        .file("skills/probe/.git/HEAD", "ref: refs/heads/main\n");
+    scene.run_on_terminal(&["run", "../skills/probe"], "y\n");
+    let scene = scene.file("skills/probe/.git/objects/ab/cd", "a commit");
+    assert_eq!(scene.stdout("run ../skills/probe"), "hello\n");
+}
+
+/// The digest does not cover git's folder, so nothing in it may run.
+#[test]
+fn nothing_in_the_repository_of_a_skill_is_started() {
+    let scene = two_projects("read_only: true\n", &[("say", &[], "./say.sh")])
+        .script("skills/probe/.git/hooks/x", "#!/bin/sh\necho started\n")
+        .script("skills/probe/say.sh", "#!/bin/sh\n\"$GIBBERISH_SKILL_DIR/.git/hooks/x\"\n");
+    let shown = scene.run("run ../skills/probe --yes");
+    assert!(!shown.contains("started\n"), "{shown}");
+    assert!(shown.contains("ermission denied"), "{shown}");
+}
+
+#[test]
+fn a_skill_that_is_the_project_says_before_the_answer_that_it_stays_as_it_is() {
+    let scene = two_projects("", &[("say", &[], "echo hello")]).inside("skills/probe");
+    let scene = scene.file("skills/probe/.git/HEAD", "ref: refs/heads/main\n");
+    for shown in [scene.run("policy ."), scene.run_on_terminal(&["run", "."], "n\n")] {
+        let shown = shown.replace("\n    ", " ");
+        assert!(shown.contains("  - gets nothing from `filesystem:write:./**`: "), "{shown}");
+        assert!(shown.contains("is the skill itself and stays read-only"), "{shown}");
+        assert!(!shown.contains("+ may change files"), "{shown}");
+    }
+}

@@ -33,7 +33,7 @@ fn the_example_greets() {
     exit 1
     --- stderr
     Traceback (most recent call last):
-      File "/.prowess/skill/tools.py", line 11, in greet
+      File "[SCENE]/greeting/tools.py", line 11, in greet
         raise ValueError(f"no greeting is known in {language}, only in {known}")
     ValueError: no greeting is known in xx, only in en, de, fr, pl
     note: `greet` raised ValueError: no greeting is known in xx, only in en, de, fr, pl

@@ -61,7 +61,7 @@ fn what_can_not_be_bound_is_told() {
     hint: the skill has to declare the host, as in `permissions: ["network:read:api.example.com"]`
     "#);
     assert_snapshot!(run("API_TOKEN"), @"
-    exit 125
+    exit 2
     --- stderr
     error: `API_TOKEN` binds no credential: write `NAME=HOST`, such as `GITHUB_TOKEN=api.github.com`
     ");
@@ -72,7 +72,7 @@ fn what_can_not_be_bound_is_told() {
     hint: set `OTHER`, or write the value into `[SCENE]/home/.config/prowess/credentials/OTHER` and `chmod 600` it
     ");
     assert_snapshot!(run("API_TOKEN=*.example.com"), @"
-    exit 125
+    exit 2
     --- stderr
     error: `API_TOKEN` can't be bound to `*.example.com`: a credential belongs to one host with a name
     ");

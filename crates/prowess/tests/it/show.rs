@@ -139,3 +139,34 @@ fn a_download_is_known_by_its_mark() {
     let told = shown.contains("warning: this text comes from `https://example.com/tidy\\u{1b}[2K`");
     assert_eq!(told, expected, "{shown}");
 }
+
+#[test]
+fn programs_are_told_why_nothing_is_shown() {
+    let scene = scene()
+        .file("list/SKILL.md", "---\n- a\n---\n")
+        .file("binary/SKILL.md", [0x7f, b'E', b'L', b'F', 0, 1, 2, 0xff].repeat(300))
+        .file("folder/other", "");
+    for (path, code, has_findings) in
+        [("list", 1, true), ("binary", 1, true), ("folder", 3, false), ("nothing", 3, false)]
+    {
+        let output = scene.output(&["show", path, "--format", "json"], "");
+        let told: serde_json::Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert_eq!(output.status.code(), Some(code), "{path}: {told}");
+        assert!(told["error"].as_str().is_some_and(|error| error.contains(path)), "{told}");
+        let findings = told["findings"].as_array().expect("a list");
+        assert_eq!(!findings.is_empty(), has_findings, "{path}: {told}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn long_descriptions_fit_a_terminal() {
+    let description = "one two three four five six seven eight nine ten ".repeat(4);
+    let text = format!("---\nname: long\ndescription: {}\n---\n\n# Long\n", description.trim());
+    let scene = scene().file("long/SKILL.md", text);
+    let shown = scene.run_on_terminal(&["show", "long"], "");
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    assert!(shown.contains("\n                  "), "what goes on stands below: {shown}");
+    assert!(scene.stdout("show long").lines().any(|line| line.len() > 80), "a pipe gets the line");
+}

@@ -14,6 +14,7 @@ os.dup2(6, 2)
 for number in range(3, 7):
     os.close(number)
 OWN_PROCESS = os.getpid()
+FOLDERS = ["", ""]  # Of the skill: in here, and outside.
 
 
 def receive():
@@ -67,16 +68,19 @@ def describe(error):
     while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
         frames = frames.tb_next
     try:
-        traceback.print_exception(type(error), error, frames)
+        text = "".join(traceback.format_exception(type(error), error, frames))
+        # The user knows the file under its own name, and not under that of its copy in here.
+        sys.stderr.write(text.replace(f'File "{FOLDERS[0]}/', f'File "{FOLDERS[1]}/'))
     except Exception:
         pass
     return {"error": words_of(error)}
 
 
-def load(folder, packages):
+def load(folder, packages, outside):
     """Imports tools.py and tells which functions are decorated."""
     import site
 
+    FOLDERS[:] = folder, outside
     # What `-S` leaves out and scripts expect.
     site.setquit()
     if packages:
