@@ -25,13 +25,21 @@ pub(crate) fn never_shown_in(folder: &Path, world: &World) -> Option<PathBuf> {
     protect::never_shown_in(folder, world)
 }
 
-/// What is granted and not there, in words, so that no grant is silently void.
-pub(crate) fn absent(allowed: &SandboxSpec, world: &World) -> Vec<Line> {
+/// What the decision means on this machine: grants for what is not there, so that none is silently void, and limits that
+/// are not held by the kernel.
+pub(crate) fn notes(allowed: &SandboxSpec, world: &World) -> Vec<Line> {
+    let is_limited = allowed.limits.memory_bytes.is_some();
+    let best_effort =
+        (is_limited && !prowess_sandbox::counts_memory()).then(|| BEST_EFFORT.to_owned());
     files::absent(allowed, world)
         .into_iter()
+        .chain(best_effort)
         .map(|text| Line { kind: LineKind::Note, text })
         .collect()
 }
+
+/// Said wherever the limit is said (attack E07).
+const BEST_EFFORT: &str = "the limit of memory is best effort on this machine: there is no control group for you, so that memory is watched and not held back (`prowess doctor` says more)";
 
 /// The home inside, when nothing of the real one is in view.
 const HOME_INSIDE: &str = "/home/skill";

@@ -62,7 +62,7 @@ pub struct Prepared<'c> {
     pub(crate) time: Duration,
     pub(crate) grace: Option<Duration>,
     pub(crate) outside: Outside,
-    /// What is worth knowing about files that are granted and not there.
+    /// What the decision means on this machine.
     notes: Vec<Line>,
 }
 
@@ -89,7 +89,7 @@ fn prepare_with<'c>(
     let request = request(subject, tool, world)?;
     // What no answer allows is refused in the policy's words, whatever else is wrong: `examine` says the same.
     let decision = decide(&request, subject.trust, &grants, &Approvals::default(), *mode);
-    let notes = lower::absent(decision.spec(), world);
+    let notes = lower::notes(decision.spec(), world);
     if let Decision::Deny(denied) = decision {
         return Err(RunError::Denied(Box::new(denied)));
     }
@@ -178,7 +178,7 @@ pub fn examine(
             None
         }
         Decision::Allow(_) | Decision::Ask(_) => {
-            lines.extend(lower::absent(decision.spec(), world));
+            lines.extend(lower::notes(decision.spec(), world));
             obstacle
         }
     };
@@ -260,7 +260,7 @@ impl Prepared<'_> {
         decide(&self.request, subject.trust, &self.grants, approvals, *mode)
     }
 
-    /// What the policy says in plain words, with what is granted and not there.
+    /// What the policy says in plain words, with what that means on this machine.
     pub fn explain(&self, decision: &Decision) -> Vec<Line> {
         let mut lines = explain(decision);
         lines.extend(self.notes.iter().cloned());
