@@ -969,7 +969,9 @@ mod tests {
         // Attack E07, where no control group counts.
         let counted = |lines: &[&str]| {
             let mut shared = super::SharedMappings::new();
-            lines.iter().for_each(|line| shared.add(line.as_bytes()));
+            for line in lines {
+                shared.add(line.as_bytes());
+            }
             shared.bytes
         };
         let block = "7f0000000000-7f0000004000 rw-s 00000000 00:01 77      /dev/zero (deleted)";
