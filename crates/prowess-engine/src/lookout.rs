@@ -182,31 +182,33 @@ impl Search<'_> {
     }
 
     fn folder(&mut self, folder: &Path, entries: &Entries, open: &mut VecDeque<PathBuf>) {
-        if repository::looks_bare(entries.iter().map(|(name, _)| name.as_os_str()))
-            && !self.lookout.repositories.contains(folder)
-            && self.is_new(folder)
-            && let Some(reason) = repository::danger(folder, self.lookout)
-        {
-            self.put_aside(&folder.join("HEAD"), folder, &reason);
+        if repository::looks_bare(entries.iter().map(|(name, _)| name.as_os_str())) {
+            self.repository(folder, &folder.join("HEAD"));
         }
         for (name, kind) in entries {
             let place = folder.join(name);
             self.report_rows(folder, name);
-            if !name.eq_ignore_ascii_case(".git") {
-                if kind.is_dir() {
-                    open.push_back(place);
-                }
-                continue;
-            }
-            if !self.lookout.repositories.contains(&place)
-                && self.is_new(&place)
-                && let Some(reason) = repository::danger(&place, self.lookout)
-            {
-                self.put_aside(&place, &place, &reason);
-            } else if kind.is_dir() {
+            if name.eq_ignore_ascii_case(".git") {
+                self.repository(&place, &place);
                 // Of a repository's own folder only these hold others.
                 open.extend(["modules", "worktrees"].map(|name| place.join(name)));
+            } else if kind.is_dir() {
+                open.push_back(place);
             }
+        }
+    }
+
+    /// Looks at a repository, and moves aside what makes it one if it is new and can start something.
+    fn repository(&mut self, repository: &Path, marker: &Path) {
+        if self.lookout.repositories.contains(repository) {
+            return;
+        }
+        if !self.is_new(repository) {
+            if !self.lookout.is_complete {
+                self.report_change(repository);
+            }
+        } else if let Some(reason) = repository::danger(repository, self.lookout) {
+            self.put_aside(marker, repository, &reason);
         }
     }
 
@@ -227,15 +229,40 @@ impl Search<'_> {
         }
     }
 
-    /// Whether something came into being during the run. Where everything was seen before, whatever was not is new.
+    /// Whether something came into being during the run. Where everything was seen before, whatever was not is new;
+    /// elsewhere the filesystem has to tell.
     fn is_new(&self, place: &Path) -> bool {
         let Ok(data) = fs::symlink_metadata(place) else { return false };
-        (self.lookout.is_complete || self.changed_since(&data)) && self.is_of_the_run(&data)
+        let is_young = || match data.created() {
+            Ok(created) => created + COARSE >= self.lookout.started,
+            Err(_) => self.changed_since(&data),
+        };
+        (self.lookout.is_complete || is_young()) && self.is_of_the_run(&data)
+    }
+
+    /// A repository that was too deep to be seen before, and so was not protected: the user may have settings and hooks
+    /// there that are not harmless, so it is left alone and reported.
+    fn report_change(&mut self, repository: &Path) {
+        let names = ["config", "hooks", "commondir", "config.worktree"];
+        let is_changed = names.iter().any(|name| {
+            let data = fs::symlink_metadata(repository.join(name));
+            data.is_ok_and(|data| self.changed_since(&data) && !self.changed_later(&data))
+        });
+        if is_changed && let Some(reason) = repository::danger(repository, self.lookout) {
+            self.findings.warnings.push(format!(
+                "`{}` was changed during this run and decides what git runs ({reason}): look at it",
+                shown(repository)
+            ));
+        }
     }
 
     /// Change times can't be set by a program.
     fn changed_since(&self, data: &Metadata) -> bool {
         platform::changed(data).is_none_or(|changed| changed + COARSE >= self.lookout.started)
+    }
+
+    fn changed_later(&self, data: &Metadata) -> bool {
+        self.until.is_some_and(|until| platform::changed(data).is_some_and(|it| it > until))
     }
 
     fn is_of_the_run(&self, data: &Metadata) -> bool {
@@ -285,7 +312,7 @@ impl Search<'_> {
     fn put_aside(&mut self, place: &Path, about: &Path, reason: &str) {
         let what = shown(about);
         let because = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-        match Self::rename_aside(place) {
+        match rename_aside(place) {
             Ok(name) if place == about => self.findings.warnings.push(format!(
                 "`{what}` is new and would decide what git runs{because}: it is called `{name}` now"
             )),
@@ -296,33 +323,6 @@ impl Search<'_> {
                 "`{what}` is new and decides what git runs{because}, and could not be moved aside ({error}): remove it before you use git there"
             )),
         }
-    }
-
-    fn rename_aside(place: &Path) -> io::Result<String> {
-        /// A run may have taken some names.
-        const MOST_NAMES: usize = 1000;
-        let folder = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
-        let name = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        for number in 1..=MOST_NAMES {
-            let aside = match number {
-                1 => format!("{name}.planted"),
-                number => format!("{name}.planted-{number}"),
-            };
-            let target = folder.join(&aside);
-            if fs::symlink_metadata(&target).is_ok() {
-                continue;
-            }
-            let renamed = match fs::rename(place, &target) {
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    let data = fs::symlink_metadata(folder)?;
-                    platform::open_to_owner(folder, &data)?;
-                    fs::rename(place, &target)
-                }
-                renamed => renamed,
-            };
-            return renamed.map(|()| visible(&aside).into_owned());
-        }
-        Err(io::Error::other("all names are taken"))
     }
 
     fn unseen(&mut self, place: &Path, error: &io::Error) {
@@ -350,6 +350,34 @@ impl Search<'_> {
     }
 }
 
+/// Gives something another name beside its own, and tells it.
+fn rename_aside(place: &Path) -> io::Result<String> {
+    /// A run may have taken some names.
+    const MOST_NAMES: usize = 1000;
+    let folder = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let name = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    for number in 1..=MOST_NAMES {
+        let aside = match number {
+            1 => format!("{name}.planted"),
+            number => format!("{name}.planted-{number}"),
+        };
+        let target = folder.join(&aside);
+        if fs::symlink_metadata(&target).is_ok() {
+            continue;
+        }
+        let renamed = match fs::rename(place, &target) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let data = fs::symlink_metadata(folder)?;
+                platform::open_to_owner(folder, &data)?;
+                fs::rename(place, &target)
+            }
+            renamed => renamed,
+        };
+        return renamed.map(|()| visible(&aside).into_owned());
+    }
+    Err(io::Error::other("all names are taken"))
+}
+
 fn shown(place: &Path) -> String {
     visible(&place.display().to_string()).into_owned()
 }
@@ -362,11 +390,13 @@ fn is_empty(folder: &Path) -> bool {
     fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Whether a path lies in one of some folders, by its words and by where it really leads.
+/// Whether a path lies in one of some folders: where it really leads, or by its words where nothing is there.
 fn is_inside(path: &Path, folders: &[PathBuf]) -> bool {
     let is_in = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
-    git_settings::normal(path).is_some_and(|path| is_in(&path))
-        && path.canonicalize().map_or_else(|error| is_gone(&error), |real| is_in(&real))
+    match path.canonicalize() {
+        Ok(real) => is_in(&real),
+        Err(error) => is_gone(&error) && git_settings::normal(path).is_some_and(|it| is_in(&it)),
+    }
 }
 
 #[cfg(test)]

@@ -194,7 +194,8 @@ fn path_of_bytes(bytes: Vec<u8>) -> Option<std::path::PathBuf> {
 pub(crate) fn changed(data: &fs::Metadata) -> Option<std::time::SystemTime> {
     use std::os::unix::fs::MetadataExt as _;
     let seconds = u64::try_from(data.ctime()).ok()?;
-    Some(std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds))
+    let rest = u32::try_from(data.ctime_nsec()).ok()?;
+    Some(std::time::UNIX_EPOCH + std::time::Duration::new(seconds, rest))
 }
 
 /// When something was changed last: not told there.

@@ -261,7 +261,7 @@ impl Prepared<'_> {
         decide(&self.request, subject.trust, &self.grants, approvals, *mode)
     }
 
-    /// What the policy says in plain words, with what is granted and not there.
+    /// What the policy says in plain words, with what that means on this machine.
     pub fn explain(&self, decision: &Decision) -> Vec<Line> {
         self.outlook.explain(decision)
     }

@@ -27,6 +27,11 @@ pub fn run(spec: Spec, observer: &mut dyn Observer) -> Result<Ended, Error> {
 /// There is nothing to get ready.
 pub fn warm_up() {}
 
+/// Nothing runs, so nothing is counted badly.
+pub fn counts_memory() -> bool {
+    true
+}
+
 /// What this machine can enforce: nothing.
 pub fn probe() -> Probe {
     let layer = Layer {

@@ -16,12 +16,12 @@ mod probe;
 mod spec;
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-pub use elsewhere::{Canceller, Prepared, Sandbox, probe, run, warm_up};
+pub use elsewhere::{Canceller, Prepared, Sandbox, counts_memory, probe, run, warm_up};
 pub use error::Error;
 #[cfg(target_os = "linux")]
-pub use linux::{Canceller, Prepared, Sandbox, probe, run, warm_up};
+pub use linux::{Canceller, Prepared, Sandbox, counts_memory, probe, run, warm_up};
 #[cfg(target_os = "macos")]
-pub use macos::{Canceller, Prepared, Sandbox, probe, run, warm_up};
+pub use macos::{Canceller, Prepared, Sandbox, counts_memory, probe, run, warm_up};
 pub use output::{Capture, Captured, HEAD, TAIL};
 pub use probe::{Layer, Probe, State};
 pub use spec::{

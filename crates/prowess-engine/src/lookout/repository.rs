@@ -65,7 +65,8 @@ pub(super) fn danger(repository: &Path, lookout: &Lookout) -> Option<String> {
         let target = target.display().to_string();
         return Some(format!("it leads to `{}`", visible(&target)));
     }
-    let target = target.canonicalize().unwrap_or(target);
+    // One that leads nowhere is none.
+    let target = target.canonicalize().ok()?;
     if lookout.repositories.contains(&target) || !is_repository(&target) {
         return None;
     }
@@ -119,8 +120,11 @@ fn foreign_objects(folder: &Path, folders: &[PathBuf]) -> Option<String> {
     let foreign = || Some("it takes objects from elsewhere".to_owned());
     let Some(text) = small_text(&alternates) else { return foreign() };
     let is_own = |line: &[u8]| {
+        // Git takes quotes off.
         line.is_empty()
-            || std::str::from_utf8(line).is_ok_and(|line| is_inside(&objects.join(line), folders))
+            || !line.starts_with(b"\"")
+                && std::str::from_utf8(line)
+                    .is_ok_and(|line| is_inside(&objects.join(line), folders))
     };
     if text.split(|byte| *byte == b'\n').all(is_own) { None } else { foreign() }
 }
@@ -141,8 +145,7 @@ fn shares_with_its_own(folder: &Path, lookout: &Lookout) -> bool {
 
 /// Where a file `.git` leads.
 fn target_of(file: &Path) -> Option<PathBuf> {
-    let folder = file.parent()?;
-    git_settings::normal(&folder.join(path_in(file, b"gitdir: ")?))
+    Some(file.parent()?.join(path_in(file, b"gitdir: ")?))
 }
 
 /// The path that a small file of git's holds behind some words.

@@ -184,6 +184,28 @@ fn what_was_too_deep_to_be_seen_counts_by_its_age() {
 }
 
 #[test]
+fn a_change_in_what_was_too_deep_is_told() {
+    let mut scene = Scene::new();
+    scene.write("a/.git/HEAD", HEAD);
+    scene.write("a/.git/config", WATCHED);
+    scene.lookout.is_complete = false;
+    // The folder is older than the run, and the settings are not: files made now, and a run that starts between the two.
+    let created = scene.top.join("a/.git").metadata().and_then(|data| data.created());
+    let created = created.expect("the filesystem of temporary files tells it");
+    scene.lookout.started = created + COARSE + Duration::from_nanos(1);
+    let config = scene.top.join("a/.git/config");
+    let changed = || platform::changed(&config.metadata().expect("it is there"));
+    while changed() <= Some(created) {
+        scene.write("a/.git/config", WATCHED);
+    }
+    assert_eq!(
+        scene.said(),
+        "`a/.git` was changed during this run and decides what git runs (it sets `core.fsmonitor`): look at it"
+    );
+    assert!(scene.top.join("a/.git").exists());
+}
+
+#[test]
 fn what_came_after_a_killed_run_is_not_its_own() {
     let scene = Scene::new();
     scene.write("a/.git/HEAD", HEAD);

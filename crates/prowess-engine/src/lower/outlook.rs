@@ -16,6 +16,9 @@ use super::{protect, worktree};
 use crate::programs::Images;
 use crate::world::World;
 
+/// Said wherever the limit is said (attack E07).
+const BEST_EFFORT: &str = "the limit of memory is best effort on this machine: there is no control group for you, so that memory is watched and not held back (`prowess doctor` says more)";
+
 /// How many places a line names.
 const MOST_NAMED: usize = 5;
 
@@ -26,8 +29,8 @@ pub(crate) struct Outlook {
     realities: Vec<(String, Reality)>,
     /// What is opened beside the grants.
     beside: Option<Line>,
-    /// What is granted and not there.
-    absent: Vec<Line>,
+    /// What is granted and not there, and limits that the kernel does not hold.
+    notes: Vec<Line>,
 }
 
 impl Outlook {
@@ -55,11 +58,14 @@ impl Outlook {
             opened.extend(found.unwrap_or_default());
         }
         let repository = worktree::open(allowed, images, &opened, world);
-        let absent = files::absent(allowed, world).into_iter();
+        let is_limited = allowed.limits.memory_bytes.is_some();
+        let best_effort =
+            (is_limited && !prowess_sandbox::counts_memory()).then(|| BEST_EFFORT.to_owned());
+        let notes = files::absent(allowed, world).into_iter().chain(best_effort);
         Self {
             realities,
             beside: beside(&repository.grants),
-            absent: absent.map(|text| Line { kind: LineKind::Note, text }).collect(),
+            notes: notes.map(|text| Line { kind: LineKind::Note, text }).collect(),
         }
     }
 
@@ -77,7 +83,7 @@ impl Outlook {
         if let Some(beside) = &self.beside {
             lines.insert(after_grants.map_or(lines.len(), |at| at + 1), beside.clone());
         }
-        lines.extend(self.absent.iter().cloned());
+        lines.extend(self.notes.iter().cloned());
         lines
     }
 }

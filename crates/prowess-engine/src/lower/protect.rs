@@ -153,7 +153,8 @@ pub(super) fn inside(allowed: &SandboxSpec, writable: &[PathBuf], world: &World)
                 };
                 found.protect(&folder, place);
             }
-            if name == ".git" {
+            // Where upper and lower case are one, so are these.
+            if name.eq_ignore_ascii_case(".git") {
                 // Inside a repository's own folder there is nothing more to find.
                 found.protect_repository(&entry.path());
             } else if kind.is_dir() {
@@ -280,7 +281,7 @@ impl Inside {
             };
             match fs::symlink_metadata(&path) {
                 // A word of a command that is a folder is hardly a program.
-                Ok(data) if data.is_dir() && !is_certain => {}
+                Ok(_) if !is_certain && path.is_dir() => {}
                 Ok(_) => self.protect(folder, path),
                 Err(_) if is_certain => match first_link(folder, &path) {
                     Some(link) => self.links.push(link),

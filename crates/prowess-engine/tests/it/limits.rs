@@ -104,3 +104,39 @@ for address in [('127.0.0.1', PORT), ('192.0.2.1', 443)]:
     let envelope = ran(&skill("", &script.replace("PORT", &port)));
     assert_eq!(envelope.output, "refused\nrefused\n", "{envelope:?}");
 }
+
+/// What is said about a tool before it runs.
+fn explained() -> Vec<String> {
+    let scene = Scene::new("permissions: [\"shell:execute:true\"]\n", &[("probe", "true")]);
+    let (world, skill, values) = (scene.world(), scene.skill(), serde_json::Map::new());
+    let directory = scene.root.join("skill");
+    let subject = prowess_engine::Subject {
+        skill: &skill,
+        name: "probe",
+        directory: Some(&directory),
+        file: &directory.join("SKILL.md"),
+        trust: prowess_policy::Trust::of(&skill, scene.attested, None, scene.origin),
+    };
+    let tool = skill.tool("probe").expect("the skill has the tool");
+    let call = prowess_engine::Call { subject, tool, values: &values, mode: scene.mode };
+    let prepared = prowess_engine::prepare(call, &world).expect("it can be prepared");
+    let decision = prepared.decide(&prowess_policy::Approvals::default());
+    prepared.explain(&decision).into_iter().map(|line| line.text).collect()
+}
+
+#[test]
+fn a_limit_that_is_only_watched_is_said_to_be() {
+    // Attack E07.
+    let counts = prowess_sandbox::probe().layers.into_iter().any(|layer| {
+        layer.name == "control groups" && layer.state == prowess_sandbox::State::Enforced
+    });
+    let lines = explained();
+    assert!(lines.iter().any(|line| line.contains("of memory")), "{lines:?}");
+    let is_said = lines.iter().any(|line| line.contains("best effort on this machine"));
+    assert_eq!(is_said, !counts, "{lines:?}");
+}
+
+#[test]
+fn a_limit_that_is_only_watched_is_said_to_be_to_an_ordinary_user() {
+    crate::world::again_as_nobody("limits::a_limit_that_is_only_watched_is_said_to_be");
+}

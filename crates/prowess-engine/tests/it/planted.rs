@@ -131,12 +131,24 @@ fn what_settings_name_is_protected() {
 
 #[test]
 fn a_closed_folder_keeps_nothing() {
-    let script = "set -e\ncp a .git/commondir\nchmod 0500 .git\n";
+    // The first can't be changed any more, the second not even be listed: git reads what it knows by name.
+    let script = "set -e
+cp a .git/commondir
+mkdir -p sub/deep/.git/objects sub/deep/.git/refs
+cp .git/HEAD sub/deep/.git/HEAD; cp ../skill/settings sub/deep/.git/config
+chmod 0500 .git
+chmod 0100 sub/deep/.git sub/deep
+";
     let scene = scripted(script);
+    let (settings, trace) = watched(&scene);
+    scene.write("skill/settings", &settings);
     let (envelope, events) = run(&scene);
     assert_eq!(envelope.exit_code, 0, "{}{:?}", envelope.output, envelope.error);
     assert!(warns(&events, "it is called `commondir.planted` now"), "{events:?}");
     assert!(!scene.root.join("repo/.git/commondir").exists());
+    assert!(warns(&events, "it is called `.git.planted` now"), "{events:?}");
+    status(&scene, "repo/sub/deep");
+    assert!(!trace.exists());
 }
 
 #[test]

@@ -106,6 +106,11 @@ pub fn warm_up() {
     });
 }
 
+/// Whether the kernel counts the memory of a run, in a control group. Otherwise it is watched, which is best effort.
+pub fn counts_memory() -> bool {
+    cgroup::Home::get().is_some()
+}
+
 fn set_up(stage: &'static str, source: io::Error) -> Error {
     Error::SetUp { stage, source }
 }

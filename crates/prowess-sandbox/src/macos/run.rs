@@ -107,6 +107,11 @@ enum Event {
     Kill,
 }
 
+/// A limit of memory makes a run refuse, so none is held badly.
+pub fn counts_memory() -> bool {
+    true
+}
+
 /// Ends a run from another thread.
 #[derive(Clone, Debug)]
 pub struct Canceller(SyncSender<Event>);

@@ -18,8 +18,8 @@ fn script(text: &str) -> Scene {
 }
 
 /// Starts a run and waits until its tool has said something.
-fn started(scene: &Scene) -> (Child, BufReader<ChildStdout>) {
-    let mut command = scene.command(&["run", "../skills/probe", "--yes"]);
+pub(crate) fn started(scene: &Scene) -> (Child, BufReader<ChildStdout>) {
+    let mut command = scene.command(&["run", "../skills/probe/wait", "--yes"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().expect("it starts");
     let mut output = BufReader::new(child.stdout.take().expect("it is a pipe"));
@@ -30,7 +30,7 @@ fn started(scene: &Scene) -> (Child, BufReader<ChildStdout>) {
 }
 
 /// The processes that have something of the scene on their command line.
-fn processes(scene: &Scene) -> Vec<String> {
+pub(crate) fn processes(scene: &Scene) -> Vec<String> {
     let place = scene.path().display().to_string();
     let entries = std::fs::read_dir("/proc").expect("there is /proc").flatten();
     entries
