@@ -208,10 +208,11 @@ impl Opener<'_> {
             return Err(FileError::NoFolder { grant, folder });
         }
         if access == Access::Write && self.is_for_protected(&base, pattern, world) {
-            self.opened.warnings.push(format!(
-                "`{pattern}` is opened for reading only: what is there runs later in your name"
-            ));
-            return if base.exists() { self.tree(&base, Access::Read) } else { Ok(()) };
+            // The question has said that the grant comes to nothing, so it does.
+            self.opened
+                .warnings
+                .push(format!("`{pattern}` is not opened: what is there runs later in your name"));
+            return Ok(());
         }
         if !pattern.is_tree() {
             let rest = pattern.parts()[prefix.len()..].join("/");

@@ -371,7 +371,7 @@ fn what_is_granted_and_never_opened_is_told_before_the_answer() {
     insta::assert_snapshot!(place.check(&["filesystem:write:~/.local/**"]), @"x home/project/skill");
     insta::assert_snapshot!(place.check(&["filesystem:write:./.git/hooks/**"]), @"
     x home/project/skill
-    warning: `./.git/hooks/**` is not opened: no tool changes `.git/hooks`
+    warning: `./.git/hooks/**` is not opened: what is there runs later in your name
     ");
 }
 
@@ -400,23 +400,23 @@ fn naming_what_is_protected_does_not_open_it() {
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:./.git/config"]), @"
     x home/project/skill
-    warning: `./.git/config` is not opened: no tool changes `.git/config`
+    warning: `./.git/config` is not opened: what is there runs later in your name
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:./.git/hooks/*.sh"]), @"
     x home/project/skill
-    warning: `./.git/hooks/*.sh` is not opened: no tool changes `.git/hooks`
+    warning: `./.git/hooks/*.sh` is not opened: what is there runs later in your name
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:./.vscode"]), @"
     x home/project/skill
-    warning: `./.vscode` is not opened: no tool changes `.vscode`
+    warning: `./.vscode` is not opened: what is there runs later in your name
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:~/project/.git/hooks/**"]), @"
     x home/project/skill
-    warning: `~/project/.git/hooks/**` is not opened: no tool changes `.git/hooks`
+    warning: `~/project/.git/hooks/**` is not opened: what is there runs later in your name
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:./.mcp.json"]), @"
     x home/project/skill
-    warning: `./.mcp.json` is not opened: no tool changes `.mcp.json`
+    warning: `./.mcp.json` is not opened: what is there runs later in your name
     ");
 }
 

@@ -176,15 +176,19 @@ fn decided_in(
 }
 
 /// How much stands between a request and its run: nothing, a question that is asked once, one that is asked every time, a refusal; and how many reasons there are.
-fn burden(decision: &Decision) -> (u8, usize) {
+/// How much a user has to do. The number of lines is no measure: grants that come to the same are asked about once.
+fn burden(decision: &Decision) -> u8 {
     match decision {
-        Decision::Allow(_) => (0, 0),
+        Decision::Allow(_) => 0,
         Decision::Ask(question) => {
-            let every =
-                question.reasons().iter().filter(|reason| reason.every == Every::Time).count();
-            (if every == 0 { 1 } else { 2 }, question.reasons().len())
+            let every_time = question.reasons().iter().any(|reason| reason.every == Every::Time);
+            match (question.allows_in_advance(), every_time) {
+                (true, false) => 1,
+                (false, false) => 2,
+                (_, true) => 3,
+            }
         }
-        Decision::Deny(_) => (3, 0),
+        Decision::Deny(_) => 4,
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
-use prowess_testkit::{Scene, repository};
+use prowess_testkit::{Answer, Scene, ScriptedProvider, repository};
 
 use crate::scene;
 
@@ -81,8 +81,12 @@ fn check(scene: &Scene, example: &Example<'_>) {
 #[test]
 fn the_readme_shows_what_happens() {
     let readme = std::fs::read_to_string(repository().join("README.md")).expect("it is there");
+    // What a model says is its own business.
+    let answer = "Dogs are welcome in the garden, and guide dogs everywhere [1].";
+    let provider = ScriptedProvider::start(Answer::text([answer]));
     let scene = scene()
         .home("home")
+        .variable("OLLAMA_HOST", provider.url())
         .variable("PATH", "/usr/local/bin:/usr/bin:/bin")
         .copy("examples", "examples")
         .file(".git/HEAD", "ref: refs/heads/main\n")

@@ -28,12 +28,9 @@ code = subprocess.run(sys.argv[1:]).returncode
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 sys.exit(code)";
 
-#[test]
-fn a_gibibyte_of_output_takes_little_memory() {
-    // Attack E11.
-    const WRITTEN: u64 = 1 << 30;
-    const MOST_KIB: u64 = 32 << 10;
-    let scene = probe(&format!("head -c {WRITTEN} /dev/zero"));
+/// Runs a command through the binary; what it printed, and the most memory that the binary had, in KiB.
+fn measured(command: &str) -> (Value, u64) {
+    let scene = probe(command);
     let run = scene.command(&["run", "../skills/probe/do", "--yes", "--format", "json"]);
     let mut measured = Command::new("python3");
     measured.args(["-I", "-c", MEASURE]).arg(run.get_program()).args(run.get_args());
@@ -47,12 +44,21 @@ fn a_gibibyte_of_output_takes_little_memory() {
     let (envelope, most) = said.trim_end().rsplit_once('\n').unwrap_or_else(|| {
         panic!("{said}{}", String::from_utf8_lossy(&output.stderr));
     });
-    let envelope: Value = serde_json::from_str(envelope).expect("an envelope");
+    (serde_json::from_str(envelope).expect("an envelope"), most.parse().expect("a number"))
+}
+
+#[test]
+fn a_gibibyte_of_output_takes_little_memory() {
+    // Attack E11. The pages of the program itself count in the figure, and one that is built for tests has many of them:
+    // what the output takes is the difference to a run without any.
+    const WRITTEN: u64 = 1 << 30;
+    const MOST_KIB: u64 = 8 << 10;
+    let (_, without) = measured("head -c 1 /dev/zero");
+    let (envelope, with) = measured(&format!("head -c {WRITTEN} /dev/zero"));
     assert_eq!(envelope["success"], true, "{envelope}");
     let note = format!("... [truncated {} bytes] ...", WRITTEN - 4096);
     assert!(envelope["output"].as_str().is_some_and(|text| text.contains(&note)), "{envelope}");
-    let most: u64 = most.parse().expect("a number");
-    assert!(most < MOST_KIB, "{most} KiB");
+    assert!(with < without + MOST_KIB, "{with} KiB, and {without} KiB without output");
 }
 
 #[test]
