@@ -1,4 +1,4 @@
-//! One digest of all the files of a skill: what an approval is about (GIB §6.3, DESIGN §3).
+//! One digest of all the files of a skill: what an approval is about (GIB §6.3).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

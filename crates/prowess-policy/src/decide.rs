@@ -1,4 +1,4 @@
-//! The decision (DESIGN §3): who is asked what, before a tool runs.
+//! The decision: who is asked what, before a tool runs.
 
 use prowess_format::permission::{Domain, Level};
 

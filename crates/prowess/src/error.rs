@@ -16,7 +16,7 @@ pub(crate) enum ErrorKind {
     Usage,
     /// What was named does not exist.
     NotFound,
-    /// A tool was not run; 125 to 127 say why, as in a shell (DESIGN §4).
+    /// A tool was not run; 125 to 127 say why, as in a shell.
     NotRun(u8),
 }
 

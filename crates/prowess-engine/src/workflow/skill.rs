@@ -104,7 +104,7 @@ impl<'s> Part<'s> {
                     Some(reference) => lookup.value(reference).cloned(),
                     None => Some(template.render(lookup).into()),
                 },
-                // SERVING §1, row 2: `concise` is no reference, and never becomes `{{concise}}`.
+                // `concise` is no reference, and never becomes `{{concise}}`.
                 MappingSource::Literal(value) => Some(value.clone()),
             };
             if let Some(value) = value.filter(|value| !value.is_null()) {

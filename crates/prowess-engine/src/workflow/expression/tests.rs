@@ -116,7 +116,7 @@ fn nesting_has_a_limit() {
 }
 
 proptest! {
-    /// SERVING §1, row 9: a value is a value and never a part of the expression.
+    /// A value is a value and never a part of the expression.
     #[test]
     fn no_value_changes_the_meaning(value in "['\"|&!=()a-z{} ]{0,24}") {
         let values = Values(json!({ "x": value }));

@@ -56,7 +56,7 @@ fn a_join_waits_for_all_its_live_parents() {
     assert_eq!(story(diamond.0, diamond.1, true, false), "s() a(s) b(s) j(a,b) e(j)");
     assert_eq!(story(diamond.0, diamond.1, true, true), "s() b(s) a(s) j(a,b) e(j)");
 
-    // SERVING §1, row 8: of unequal depths the reference implementation runs the join at once.
+    // Of unequal depths the reference implementation runs the join at once.
     let uneven = ("s:start a b c j e:end", "s>j s>a a>b b>c c>j j>e");
     assert_eq!(story(uneven.0, uneven.1, true, false), "s() a(s) b(a) c(b) j(s,c) e(j)");
 }
