@@ -120,16 +120,31 @@ pub(crate) fn run(
 
 /// What can't be written later is better known before a model is paid.
 fn refuse_unwritable(output: &Path) -> Result<(), Error> {
-    let folder = folder_of(output);
-    if output.is_dir() {
+    if output == Path::new("-") {
+        return Err(Error::usage("`--output` wants a file")
+            .hint("leave `--output` out: the answer goes to standard output anyway"));
+    }
+    let target = behind_links(output);
+    if target.is_dir() {
         return Err(Error::usage(format!("`{}` is a folder", output.display()))
             .hint("name a file: `--output FOLDER/FILE`"));
     }
+    // A device or a pipe can't be replaced as a whole, and must not be.
+    if target.exists() && !target.is_file() {
+        return Err(Error::usage(format!("`{}` is not a regular file", output.display()))
+            .hint("leave `--output` out and redirect standard output"));
+    }
+    let folder = folder_of(&target);
     tempfile::Builder::new()
         .prefix(".prowess-")
         .tempfile_in(&folder)
         .map(drop)
         .map_err(|source| Error::io("write into", &folder, &source))
+}
+
+/// The file that a name leads to; the name itself where nothing is there yet.
+fn behind_links(output: &Path) -> PathBuf {
+    output.canonicalize().unwrap_or_else(|_| output.to_owned())
 }
 
 fn folder_of(output: &Path) -> PathBuf {
@@ -139,9 +154,10 @@ fn folder_of(output: &Path) -> PathBuf {
     }
 }
 
-/// The whole file or nothing.
+/// The whole file or nothing. A link stays a link, and who could read the file before can read it afterwards.
 fn write(output: &Path, text: &str) -> Result<(), Error> {
     let failed = |source: std::io::Error| Error::io("write", output, &source);
+    let target = behind_links(output);
     let mut builder = tempfile::Builder::new();
     builder.prefix(".prowess-");
     #[cfg(unix)]
@@ -149,11 +165,14 @@ fn write(output: &Path, text: &str) -> Result<(), Error> {
         use std::os::unix::fs::PermissionsExt as _;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let mut file = builder.tempfile_in(folder_of(output)).map_err(failed)?;
+    let mut file = builder.tempfile_in(folder_of(&target)).map_err(failed)?;
+    if let Ok(before) = target.metadata() {
+        file.as_file().set_permissions(before.permissions()).map_err(failed)?;
+    }
     file.write_all(text.as_bytes()).map_err(failed)?;
     if !text.ends_with('\n') {
         file.write_all(b"\n").map_err(failed)?;
     }
-    file.persist(output).map_err(|error| failed(error.error))?;
+    file.persist(&target).map_err(|error| failed(error.error))?;
     Ok(())
 }

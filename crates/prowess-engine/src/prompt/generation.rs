@@ -140,13 +140,17 @@ fn read_json(text: &str, schema: Option<&Value>) -> Result<Value, String> {
     }
 }
 
+/// What is inside the only fence, whatever is said around it; everything, where there is none or there are several.
 fn unfenced(text: &str) -> &str {
     let text = text.trim();
-    let inner = text
-        .strip_prefix("```")
-        .and_then(|rest| rest.strip_suffix("```"))
-        .and_then(|inner| inner.split_once('\n'))
-        .filter(|(info, _)| matches!(info.trim(), "" | "json" | "JSON"));
+    let mut parts = text.split("```");
+    let (Some(_), Some(block), Some(_), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return text;
+    };
+    let inner =
+        block.split_once('\n').filter(|(info, _)| matches!(info.trim(), "" | "json" | "JSON"));
     inner.map_or(text, |(_, inner)| inner.trim())
 }
 
@@ -190,6 +194,10 @@ pub(crate) async fn stream(
                 answer.usage = Some(before + usage);
             }
             Piece::End(stop) => {
+                if text.trim().is_empty() {
+                    let message = "the model has answered nothing".to_owned();
+                    sink(&Event::Warning { message });
+                }
                 warn_of(&stop, request, sink);
                 let truncated = counted.and_then(|usage| looks_truncated(request, &usage));
                 if let Some(message) = truncated {
@@ -229,7 +237,9 @@ mod tests {
         {
             assert_eq!(read_json(text, None), Ok(json!({"a": 1})), "{text}");
         }
-        for text in ["", "Here it is: {}", "```python\n{}\n```", "{\"a\": 1} {}"] {
+        for text in
+            ["", "Here it is: {}", "```python\n{}\n```", "{\"a\": 1} {}", "```\n1\n``` ```\n2\n```"]
+        {
             assert!(read_json(text, None).is_err(), "{text}");
         }
         let schema = json!({"type": "object", "required": ["b"]});

@@ -67,6 +67,10 @@ pub(crate) async fn look_up(
     let sources: Vec<Source> =
         found.into_iter().enumerate().map(|(at, passage)| source(passage, at < INJECTED)).collect();
     sink(&Event::Citation { sources: sources.clone() });
+    if sources.is_empty() {
+        let message = format!("the knowledge base `{base}` has nothing about this");
+        sink(&Event::Warning { message });
+    }
     Context { system, sources }
 }
 

@@ -24,7 +24,7 @@ use crate::running::{self, Sound};
 #[command(after_long_help = "\
 Examples:
   prowess prompt examples/git-insights examples/word-count
-  prowess prompt examples/* --mode Dev --format openai
+  prowess prompt examples/text-stats --mode Dev --format openai
   prowess prompt examples/git-insights --native \"typer=Type text at cursor\"")]
 pub(crate) struct Arguments {
     /// Folders or files of skills

@@ -150,8 +150,7 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
         [("--model", arguments.model.is_some()), ("--output", arguments.output.is_some())]
     {
         if is_given {
-            let message =
-                format!("`{option}` is for prompt skills, and `{}` has tools", sound.name);
+            let message = format!("`{option}` is for prompt skills, which `{}` is not", sound.name);
             return Err(Error::usage(message).hint(format!("leave `{option}` out")).into());
         }
     }

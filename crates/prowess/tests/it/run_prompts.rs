@@ -125,6 +125,32 @@ fn an_answer_is_written_as_a_whole_or_not_at_all() {
 }
 
 #[test]
+fn only_regular_files_are_replaced() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let answers = (0..2).map(|_| Reply::answer(Answer::text(["Milk"])));
+    let (scene, provider) = asking(SUMMARY, Script::new(answers));
+    let scene = scene.file("private.txt", "old").file("target.txt", "old");
+    let path = |name: &str| scene.path().join(name);
+    let mode = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(path("private.txt"), mode).expect("it is ours");
+    symlink("target.txt", path("link")).expect("it can be linked");
+    let made = Command::new("mkfifo").arg(path("pipe")).status();
+    assert!(made.expect("mkfifo is there").success());
+    let run = |output: &str| {
+        scene.run(&format!("run article-summary --input article=x --output {output}"))
+    };
+    assert_snapshot!(run("pipe"));
+    assert_snapshot!(run("-"));
+    assert!(provider.requests().is_empty());
+    assert!(run("private.txt").starts_with("exit 0"));
+    let mode = std::fs::metadata(path("private.txt")).expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(run("link").starts_with("exit 0"));
+    assert!(path("link").is_symlink());
+    assert_eq!(scene.text("target.txt"), "Milk\n");
+}
+
+#[test]
 fn a_provider_that_fails_is_told_without_its_key() {
     let error = json!({ "error": { "message": "key sk-secret-of-the-test is wrong" } });
     let (scene, _provider) = asking(SUMMARY, Reply::json(401, &error));
@@ -213,8 +239,15 @@ fn answers_from_a_knowledge_base_have_footnotes() {
 }
 
 #[test]
-fn a_base_that_is_missing_is_a_warning() {
-    let (scene, _provider) = asking(SUMMARY, Answer::text(["I do not know."]));
-    let scene = scene.copy("examples/handbook-answers", "handbook-answers");
-    assert_snapshot!(scene.run("run handbook-answers --input question=why"));
+fn a_base_that_is_missing_or_silent_is_a_warning() {
+    let answers = (0..2).map(|_| Reply::answer(Answer::text(["I do not know."])));
+    let (scene, _provider) = asking(SUMMARY, Script::new(answers));
+    let text = SUMMARY
+        .replace("name: article-summary", "name: asks")
+        .replace("model:\n", "knowledge_base: handbook\nmodel:\n");
+    let scene = scene.file("asks/SKILL.md", text.replace("Summarise in a {{style}} tone:\n\n", ""));
+    assert_snapshot!(scene.run("run asks --input article=zzzqqq"));
+    scene.stdout("kb new handbook");
+    scene.stdout("kb add handbook paper.md");
+    assert_snapshot!(scene.run("run asks --input article=zzzqqq"));
 }
