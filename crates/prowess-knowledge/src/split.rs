@@ -124,19 +124,19 @@ fn paragraphs(text: &str) -> Vec<Range<usize>> {
 /// second half.
 fn push_pieces(text: &str, mut range: Range<usize>, sentences: &mut Vec<Sentence>) {
     loop {
-        let whole = weight(&text[range.clone()]);
-        if whole <= MOST_WEIGHT {
-            sentences.push(Sentence { range, weight: whole });
-            return;
-        }
+        // No further than what fits: a file may be one word of many megabytes.
         let mut fits = range.start;
         let mut sum = 0;
         for (at, character) in text[range.clone()].char_indices() {
-            sum += weight_of(character);
-            if sum > MOST_WEIGHT {
+            if sum + weight_of(character) > MOST_WEIGHT {
                 break;
             }
+            sum += weight_of(character);
             fits = range.start + at + character.len_utf8();
+        }
+        if fits == range.end {
+            sentences.push(Sentence { range, weight: sum });
+            return;
         }
         let piece = &text[range.start..fits];
         let half = piece.len() / 2;
@@ -147,11 +147,17 @@ fn push_pieces(text: &str, mut range: Range<usize>, sentences: &mut Vec<Sentence
             .map_or(fits, |cut| range.start + cut);
         let piece = trimmed(text, range.start..cut);
         sentences.push(Sentence { weight: weight(&text[piece.clone()]), range: piece });
-        range = trimmed(text, cut..range.end);
+        range = trimmed_start(text, cut..range.end);
         if range.is_empty() {
             return;
         }
     }
+}
+
+/// Without the blanks before it. The end is one already.
+fn trimmed_start(text: &str, range: Range<usize>) -> Range<usize> {
+    let part = &text[range.clone()];
+    range.start + (part.len() - part.trim_start().len())..range.end
 }
 
 fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {

@@ -327,7 +327,10 @@ impl<'e> Engine<'e, '_, '_> {
     }
 
     fn ended(&self, open: &mut OpenRun) -> Ended {
-        let resume = format!("go on with `prowess workflow resume {}`", open.id.as_str());
+        let resume = format!(
+            "go on with `prowess workflow resume {}`, which takes the workflow as it was; after a change of the file start a new run",
+            open.id.as_str()
+        );
         let failed = |error: String, mut hints: Vec<String>, exit_code| {
             hints.push(resume.clone());
             Ended { result: Err(error), outputs: Map::new(), hints, exit_code }

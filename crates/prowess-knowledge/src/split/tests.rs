@@ -80,3 +80,13 @@ proptest! {
         prop_assert!(text[covered..].trim().is_empty());
     }
 }
+
+#[test]
+fn a_word_of_megabytes_is_cut_once_over() {
+    // Looking at the rest for every piece would take minutes here.
+    let text = "a".repeat(8 << 20);
+    let chunks = split(&text);
+    assert_eq!(chunks.first().map(|chunk| chunk.range.start), Some(0));
+    assert_eq!(chunks.last().map(|chunk| chunk.range.end), Some(text.len()));
+    assert!(chunks.windows(2).all(|pair| pair[1].range.start <= pair[0].range.end));
+}

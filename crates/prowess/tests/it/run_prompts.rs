@@ -134,8 +134,8 @@ fn only_regular_files_are_replaced() {
     let mode = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(path("private.txt"), mode).expect("it is ours");
     symlink("target.txt", path("link")).expect("it can be linked");
-    let made = Command::new("mkfifo").arg(path("pipe")).status();
-    assert!(made.expect("mkfifo is there").success());
+    let fifo = Command::new("mkfifo").arg(path("pipe")).status();
+    assert!(fifo.expect("mkfifo is there").success());
     let run = |output: &str| {
         scene.run(&format!("run article-summary --input article=x --output {output}"))
     };

@@ -1,5 +1,6 @@
 //! Nodes that run a tool of a skill: prepared, decided about and approved like any other run.
 
+use prowess_format::text::shorten;
 use prowess_policy::{Allowed, Mode, Origin, Tier, Trust};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
@@ -77,6 +78,9 @@ fn trust(found: &Found) -> Trust {
     Trust::of(&found.skill, Tier::Experimental, None, Origin::Local)
 }
 
+/// How much of a failed tool's last line is told.
+const MOST_LAST_LINE: usize = 200;
+
 /// Runs a tool on a thread of its own. What it prints as JSON is its output, otherwise the text.
 pub(crate) async fn run(
     node: &str,
@@ -102,7 +106,16 @@ pub(crate) async fn run(
     }
     let (envelope, stdout) = ended.map_err(|_| Failure::new("the tool broke off"))??;
     if !envelope.is_success() {
-        return Err(Failure::of(&envelope));
+        // The program has said itself what is wrong, at the end of what it printed.
+        let last = envelope.output.lines().rfind(|line| !line.trim().is_empty());
+        let failure = Failure::of(&envelope);
+        return Err(match last {
+            Some(line) => Failure {
+                message: format!("{} ({})", failure.message, shorten(line.trim(), MOST_LAST_LINE)),
+                ..failure
+            },
+            None => failure,
+        });
     }
     Ok(envelope.parsed.unwrap_or_else(|| printed(&stdout)))
 }

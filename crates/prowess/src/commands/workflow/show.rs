@@ -61,10 +61,10 @@ impl<'p> Show<'p> {
             WorkflowEvent::NodeError { node, error, .. } => {
                 self.step(&format!("{node} failed: {error}"));
             }
+            // Who is killed later can't say it any more.
+            WorkflowEvent::Start { run, .. } => self.step(&format!("this run is `{run}`")),
             // The end is told when all is over.
-            WorkflowEvent::Start { .. }
-            | WorkflowEvent::Complete { .. }
-            | WorkflowEvent::Error { .. } => {}
+            WorkflowEvent::Complete { .. } | WorkflowEvent::Error { .. } => {}
         }
     }
 
