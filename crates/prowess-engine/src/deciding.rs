@@ -27,7 +27,6 @@ pub fn approve(
 ) -> Result<Allowed, RunError> {
     let approvals: Approvals = store.load()?;
     let decision = prepared.decide(&approvals);
-    let lines = prepared.explain(&decision);
     let question = match decision {
         Decision::Allow(allowed) => return Ok(allowed),
         Decision::Deny(denied) => return Err(RunError::Denied(Box::new(denied))),
@@ -40,6 +39,8 @@ pub fn approve(
             Err(question) => *question,
         },
     };
+    // Only whoever is asked reads them, and what grants come to is looked up on the disk.
+    let lines = prepared.explain(&prepared.decide(&approvals));
     let reply = approver.ask(&Asked {
         question: &question,
         lines: &lines,

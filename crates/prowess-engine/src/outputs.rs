@@ -4,6 +4,7 @@ use prowess_format::skill::{Skill, Tool};
 use serde_json::Value;
 
 use crate::envelope::{Envelope, Outcome};
+use crate::error::RunError;
 
 /// The most mistakes that are told.
 const MOST_MISTAKES: usize = 5;
@@ -16,8 +17,10 @@ pub(crate) fn schema<'s>(skill: &'s Skill, tool: &'s Tool) -> Option<&'s Value> 
 }
 
 /// Whether a text can be a schema at all; asked before the run, so that a wrong one has no side effects.
-pub(crate) fn check_schema(schema: &Value) -> Result<(), String> {
-    jsonschema::validator_for(schema).map(|_| ()).map_err(|error| error.to_string())
+pub(crate) fn check_schema(schema: &Value) -> Result<(), RunError> {
+    jsonschema::validator_for(schema).map(drop).map_err(|error| {
+        RunError::Unsupported(format!("the skill's `outputs.schema` is no JSON Schema: {error}"))
+    })
 }
 
 /// Holds a successful result to its schema.

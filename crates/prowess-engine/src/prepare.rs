@@ -63,12 +63,11 @@ pub struct Prepared<'c> {
     pub(crate) time: Duration,
     pub(crate) grace: Option<Duration>,
     pub(crate) outside: Outside,
-    /// What the grants come to here.
-    outlook: Outlook,
+    world: &'c World,
 }
 
 /// Checks a call and finds what it needs. Nothing is started, and nothing is written but hashes of programs.
-pub fn prepare<'c>(call: Call<'c>, world: &World) -> Result<Prepared<'c>, RunError> {
+pub fn prepare<'c>(call: Call<'c>, world: &'c World) -> Result<Prepared<'c>, RunError> {
     let Call { tool, values, .. } = &call;
     let wrong = |errors| RunError::Inputs { tool: tool.name.value.clone(), errors };
     let files = inputs::check(tool, values, &world.working_directory).map_err(wrong)?;
@@ -76,14 +75,17 @@ pub fn prepare<'c>(call: Call<'c>, world: &World) -> Result<Prepared<'c>, RunErr
 }
 
 /// The same for a tool that is not called yet.
-pub(crate) fn without_values<'c>(call: Call<'c>, world: &World) -> Result<Prepared<'c>, RunError> {
+pub(crate) fn without_values<'c>(
+    call: Call<'c>,
+    world: &'c World,
+) -> Result<Prepared<'c>, RunError> {
     prepare_with(call, &[], world)
 }
 
 fn prepare_with<'c>(
     call: Call<'c>,
     files: &[PathBuf],
-    world: &World,
+    world: &'c World,
 ) -> Result<Prepared<'c>, RunError> {
     let Call { subject, tool, mode, .. } = &call;
     let grants = grants::of(subject.skill).with(named_files(files, world)?);
@@ -99,7 +101,6 @@ fn prepare_with<'c>(
     let finder = finder(subject, world);
     check_needs(&call, &grants, finder, world)?;
     let images = images_of(&recipe, tool, &grants, finder)?;
-    let outlook = Outlook::of(&decision, &images, subject.directory, world);
     let mut hashes = ImageHashes::load(&world.state);
     let pins = pins(&images, subject.directory, &mut hashes)?;
     let skill_pins = pins_of_skill(&call, &grants, finder, &mut hashes, world);
@@ -114,7 +115,7 @@ fn prepare_with<'c>(
         time: Duration::ZERO,
         grace: None,
         outside: Outside::real(),
-        outlook,
+        world,
     })
 }
 
@@ -221,11 +222,7 @@ fn check_needs(
 ) -> Result<(), RunError> {
     let Call { subject, tool, .. } = call;
     if let Some(schema) = outputs::schema(subject.skill, tool) {
-        outputs::check_schema(schema).map_err(|reason| {
-            RunError::Unsupported(format!(
-                "the skill's `outputs.schema` is no JSON Schema: {reason}"
-            ))
-        })?;
+        outputs::check_schema(schema)?;
     }
     let missing = eligibility::missing(subject.skill, &Here { finder, world });
     if !missing.is_empty() {
@@ -263,7 +260,8 @@ impl Prepared<'_> {
 
     /// What the policy says in plain words, with what that means on this machine.
     pub fn explain(&self, decision: &Decision) -> Vec<Line> {
-        self.outlook.explain(decision)
+        let outlook = Outlook::of(decision, &self.images, self.call.subject.directory, self.world);
+        outlook.explain(decision)
     }
 
     /// Skill and tool.

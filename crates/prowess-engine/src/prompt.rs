@@ -199,11 +199,7 @@ fn validate(
     inputs::check_files(&skill.inputs, call.values, &world.working_directory)
         .map_err(|errors| RunError::Inputs { tool: call.subject.name.to_owned(), errors })?;
     if let Some(schema) = wanted_schema(skill) {
-        outputs::check_schema(schema).map_err(|reason| {
-            RunError::Unsupported(format!(
-                "the skill's `outputs.schema` is no JSON Schema: {reason}"
-            ))
-        })?;
+        outputs::check_schema(schema)?;
     }
     let missing = eligibility::missing(skill, &prepare::here(&call.subject, world));
     if !missing.is_empty() {

@@ -11,7 +11,7 @@ use crate::base::{Base, create_data, data_folder};
 use crate::embed::Embedder;
 use crate::error::BaseError;
 use crate::name::BaseName;
-use crate::off_thread::off_thread;
+use crate::off_thread;
 use crate::settings::{self, Settings};
 use crate::writer::{self, Writer};
 
@@ -139,14 +139,8 @@ impl Retriever for Bases {
         base: &'r str,
         query: &'r Query,
     ) -> BoxFuture<'r, Result<Vec<Passage>, RetrieveError>> {
-        Box::pin(async move {
-            let (bases, name, query) = (self.clone(), base.to_owned(), query.clone());
-            let found = off_thread(move || bases.search_now(&name, &query)).await;
-            let found = found.ok_or_else(|| {
-                RetrieveError::new(format!("the search in knowledge base `{base}` broke down"))
-            })?;
-            found.map_err(RetrieveError::from)
-        })
+        let (bases, name, query) = (self.clone(), base.to_owned(), query.clone());
+        off_thread::search(base, move || bases.search_now(&name, &query))
     }
 }
 

@@ -5,6 +5,10 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use prowess_engine::{BoxFuture, Passage, RetrieveError};
+
+use crate::error::BaseError;
+
 enum State<T> {
     Working(Option<Waker>),
     Done(Option<T>),
@@ -34,6 +38,19 @@ pub(crate) fn off_thread<T: Send + 'static>(
         failed(None);
     }
     OffThread(state)
+}
+
+/// A search that blocks, as the trait of the engine wants it.
+pub(crate) fn search(
+    base: &str,
+    work: impl FnOnce() -> Result<Vec<Passage>, BaseError> + Send + 'static,
+) -> BoxFuture<'_, Result<Vec<Passage>, RetrieveError>> {
+    Box::pin(async move {
+        let found = off_thread(work).await.ok_or_else(|| {
+            RetrieveError::new(format!("the search in knowledge base `{base}` broke down"))
+        })?;
+        found.map_err(RetrieveError::from)
+    })
 }
 
 impl<T> Future for OffThread<T> {

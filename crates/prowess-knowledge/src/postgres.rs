@@ -17,7 +17,7 @@ use crate::error::BaseError;
 use crate::fusion::fuse;
 use crate::language::Language;
 use crate::name::BaseName;
-use crate::off_thread::off_thread;
+use crate::off_thread;
 use crate::schema::field_term;
 use crate::search::{FUSED, MOST_PASSAGES};
 use crate::settings::Settings;
@@ -308,14 +308,8 @@ impl Retriever for PostgresBases {
         base: &'r str,
         query: &'r Query,
     ) -> BoxFuture<'r, Result<Vec<Passage>, RetrieveError>> {
-        Box::pin(async move {
-            let (bases, name, query) = (self.clone(), base.to_owned(), query.clone());
-            let found = off_thread(move || bases.search_now(&name, &query)).await;
-            let found = found.ok_or_else(|| {
-                RetrieveError::new(format!("the search in knowledge base `{base}` broke down"))
-            })?;
-            found.map_err(RetrieveError::from)
-        })
+        let (bases, name, query) = (self.clone(), base.to_owned(), query.clone());
+        off_thread::search(base, move || bases.search_now(&name, &query))
     }
 }
 

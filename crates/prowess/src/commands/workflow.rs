@@ -302,11 +302,10 @@ fn sound(
     let failed = diagnostics.iter().any(is_error);
     let examined = examine(file, text, workflow.as_ref(), diagnostics, CheckFormat::Full);
     let reports = examined.report.as_slice();
+    printer.talk_report(|colour| full::render(reports, colour));
     if !failed && let Some(workflow) = workflow {
-        printer.talk_report(|colour| full::render(reports, colour));
         return Ok(workflow);
     }
-    printer.talk_report(|colour| full::render(reports, colour));
     let error = running::refused(format!("`{}` has errors and was not run", loading::shown(file)))
         .hint("correct them first");
     Err(Error { findings: reports.iter().flat_map(json::diagnostics).collect(), ..error })

@@ -106,9 +106,9 @@ fn parse(file: &Path, directory: &Path, fallback: &str) -> Result<(Skill, String
 }
 
 /// Step 3.
-fn permit<'c>(
+fn permit<'c, 'l: 'c>(
     call: Call<'c>,
-    loading: &mut Loading<'_>,
+    loading: &mut Loading<'l>,
 ) -> Result<(Prepared<'c>, Allowed), RunError> {
     let prepared = prepare::without_values(call, loading.world)?;
     let allowed =

@@ -3,12 +3,11 @@
 use std::time::Instant;
 
 use prowess_format::render::{self, RenderContext};
-use prowess_policy::{Origin, Tier, Trust};
 use serde_json::Value;
 
 use super::super::graph::{Llm, SkillUse};
 use super::super::skill::{Part, hint_of};
-use super::{Failure, Scene};
+use super::{Failure, Scene, tool};
 use crate::envelope::{Answer, INTERRUPTED, TIMED_OUT};
 use crate::event::{Event, Thought};
 use crate::model::{Message, ModelRequest};
@@ -35,9 +34,8 @@ pub(super) async fn skill(scene: &Scene<'_, '_, '_>, used: &SkillUse) -> Result<
     let found = find(scene, used)?;
     let part = Part::Prompt(&found.skill);
     let values = part.values(used, &scene.input.value, &scene.scope).map_err(Failure::new)?;
-    let trust = Trust::of(&found.skill, Tier::Experimental, None, Origin::Local);
     let call = PromptCall {
-        subject: found.subject(trust),
+        subject: found.subject(tool::trust(&found)),
         values: &values,
         arguments: None,
         history: &[],

@@ -74,7 +74,8 @@ pub(crate) fn launch(
     Ok(Some(Launch { found, tool: number, values, mode: around.mode, allowed }))
 }
 
-fn trust(found: &Found) -> Trust {
+/// What lies in a folder of the user's is the user's own, whatever it claims.
+pub(super) fn trust(found: &Found) -> Trust {
     Trust::of(&found.skill, Tier::Experimental, None, Origin::Local)
 }
 
