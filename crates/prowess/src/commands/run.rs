@@ -141,6 +141,8 @@ impl From<prowess_engine::RunError> for NotRun {
 }
 
 fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRun> {
+    // While the skill is read and decided about.
+    prowess_sandbox::warm_up();
     let (loaded, tool_name) = choosing::load_with_tool(&arguments.path)?;
     let sound = running::sound(&loaded, arguments.dialect.dialect, "run", printer)?;
     if tool_name.is_none() && prompting::is_prompt(&sound.skill) {
@@ -154,8 +156,6 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
             return Err(Error::usage(message).hint(format!("leave `{option}` out")).into());
         }
     }
-    // While it is decided about.
-    prowess_sandbox::warm_up();
     let tool = choose(&sound, tool_name.as_deref(), &loaded)?;
     let values = inputs::values(&arguments.inputs, &tool.parameters)?;
     let mut world = running::world()?;
