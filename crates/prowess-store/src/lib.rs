@@ -1,0 +1,2 @@
+//! Skills on disk: the package format, its digests, unpacking what strangers packed, and changes that happen whole or not
+//! at all.
