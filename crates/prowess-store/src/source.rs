@@ -1,0 +1,146 @@
+//! Where skills come from: what a source offers, and the exact place that a lock records.
+
+use std::fmt;
+
+use crate::name::SkillName;
+use crate::path::PackagePath;
+use crate::reference::Reference;
+use crate::tree::Tree;
+
+/// The exact place a skill was taken from. Taken from there again, it is the same bytes, or an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pinned {
+    /// A folder of this machine.
+    Folder {
+        /// Its absolute path.
+        path: String,
+    },
+    /// An archive or a lone `SKILL.md`, on this machine or at an address.
+    File {
+        /// An absolute path or an address.
+        location: String,
+        /// The hash of its bytes, `sha256:` and hexadecimal digits.
+        sha256: String,
+    },
+    /// A commit of a repository.
+    Git {
+        /// What git was given, without names and passwords.
+        url: String,
+        /// The full name of the commit.
+        commit: String,
+        /// The branch or tag that was asked for, which an update follows.
+        revision: Option<String>,
+        /// The folder of the skill; the root otherwise.
+        folder: Option<PackagePath>,
+    },
+    /// A skill that a domain publishes (R23).
+    WellKnown {
+        /// The domain as it was asked for.
+        base: String,
+        /// Where the skill lies.
+        url: String,
+        /// The digest that the index promises; the older shapes have none.
+        digest: Option<String>,
+    },
+    /// A version in a registry.
+    Registry {
+        /// The registry's address. It belongs to the skill's identity (attack A9).
+        registry: String,
+        /// Who publishes it.
+        namespace: Option<SkillName>,
+        /// The hash of the archive, `sha256:` and hexadecimal digits.
+        sha256: String,
+    },
+}
+
+/// A skill that a source has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// What it is called there. The name in its `SKILL.md` counts in the end (R2, R4).
+    pub name: String,
+    /// Where exactly.
+    pub pinned: Pinned,
+    /// What the registry says about who owns it: an identifier that outlives a change of names (attack A5).
+    pub owner: Option<String>,
+    /// When it was published, where the source knows.
+    pub published: Option<std::time::SystemTime>,
+}
+
+/// Who fetches skills. Implemented where there is a network.
+pub trait Source {
+    /// The skills that a reference names, in the order of their names. A repository may hold several. Nothing is written
+    /// anywhere but in temporary folders, and nothing of a skill is ever run.
+    fn offers(&self, reference: &Reference) -> Result<Vec<Offer>, SourceError>;
+
+    /// The files of an offer, or of what a lock has recorded. Digests that the place promises have been compared.
+    fn fetch(&self, name: &str, pinned: &Pinned) -> Result<Tree, SourceError>;
+}
+
+/// Why a source has nothing to give.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+pub struct SourceError {
+    /// What is wrong, and where.
+    pub what: String,
+    /// What to do next.
+    pub hint: Option<String>,
+    /// What kind it is.
+    pub kind: SourceErrorKind,
+}
+
+/// What a caller does differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceErrorKind {
+    /// There is no such thing.
+    NotFound,
+    /// The bytes are not the ones that were promised (attack C1).
+    Mismatch,
+    /// What was found can't be installed.
+    Unusable,
+    /// The network or the disk.
+    Unreachable,
+}
+
+impl Pinned {
+    /// Whether it came from another machine.
+    pub fn is_remote(&self) -> bool {
+        match self {
+            Self::Folder { .. } => false,
+            Self::File { location, .. } => location.contains("://"),
+            Self::Git { url, .. } => !(url.starts_with('/') || url.starts_with("file://")),
+            Self::WellKnown { .. } | Self::Registry { .. } => true,
+        }
+    }
+
+    /// The word for its kind, as a lock writes it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Folder { .. } => "folder",
+            Self::File { .. } => "file",
+            Self::Git { .. } => "git",
+            Self::WellKnown { .. } => "well-known",
+            Self::Registry { .. } => "registry",
+        }
+    }
+}
+
+impl fmt::Display for Pinned {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder { path } => path.fmt(formatter),
+            Self::File { location, .. } => location.fmt(formatter),
+            Self::Git { url, commit, folder, .. } => {
+                let short = commit.get(..12).unwrap_or(commit);
+                match folder {
+                    Some(folder) => write!(formatter, "{url}#{short}:{}", folder.as_str()),
+                    None => write!(formatter, "{url}#{short}"),
+                }
+            }
+            Self::WellKnown { url, .. } => url.fmt(formatter),
+            Self::Registry { registry, namespace, .. } => match namespace {
+                Some(namespace) => write!(formatter, "{registry} ({namespace})"),
+                None => registry.fmt(formatter),
+            },
+        }
+    }
+}
