@@ -1,2 +1,14 @@
 //! Skills on disk: the package format, its digests, unpacking what strangers packed, and changes that happen whole or not
 //! at all.
+
+pub mod content;
+pub mod digest;
+#[cfg(feature = "faults")]
+pub mod faults;
+mod folder;
+pub mod limits;
+pub mod name;
+pub mod pack;
+pub mod path;
+mod tar_format;
+pub mod tree;
