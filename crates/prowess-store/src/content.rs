@@ -64,7 +64,10 @@ pub fn role_of(path: &PackagePath) -> Role {
     let mut folders: Vec<&str> = path.parts().collect();
     let file = folders.pop().unwrap_or_default();
     let folder_roles = folders.into_iter().map(role_of_folder);
-    folder_roles.chain([role_of_file(file)]).find(|role| *role != Role::Content).unwrap_or(Role::Content)
+    folder_roles
+        .chain([role_of_file(file)])
+        .find(|role| *role != Role::Content)
+        .unwrap_or(Role::Content)
 }
 
 /// What a folder is, by its own name: nobody goes into one that is litter.

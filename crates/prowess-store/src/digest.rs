@@ -148,7 +148,9 @@ pub fn gaia_manifest_digest(text: &str) -> String {
 pub fn clawhub_fingerprint(hashes: &FileHashes) -> Sha256Digest {
     let mut shown: Vec<(&PackagePath, &Sha256Digest)> = hashes
         .iter()
-        .filter(|(path, _)| path.parts().all(|part| !part.starts_with('.') && part != "node_modules"))
+        .filter(|(path, _)| {
+            path.parts().all(|part| !part.starts_with('.') && part != "node_modules")
+        })
         .collect();
     sort_by_locale(&mut shown, |(path, _)| path.as_str());
     let lines: Vec<String> = shown.iter().map(|(path, hash)| format!("{path}:{hash}")).collect();

@@ -82,7 +82,9 @@ pub enum LockError {
     #[error("it is not JSON: {0}")]
     Json(String),
     /// A later version, or another file. It is left as it is: a lock is never thrown away.
-    #[error("it has version {0}, and this program reads version {VERSION}; use the program that wrote it, or a newer one")]
+    #[error(
+        "it has version {0}, and this program reads version {VERSION}; use the program that wrote it, or a newer one"
+    )]
     Version(String),
     /// A field that can't be right.
     #[error("`{place}` {problem}")]
@@ -117,7 +119,12 @@ const KNOWN: [&str; 18] = [
 
 impl Locked {
     /// An entry with the fields that every skill has.
-    pub fn new(version: semver::Version, integrity: String, tier: Tier, installed_at: String) -> Self {
+    pub fn new(
+        version: semver::Version,
+        integrity: String,
+        tier: Tier,
+        installed_at: String,
+    ) -> Self {
         Self {
             version,
             integrity,
@@ -364,9 +371,7 @@ impl Fields {
             };
             for (name, version) in map {
                 let text = version.as_str().ok_or_else(|| chosen.problem(name, "is no text"))?;
-                locked
-                    .dependencies
-                    .insert(chosen.parsed(name, name)?, chosen.parsed(name, text)?);
+                locked.dependencies.insert(chosen.parsed(name, name)?, chosen.parsed(name, text)?);
             }
         }
         locked.permissions = self.texts("permissions")?.into_iter().collect();
@@ -478,7 +483,8 @@ mod tests {
         entry.requested = Some("^1".to_owned());
         entry.explicit = false;
         entry.required_by = ["other".parse().expect("a name")].into();
-        entry.dependencies = [("dep".parse().expect("a name"), semver::Version::new(0, 1, 0))].into();
+        entry.dependencies =
+            [("dep".parse().expect("a name"), semver::Version::new(0, 1, 0))].into();
         entry.permissions = ["network:read:a.example".to_owned()].into();
         entry.approved = Some("sha256-z".to_owned());
         let text = str::to_owned;
@@ -537,7 +543,7 @@ mod tests {
         );
         check_error(
             r#"{"version":1,"skills":{"a":{"version":"1.0.0","integrity":"i","security_tier":"community","installed_at":"t","source":{"type":"git","url":"u","commit":"c","folder":"../x"}}}}"#,
-            "`skills.a.source.folder` is wrong: `../x` leads out of the package",
+            "`skills.a.source.folder` is wrong: the path `../x` has a part `.` or `..`, which leads elsewhere",
         );
     }
 }

@@ -28,7 +28,16 @@ pub fn pack(tree: &Tree) -> Vec<u8> {
             Some((prefix, name)) => Header::new(prefix, name, TypeFlag::File, mode, length),
             None => {
                 let record = pax_record("path", path.as_str());
-                write(Header::new("", "PaxHeaders/path", TypeFlag::Extended, 0o644, record.len() as u64).bytes());
+                write(
+                    Header::new(
+                        "",
+                        "PaxHeaders/path",
+                        TypeFlag::Extended,
+                        0o644,
+                        record.len() as u64,
+                    )
+                    .bytes(),
+                );
                 write(record.as_bytes());
                 write(padding(record.len()));
                 // Whoever knows nothing of extended headers gets a name that can't be mistaken for another file.

@@ -116,7 +116,8 @@ impl Reference {
         exists: impl Fn(&str) -> bool,
     ) -> Result<Self, ReferenceError> {
         let unknown = |name| ReferenceError::Unknown {
-            text: prowess_format::text::visible(&prowess_format::text::shorten(text, 80)).to_string(),
+            text: prowess_format::text::visible(&prowess_format::text::shorten(text, 80))
+                .to_string(),
             name,
         };
         if text.is_empty() {
@@ -154,7 +155,11 @@ impl Reference {
             return domain;
         }
         match named(text) {
-            Ok(named) if named.namespace.is_some() && named.range.is_none() && slash == Slash::Repository => {
+            Ok(named)
+                if named.namespace.is_some()
+                    && named.range.is_none()
+                    && slash == Slash::Repository =>
+            {
                 git_short(text, unknown)
             }
             Ok(named) => Ok(Self::Named(named)),
@@ -251,10 +256,12 @@ fn domain(text: &str) -> Option<Result<Reference, ReferenceError>> {
     };
     let bare = host.split_once(':').map_or(host, |(bare, _)| bare);
     let is_label = |label: &str| {
-        !label.is_empty()
-            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     };
-    let has_letter = bare.rsplit('.').next().is_some_and(|last| last.bytes().any(|byte| byte.is_ascii_alphabetic()));
+    let has_letter = bare
+        .rsplit('.')
+        .next()
+        .is_some_and(|last| last.bytes().any(|byte| byte.is_ascii_alphabetic()));
     if !(bare.contains('.') && has_letter && bare.split('.').all(is_label)) {
         return None;
     }
@@ -264,7 +271,10 @@ fn domain(text: &str) -> Option<Result<Reference, ReferenceError>> {
 fn of_domain(base: String, skill: Option<&str>) -> Result<Reference, ReferenceError> {
     let skill = skill
         .map(|skill| {
-            skill.parse().map_err(|error| ReferenceError::Unknown { text: skill.to_owned(), name: Some(error) })
+            skill.parse().map_err(|error| ReferenceError::Unknown {
+                text: skill.to_owned(),
+                name: Some(error),
+            })
         })
         .transpose()?;
     Ok(Reference::Domain(DomainReference { base, skill }))
@@ -279,17 +289,20 @@ fn web(text: &str) -> Result<Reference, ReferenceError> {
     let (scheme, rest) = address.split_once("://").unwrap_or(("https", address));
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let plain = path.split('?').next().unwrap_or(path);
-    if is_archive(plain) || plain.to_ascii_lowercase().ends_with("skill.md") {
-        return Ok(Reference::Address(address.to_owned()));
-    }
     let is_forge = ["github.com", "gitlab.com", "codeberg.org", "bitbucket.org"]
         .iter()
         .any(|forge| host.eq_ignore_ascii_case(forge));
     if plain.ends_with(".git") {
         return git_url(text);
     }
+    if is_archive(plain) {
+        return Ok(Reference::Address(address.to_owned()));
+    }
     if is_forge && plain.contains('/') {
         return forge_page(scheme, host, plain, fragment);
+    }
+    if plain.to_ascii_lowercase().ends_with("skill.md") {
+        return Ok(Reference::Address(address.to_owned()));
     }
     of_domain(address.trim_end_matches('/').to_owned(), fragment)
 }
@@ -333,7 +346,9 @@ fn git_short(
     let is_part = |part: &&str| {
         !part.is_empty()
             && !part.starts_with(['-', '.'])
-            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
     };
     let (Some(owner), Some(repository)) =
         (parts.next().filter(is_part), parts.next().filter(is_part))
@@ -440,7 +455,11 @@ mod tests {
         check("pack.tar.gz", Registry, "path pack.tar.gz");
         check("git@host.example:a/b.git", Registry, "git git@host.example:a/b.git");
         check("ssh://git@host.example/a/b", Registry, "git ssh://git@host.example/a/b");
-        check("git+https://host.example/a#v1:skills/x", Registry, "git https://host.example/a#v1:skills/x");
+        check(
+            "git+https://host.example/a#v1:skills/x",
+            Registry,
+            "git https://host.example/a#v1:skills/x",
+        );
         check("https://host.example/a/b.git", Registry, "git https://host.example/a/b.git");
         check(
             "https://github.com/acme/weather/tree/main/skills/x",
@@ -453,7 +472,11 @@ mod tests {
             "git https://github.com/acme/weather#main:skills/x",
         );
         check("https://host.example/x.tar.gz", Registry, "address https://host.example/x.tar.gz");
-        check("https://host.example/x/SKILL.md", Registry, "address https://host.example/x/SKILL.md");
+        check(
+            "https://host.example/x/SKILL.md",
+            Registry,
+            "address https://host.example/x/SKILL.md",
+        );
         check("https://host.example/", Registry, "domain https://host.example");
         check("http://127.0.0.1:8080#weather", Registry, "domain http://127.0.0.1:8080#weather");
         check("host.example", Registry, "domain https://host.example");
@@ -466,13 +489,35 @@ mod tests {
         use Slash::Registry;
         let neither = "is neither a folder or file here, nor `name`, `namespace/name`, `owner/repository`, a URL or a domain";
         check("", Registry, "error an empty word names no skill");
-        check("ext::sh -c id", Registry, "error `ext:` addresses are not used; give `https:`, `ssh:` or a path");
-        check("ftp://host.example/x", Registry, "error `ftp:` addresses are not used; give `https:`, `ssh:` or a path");
-        check("git+--upload-pack=id", Registry, "error `--upload-pack=id:` addresses are not used; give `https:`, `ssh:` or a path");
-        check("github:a/b#--upload-pack=id", Registry, "error `--upload-pack=id` is no branch, tag or commit");
+        check(
+            "ext::sh -c id",
+            Registry,
+            "error `ext:` addresses are not used; give `https:`, `ssh:` or a path",
+        );
+        check(
+            "ftp://host.example/x",
+            Registry,
+            "error `ftp:` addresses are not used; give `https:`, `ssh:` or a path",
+        );
+        check(
+            "git+--upload-pack=id",
+            Registry,
+            "error `--upload-pack=id:` addresses are not used; give `https:`, `ssh:` or a path",
+        );
+        check(
+            "github:a/b#--upload-pack=id",
+            Registry,
+            "error `--upload-pack=id` is no branch, tag or commit",
+        );
         check("github:a/b#v1:../../x", Registry, "error `../../x` is no folder of a repository");
         check("a/$(id)", Registry, &format!("error `a/$(id)` {neither}"));
         check("a/..", Registry, &format!("error `a/..` {neither}"));
-        check("a\";id", Registry, &format!("error `a\";id` {neither}: `a\";id` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `a-id`?)"));
+        check(
+            "a\";id",
+            Registry,
+            &format!(
+                "error `a\";id` {neither}: `a\";id` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `aid`?)"
+            ),
+        );
     }
 }
