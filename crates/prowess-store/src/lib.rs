@@ -12,6 +12,7 @@ pub mod name;
 pub mod pack;
 pub mod path;
 pub mod reference;
+pub mod review;
 pub mod source;
 mod tar_format;
 pub mod tree;
