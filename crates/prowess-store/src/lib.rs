@@ -6,9 +6,14 @@ pub mod digest;
 #[cfg(feature = "faults")]
 pub mod faults;
 mod folder;
+mod journal;
 pub mod limits;
 pub mod name;
 pub mod pack;
 pub mod path;
+pub mod stage;
+pub mod store;
+pub mod switch;
 mod tar_format;
 pub mod tree;
+pub mod unpack;
