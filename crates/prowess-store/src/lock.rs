@@ -280,9 +280,10 @@ fn source_value(source: &Pinned) -> Value {
             put("url", Some(url));
             put("digest", digest.as_deref());
         }
-        Pinned::Registry { registry, namespace, sha256 } => {
+        Pinned::Registry { registry, namespace, version, sha256 } => {
             put("registry", Some(registry));
             put("namespace", namespace.as_ref().map(SkillName::as_str));
+            put("version", Some(&version.to_string()));
             put("sha256", Some(sha256));
         }
     }
@@ -415,6 +416,7 @@ impl Fields {
                 let namespace = self.optional_text("namespace")?;
                 Ok(Pinned::Registry {
                     registry: self.text("registry")?,
+                    version: self.parsed("version", &self.text("version")?)?,
                     namespace: namespace
                         .map(|namespace| self.parsed("namespace", &namespace))
                         .transpose()?,
@@ -505,6 +507,7 @@ mod tests {
             Pinned::Registry {
                 registry: text("https://registry.example"),
                 namespace: Some("acme".parse().expect("a name")),
+                version: semver::Version::new(1, 2, 0),
                 sha256: text("sha256:00"),
             },
         ];
