@@ -2,6 +2,7 @@
 //! at all.
 
 pub mod content;
+pub mod described;
 pub mod digest;
 #[cfg(feature = "faults")]
 pub mod faults;
