@@ -110,7 +110,7 @@ mod tests {
         let text = format!("---\n{front_matter}\n---\n\n# A skill\n");
         let file = TreeFile { bytes: text.into_bytes(), executable: false };
         let path = MANIFEST.parse().expect("a path");
-        let tree = Tree::from_files([(path, file)], &Limits::default()).expect("a tree");
+        let tree = Tree::from_files([(path, file)], &Limits::PACKAGE).expect("a tree");
         let shown = match describe(&tree, "known-as") {
             Ok(described) => format!("{} {}", described.name, described.version),
             Err(error) => error.to_string(),

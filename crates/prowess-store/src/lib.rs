@@ -7,6 +7,7 @@ pub mod digest;
 #[cfg(feature = "faults")]
 pub mod faults;
 mod folder;
+mod journal;
 pub mod limits;
 pub mod lock;
 pub mod name;
@@ -15,5 +16,9 @@ pub mod path;
 pub mod reference;
 pub mod review;
 pub mod source;
+pub mod stage;
+pub mod store;
+pub mod switch;
 mod tar_format;
 pub mod tree;
+pub mod unpack;

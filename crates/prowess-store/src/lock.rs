@@ -11,8 +11,6 @@ use serde_json::{Map, Value, json};
 use crate::name::SkillName;
 use crate::source::Pinned;
 
-/// What the file is called.
-pub const LOCK_FILE: &str = "skill-lock.json";
 /// The version that is read and written.
 const VERSION: u64 = 1;
 /// A lock with more bytes than this is none.

@@ -239,21 +239,21 @@ pub(crate) fn hash_folder(folder: &Folder, limits: &Limits) -> Result<FileHashes
     let mut hashes = FileHashes::new();
     let mut buffer = vec![0; 64 << 10];
     walk.folder(folder, "", 0, &mut |path, file, _, most| {
-        let mut hasher = FileHasher::default();
+        let mut content = FileHasher::default();
         let mut length = 0;
         let mut file = file.take(most + 1);
         loop {
             match file.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(count) => {
-                    hasher.update(&buffer[..count]);
+                    content.update(&buffer[..count]);
                     length += count as u64;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        hashes.insert(path, hasher.finish());
+        hashes.insert(path, content.finish());
         Ok(length)
     })?;
     Ok(hashes)
