@@ -2,4 +2,5 @@
 //! at all.
 
 pub mod agents;
+pub mod discovery;
 pub mod places;
