@@ -2,5 +2,16 @@
 //! at all.
 
 pub mod agents;
+pub mod content;
+pub mod digest;
 pub mod discovery;
+#[cfg(feature = "faults")]
+pub mod faults;
+mod folder;
+pub mod limits;
+pub mod name;
+pub mod pack;
+pub mod path;
 pub mod places;
+mod tar_format;
+pub mod tree;
