@@ -79,8 +79,6 @@ pub(crate) struct Cache {
 #[derive(Debug)]
 struct Entry {
     identity: String,
-    /// The name that the file was checked against.
-    directory: String,
     summary: Summary,
     is_used: bool,
 }
@@ -98,33 +96,17 @@ impl Cache {
     }
 
     /// What is known of a file that is still the same.
-    pub(crate) fn get(
-        &mut self,
-        file: &Path,
-        directory: &str,
-        identity: &Identity,
-    ) -> Option<Summary> {
+    pub(crate) fn get(&mut self, file: &Path, identity: &Identity) -> Option<Summary> {
         let entry = self.files.get_mut(file.to_str()?)?;
-        let is_same = entry.identity == identity.0 && entry.directory == directory;
+        let is_same = entry.identity == identity.0;
         entry.is_used = is_same;
         is_same.then(|| entry.summary.clone())
     }
 
     /// Remembers a file. One whose path is no text is read each time.
-    pub(crate) fn put(
-        &mut self,
-        file: &Path,
-        directory: &str,
-        identity: Identity,
-        summary: &Summary,
-    ) {
+    pub(crate) fn put(&mut self, file: &Path, identity: Identity, summary: &Summary) {
         let Some(file) = file.to_str() else { return };
-        let entry = Entry {
-            identity: identity.0,
-            directory: directory.to_owned(),
-            summary: summary.clone(),
-            is_used: true,
-        };
+        let entry = Entry { identity: identity.0, summary: summary.clone(), is_used: true };
         self.files.insert(file.to_owned(), entry);
         self.is_changed = true;
     }
@@ -186,18 +168,7 @@ fn to_json(file: &str, entry: &Entry) -> Value {
         .iter()
         .map(|Problem { rule, line, message, help }| json!([rule, line, message, help]))
         .collect();
-    json!([
-        file,
-        entry.identity,
-        entry.directory,
-        name,
-        version,
-        description,
-        dialect,
-        kind,
-        errors,
-        warnings
-    ])
+    json!([file, entry.identity, name, version, description, dialect, kind, errors, warnings])
 }
 
 fn from_json(row: Value) -> Option<(String, Entry)> {
@@ -209,14 +180,14 @@ fn from_json(row: Value) -> Option<(String, Entry)> {
         _ => None,
     };
     let file = text()??;
-    let (identity, directory) = (text()??, text()??);
+    let identity = text()??;
     let (name, version, description) = (text()?, text()?, text()?);
     let (dialect, kind) = (text()??, text()??);
     let Value::Array(errors) = cells.next()? else { return None };
     let errors = errors.iter().map(problem).collect::<Option<_>>()?;
     let warnings = usize::try_from(cells.next()?.as_u64()?).ok()?;
     let summary = Summary { name, version, description, dialect, kind, errors, warnings };
-    Some((file, Entry { identity, directory, summary, is_used: false }))
+    Some((file, Entry { identity, summary, is_used: false }))
 }
 
 fn problem(row: &Value) -> Option<Problem> {

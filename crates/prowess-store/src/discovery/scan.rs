@@ -84,11 +84,18 @@ impl Scanner {
                     scanned.skills.push(skill);
                     continue;
                 }
-                if folder.is_link || folder.depth > MOST_DEPTH {
+                if folder.is_link {
                     continue;
                 }
             }
             let mut below = Self::below(&folder, follow_links, &mut scanned);
+            if folder.depth == MOST_DEPTH {
+                if !below.is_empty() {
+                    let why = format!("folders more than {MOST_DEPTH} deep were not looked at");
+                    scanned.note(&folder.shown, why);
+                }
+                continue;
+            }
             let left = MOST_FOLDERS - folders;
             if below.len() > left {
                 below.truncate(left);
@@ -156,9 +163,9 @@ impl Scanner {
         };
         let directory = folder_name(&folder.shown);
         let summary = if data.is_symlink() {
-            linked(&folder.real, &file, &directory)
+            linked(&folder.real, &file)
         } else {
-            self.summary(&file, &data, &directory)
+            self.summary(&file, &data)
         };
         let name = summary.name.clone().filter(|name| !name.is_empty()).unwrap_or(directory);
         Some(Found {
@@ -173,19 +180,19 @@ impl Scanner {
         })
     }
 
-    fn summary(&mut self, file: &Path, data: &Metadata, directory: &str) -> Summary {
+    fn summary(&mut self, file: &Path, data: &Metadata) -> Summary {
         let identity = Identity::of(data, self.now);
         if let Some(known) = self
             .cache
             .as_mut()
             .zip(identity.as_ref())
-            .and_then(|(cache, identity)| cache.get(file, directory, identity))
+            .and_then(|(cache, identity)| cache.get(file, identity))
         {
             return known;
         }
-        let summary = read(file, directory);
+        let summary = read(file);
         if let Some((cache, identity)) = self.cache.as_mut().zip(identity) {
-            cache.put(file, directory, identity, &summary);
+            cache.put(file, identity, &summary);
         }
         summary
     }
@@ -198,9 +205,9 @@ impl Scanned {
 }
 
 /// A main file that is a link: it may lead to another file of the skill and nowhere else (NEG-15).
-fn linked(folder: &Path, file: &Path, directory: &str) -> Summary {
+fn linked(folder: &Path, file: &Path) -> Summary {
     match file.canonicalize() {
-        Ok(real) if real.starts_with(folder) => read(&real, directory),
+        Ok(real) if real.starts_with(folder) => read(&real),
         Ok(_) => Summary::unreadable(
             "the file is a link that leads out of the skill's folder".to_owned(),
             "put the file itself there",
@@ -212,10 +219,10 @@ fn linked(folder: &Path, file: &Path, directory: &str) -> Summary {
     }
 }
 
-fn read(file: &Path, directory: &str) -> Summary {
+fn read(file: &Path) -> Summary {
     let file_name = file.file_name().unwrap_or_default().to_string_lossy();
     match read_bounded(file) {
-        Ok(bytes) => Summary::of(&bytes, &file_name, directory),
+        Ok(bytes) => Summary::of(&bytes, &file_name),
         Err(error) => Summary::unreadable(
             format!("the file can't be read: {error}"),
             "look at its permissions",

@@ -60,14 +60,15 @@ impl Summary {
         Self { errors: vec![problem], ..Self::default() }
     }
 
-    /// Reads a file. Only the file itself is judged: whether what it mentions is there is a question for `check`.
-    pub(crate) fn of(bytes: &[u8], file_name: &str, directory: &str) -> Self {
+    /// Reads a file. Only the file itself is judged: whether what it mentions is there, and whether its folder has its
+    /// name, are questions for `check`. Agents load a skill from a folder of another name, and people link them so.
+    pub(crate) fn of(bytes: &[u8], file_name: &str) -> Self {
         if bytes.len() > MAX_FILE_BYTES {
             let most = MAX_FILE_BYTES >> 20;
             let help = "move material into files beside it";
             return Self::unreadable(format!("the file is larger than {most} MiB"), help);
         }
-        let place = Place { directory: Some(directory), files: None };
+        let place = Place { directory: None, files: None };
         let options = ReadOptions { form: form_of(file_name), dialect: None, place };
         let mut text = Cow::Borrowed("");
         let checked = check_bytes(bytes, &mut text, options);

@@ -17,7 +17,7 @@ pub(crate) struct Home {
 
 /// Long enough after every file was written for it to be remembered.
 pub(crate) fn later() -> SystemTime {
-    SystemTime::now() + Duration::from_secs(60)
+    SystemTime::now() + Duration::from_mins(1)
 }
 
 impl Home {
