@@ -1,9 +1,11 @@
 //! Skills on disk: the package format, its digests, unpacking what strangers packed, and changes that happen whole or not
 //! at all.
 
+pub mod agents;
 pub mod content;
 pub mod described;
 pub mod digest;
+pub mod discovery;
 #[cfg(feature = "faults")]
 pub mod faults;
 mod folder;
@@ -13,6 +15,7 @@ pub mod lock;
 pub mod name;
 pub mod pack;
 pub mod path;
+pub mod places;
 pub mod reference;
 pub mod review;
 pub mod source;

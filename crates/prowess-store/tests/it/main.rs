@@ -1,1 +1,4 @@
-//! The tests of this crate, one binary.
+//! Finds, packs and places skills in temporary homes.
+
+mod discovering;
+mod home;
