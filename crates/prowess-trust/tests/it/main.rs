@@ -1,0 +1,9 @@
+//! Signatures, keys and trust.
+
+mod attesting;
+mod comparing;
+mod keys;
+mod minisign;
+mod records;
+mod skill;
+mod trust_store;
