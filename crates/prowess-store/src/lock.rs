@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use prowess_policy::Tier;
+use prowess_trust::{Evidence, SignedBy};
 use serde_json::{Map, Value, json};
 
 use crate::name::SkillName;
@@ -42,8 +43,8 @@ pub struct Locked {
     pub source: Option<Pinned>,
     /// The owner that the registry named (attack A5).
     pub owner: Option<String>,
-    /// Who signed it; `None` is nobody.
-    pub signer: Option<Signer>,
+    /// Who signed it, trusted or not. An update is compared with them (attacks C3, C4).
+    pub signers: Vec<SignedBy>,
     /// Whether the user has agreed that an earlier signature is gone (attack C3).
     pub allow_unsigned: bool,
     /// The range that was asked for.
@@ -60,17 +61,6 @@ pub struct Locked {
     pub approved: Option<String>,
     /// Fields that are not ours.
     extra: Map<String, Value>,
-}
-
-/// Who signed a skill.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signer {
-    /// How: `ed25519`, `oms`, `openpgp`, `sigstore`, `minisign`.
-    pub scheme: String,
-    /// The key, as the scheme names keys.
-    pub key: String,
-    /// Whom the key or the certificate belongs to.
-    pub identity: Option<String>,
 }
 
 /// Why a text is no lock.
@@ -102,7 +92,7 @@ const KNOWN: [&str; 18] = [
     "dependencies_hash",
     "source",
     "owner",
-    "signer",
+    "signers",
     "unsigned",
     "allow_unsigned",
     "requested",
@@ -131,7 +121,7 @@ impl Locked {
             dependencies_hash: String::new(),
             source: None,
             owner: None,
-            signer: None,
+            signers: Vec::new(),
             allow_unsigned: false,
             requested: None,
             explicit: true,
@@ -141,6 +131,11 @@ impl Locked {
             approved: None,
             extra: Map::new(),
         }
+    }
+
+    /// What was proved about it.
+    pub fn evidence(&self) -> Evidence {
+        Evidence { tier: self.tier, signers: self.signers.clone() }
     }
 
     /// Keeps what an earlier entry had that this version does not know.
@@ -218,16 +213,11 @@ fn to_value(entry: &Locked) -> Value {
     if let Some(owner) = &entry.owner {
         put("owner", owner.clone().into());
     }
-    match &entry.signer {
-        Some(signer) => {
-            let mut fields = json!({"scheme": signer.scheme, "key": signer.key});
-            if let Some(identity) = &signer.identity {
-                fields["identity"] = identity.clone().into();
-            }
-            put("signer", fields);
-        }
+    if entry.signers.is_empty() {
         // Said, because a missing field could as well be an older program's.
-        None => put("unsigned", true.into()),
+        put("unsigned", true.into());
+    } else {
+        put("signers", entry.signers.iter().map(signer_value).collect());
     }
     if entry.allow_unsigned {
         put("allow_unsigned", true.into());
@@ -254,6 +244,17 @@ fn to_value(entry: &Locked) -> Value {
     Value::Object(value)
 }
 
+fn signer_value(signer: &SignedBy) -> Value {
+    let mut value = json!({"scheme": signer.scheme, "key": signer.key_id});
+    if let Some(identity) = &signer.identity {
+        value["identity"] = identity.clone().into();
+    }
+    if signer.is_audit {
+        value["audit"] = true.into();
+    }
+    value
+}
+
 fn source_value(source: &Pinned) -> Value {
     let mut value = json!({"type": source.kind()});
     let mut put = |key: &str, field: Option<&str>| {
@@ -278,9 +279,10 @@ fn source_value(source: &Pinned) -> Value {
             put("url", Some(url));
             put("digest", digest.as_deref());
         }
-        Pinned::Registry { registry, namespace, sha256 } => {
+        Pinned::Registry { registry, namespace, version, sha256 } => {
             put("registry", Some(registry));
             put("namespace", namespace.as_ref().map(SkillName::as_str));
+            put("version", Some(version));
             put("sha256", Some(sha256));
         }
     }
@@ -356,7 +358,7 @@ impl Fields {
         locked.dependencies_hash = self.optional_text("dependencies_hash")?.unwrap_or_default();
         locked.source = self.inner("source").map(|source| source.source()).transpose()?;
         locked.owner = self.optional_text("owner")?;
-        locked.signer = self.inner("signer").map(|signer| signer.signer()).transpose()?;
+        locked.signers = self.signers()?;
         locked.allow_unsigned = self.flag("allow_unsigned")?.unwrap_or(false);
         locked.requested = self.optional_text("requested")?;
         locked.explicit = self.flag("explicit")?.unwrap_or(true);
@@ -381,12 +383,21 @@ impl Fields {
         Ok(locked)
     }
 
-    fn signer(&self) -> Result<Signer, LockError> {
-        Ok(Signer {
-            scheme: self.text("scheme")?,
-            key: self.text("key")?,
-            identity: self.optional_text("identity")?,
-        })
+    fn signers(&self) -> Result<Vec<SignedBy>, LockError> {
+        let Some(list) = self.inner("signers") else { return Ok(Vec::new()) };
+        let Value::Array(items) = list.value else {
+            return Err(self.problem("signers", "is no list"));
+        };
+        let read = |(number, value): (usize, Value)| {
+            let fields = Fields { place: format!("{}[{number}]", list.place), value };
+            Ok(SignedBy {
+                scheme: fields.text("scheme")?,
+                key_id: fields.text("key")?,
+                identity: fields.optional_text("identity")?,
+                is_audit: fields.flag("audit")?.unwrap_or(false),
+            })
+        };
+        items.into_iter().enumerate().map(read).collect()
     }
 
     fn source(&self) -> Result<Pinned, LockError> {
@@ -416,6 +427,7 @@ impl Fields {
                     namespace: namespace
                         .map(|namespace| self.parsed("namespace", &namespace))
                         .transpose()?,
+                    version: self.text("version")?,
                     sha256: self.text("sha256")?,
                 })
             }
@@ -472,11 +484,13 @@ mod tests {
         );
         entry.dependencies_hash = "sha256-y".to_owned();
         entry.owner = Some("u-17".to_owned());
-        entry.signer = Some(Signer {
+        let signer = |key: &str, identity: Option<&str>, is_audit| SignedBy {
             scheme: "ed25519".to_owned(),
-            key: "0011".to_owned(),
-            identity: Some("Ada".to_owned()),
-        });
+            key_id: key.to_owned(),
+            identity: identity.map(str::to_owned),
+            is_audit,
+        };
+        entry.signers = vec![signer("0011", Some("Ada"), false), signer("0022", None, true)];
         entry.allow_unsigned = true;
         entry.requested = Some("^1".to_owned());
         entry.explicit = false;
@@ -503,6 +517,7 @@ mod tests {
             Pinned::Registry {
                 registry: text("https://registry.example"),
                 namespace: Some("acme".parse().expect("a name")),
+                version: text("1.2.3"),
                 sha256: text("sha256:00"),
             },
         ];
