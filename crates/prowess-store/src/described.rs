@@ -56,8 +56,13 @@ pub enum DescribeError {
 
 /// Reads a skill. `known_as` is what it is called where it comes from, which counts when it has no name itself (R3).
 pub fn describe(tree: &Tree, known_as: &str) -> Result<Described, DescribeError> {
+    describe_manifest(tree.manifest(), known_as)
+}
+
+/// The same from the bytes of a `SKILL.md`.
+pub fn describe_manifest(bytes: &[u8], known_as: &str) -> Result<Described, DescribeError> {
     let mut text = Cow::Borrowed("");
-    let checked = check_bytes(tree.manifest(), &mut text, ReadOptions::DETECT);
+    let checked = check_bytes(bytes, &mut text, ReadOptions::DETECT);
     let errors = checked.diagnostics.iter().filter(|found| found.severity == Severity::Error);
     let errors: Vec<String> = errors.map(|found| found.message.clone()).collect();
     if !checked.is_skill() {

@@ -6,9 +6,11 @@ pub mod content;
 pub mod described;
 pub mod digest;
 pub mod discovery;
+pub mod drift;
 #[cfg(feature = "faults")]
 pub mod faults;
 mod folder;
+pub mod install;
 mod journal;
 pub mod limits;
 pub mod lock;

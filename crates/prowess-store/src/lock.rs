@@ -9,6 +9,7 @@ use prowess_policy::Tier;
 use prowess_trust::{Evidence, SignedBy};
 use serde_json::{Map, Value, json};
 
+use crate::digest::FileHashes;
 use crate::name::SkillName;
 use crate::source::Pinned;
 
@@ -33,6 +34,8 @@ pub struct Locked {
     pub version: semver::Version,
     /// The content digest, as `sha256-` and base64.
     pub integrity: String,
+    /// The hash of every file, so that a change can be named.
+    pub files: FileHashes,
     /// The tier that counts: what signatures proved when it was installed, and never more than the file claims (R19).
     pub tier: Tier,
     /// When it was installed, in RFC 3339.
@@ -84,9 +87,10 @@ pub enum LockError {
     },
 }
 
-const KNOWN: [&str; 18] = [
+const KNOWN: [&str; 19] = [
     "version",
     "integrity",
+    "files",
     "security_tier",
     "installed_at",
     "dependencies_hash",
@@ -116,6 +120,7 @@ impl Locked {
         Self {
             version,
             integrity,
+            files: FileHashes::new(),
             tier,
             installed_at,
             dependencies_hash: String::new(),
@@ -207,6 +212,11 @@ fn to_value(entry: &Locked) -> Value {
     put("security_tier", entry.tier.as_str().into());
     put("installed_at", entry.installed_at.clone().into());
     put("dependencies_hash", entry.dependencies_hash.clone().into());
+    if !entry.files.is_empty() {
+        let hashes = entry.files.iter();
+        let hashes = hashes.map(|(path, hash)| (path.as_str().to_owned(), hash.to_string().into()));
+        put("files", Value::Object(hashes.collect()));
+    }
     if let Some(source) = &entry.source {
         put("source", source_value(source));
     }
@@ -374,6 +384,15 @@ impl Fields {
                 locked.dependencies.insert(chosen.parsed(name, name)?, chosen.parsed(name, text)?);
             }
         }
+        if let Some(files) = self.inner("files") {
+            let Value::Object(map) = &files.value else {
+                return Err(files.problem("", "is no object"));
+            };
+            for (path, hash) in map {
+                let text = hash.as_str().ok_or_else(|| files.problem(path, "is no text"))?;
+                locked.files.insert(files.parsed(path, path)?, files.parsed(path, text)?);
+            }
+        }
         locked.permissions = self.texts("permissions")?.into_iter().collect();
         locked.approved = self.optional_text("approved")?;
         if let Value::Object(map) = self.value {
@@ -483,6 +502,8 @@ mod tests {
             "2026-01-01T00:00:00Z".to_owned(),
         );
         entry.dependencies_hash = "sha256-y".to_owned();
+        entry.files =
+            [("SKILL.md".parse().expect("a path"), crate::digest::Sha256Digest::of(b"x"))].into();
         entry.owner = Some("u-17".to_owned());
         let signer = |key: &str, identity: Option<&str>, is_audit| SignedBy {
             scheme: "ed25519".to_owned(),
