@@ -293,6 +293,7 @@ fn source_value(source: &Pinned) -> Value {
             put("registry", Some(registry));
             put("namespace", namespace.as_ref().map(SkillName::as_str));
             put("version", Some(version));
+            put("version", Some(&version.to_string()));
             put("sha256", Some(sha256));
         }
     }
@@ -443,6 +444,7 @@ impl Fields {
                 let namespace = self.optional_text("namespace")?;
                 Ok(Pinned::Registry {
                     registry: self.text("registry")?,
+                    version: self.parsed("version", &self.text("version")?)?,
                     namespace: namespace
                         .map(|namespace| self.parsed("namespace", &namespace))
                         .transpose()?,
@@ -539,6 +541,7 @@ mod tests {
                 registry: text("https://registry.example"),
                 namespace: Some("acme".parse().expect("a name")),
                 version: text("1.2.3"),
+                version: semver::Version::new(1, 2, 0),
                 sha256: text("sha256:00"),
             },
         ];

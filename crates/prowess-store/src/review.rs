@@ -284,6 +284,7 @@ mod tests {
             registry: address.to_owned(),
             namespace: Some("acme".parse().expect("a name")),
             version: "1.0.0".to_owned(),
+            version: semver::Version::new(1, 0, 0),
             sha256: "sha256:00".to_owned(),
         }
     }

@@ -1,5 +1,8 @@
 //! Where skills come from: what a source offers, and the exact place that a lock records.
 
+mod find;
+mod local;
+
 use std::fmt;
 
 use prowess_resolve::{Package, Release};
@@ -8,6 +11,9 @@ use crate::name::SkillName;
 use crate::path::PackagePath;
 use crate::reference::{Named, Reference};
 use crate::tree::Tree;
+
+pub use find::{Found, MOST_MANIFEST_BYTES, declared_name, distinct, skill_folders};
+pub use local::{Local, tree_of_file, withheld};
 
 /// The exact place a skill was taken from. Taken from there again, it is the same bytes, or an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +58,8 @@ pub enum Pinned {
         namespace: Option<SkillName>,
         /// The version, as the registry writes it.
         version: String,
+        /// Which version.
+        version: semver::Version,
         /// The hash of the archive, `sha256:` and hexadecimal digits.
         sha256: String,
     },
@@ -70,14 +78,32 @@ pub struct Offer {
     pub published: Option<std::time::SystemTime>,
 }
 
+/// What a source has to offer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Offers {
+    /// The skills, in the order of their names.
+    pub skills: Vec<Offer>,
+    /// What the user should know: entries that were skipped, and why.
+    pub notes: Vec<String>,
+}
+
+/// The files of a skill, as they came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fetched {
+    /// The files.
+    pub tree: Tree,
+    /// What the user should know: files that were left out, and why.
+    pub notes: Vec<String>,
+}
+
 /// Who fetches skills. Implemented where there is a network.
 pub trait Source {
-    /// The skills that a reference names, in the order of their names. A repository may hold several. Nothing is written
-    /// anywhere but in temporary folders, and nothing of a skill is ever run.
-    fn offers(&self, reference: &Reference) -> Result<Vec<Offer>, SourceError>;
+    /// The skills that a reference names; there is at least one. A repository may hold several. Nothing is written anywhere
+    /// but in temporary folders and caches, and nothing of a skill is ever run.
+    fn offers(&self, reference: &Reference) -> Result<Offers, SourceError>;
 
     /// The files of an offer, or of what a lock has recorded. Digests that the place promises have been compared.
-    fn fetch(&self, name: &str, pinned: &Pinned) -> Result<Tree, SourceError>;
+    fn fetch(&self, name: &str, pinned: &Pinned) -> Result<Fetched, SourceError>;
 }
 
 /// Who knows what registries have. Implemented where there is a network.
@@ -110,12 +136,30 @@ pub struct SourceError {
 pub enum SourceErrorKind {
     /// There is no such thing.
     NotFound,
+    /// It may be there, and whoever asks may not have it.
+    Denied,
+    /// Several are meant by the same words (attack A7).
+    Ambiguous,
     /// The bytes are not the ones that were promised (attack C1).
     Mismatch,
     /// What was found can't be installed.
     Unusable,
     /// The network or the disk.
     Unreachable,
+}
+
+impl SourceError {
+    /// An error without a hint.
+    pub fn new(kind: SourceErrorKind, what: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: None, kind }
+    }
+
+    /// The same with the next thing to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
 }
 
 impl Pinned {

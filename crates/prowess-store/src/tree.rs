@@ -9,7 +9,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::content::{MANIFEST, Role, SIDECAR, role_of, role_of_folder, stays_executable};
 use crate::digest::{FileHasher, FileHashes, Sha256Digest};
-use crate::folder::{Folder, Kind};
+use crate::folder::{Entry, Folder, Kind};
 use crate::limits::Limits;
 use crate::path::{PackagePath, PathError, fold};
 
@@ -49,6 +49,8 @@ pub struct ReadTree {
     pub tree: Tree,
     /// What was left out, as paths: litter, and what `.skillignore` names.
     pub left_out: Vec<String>,
+    /// Hidden files, links and special files that were left out of somebody else's folder. An author is refused instead.
+    pub withheld: Vec<String>,
 }
 
 /// Why the files of a folder are no skill that can be packed.
@@ -161,14 +163,25 @@ impl Tree {
     /// Reads what an author wants packed: litter is left out, hidden files are refused (attack B10), links as well
     /// (NEG-15).
     pub fn read(folder: &Path, limits: &Limits) -> Result<ReadTree, TreeError> {
+        Self::read_as(folder, limits, |ignored| Reading::Author { ignored })
+    }
+
+    /// Reads the skill in somebody else's folder. What an author would have to remove is left out instead: whoever
+    /// installs can't change the folder, and without those files the skill is the same that the author would have packed.
+    pub fn read_foreign(folder: &Path, limits: &Limits) -> Result<ReadTree, TreeError> {
+        Self::read_as(folder, limits, |ignored| Reading::Foreign { ignored })
+    }
+
+    fn read_as(
+        folder: &Path,
+        limits: &Limits,
+        reading: impl for<'a> FnOnce(&'a Gitignore) -> Reading<'a>,
+    ) -> Result<ReadTree, TreeError> {
         let opened = open(folder)?;
         let ignored = ignore_patterns(&opened)?;
-        let mut walk = Walk {
-            reading: Reading::Author { ignored: &ignored },
-            guard: Guard::new(limits),
-            left_out: Vec::new(),
-            hidden: Vec::new(),
-        };
+        let reading = reading(&ignored);
+        let mut walk =
+            Walk { reading, guard: Guard::new(limits), left_out: Vec::new(), hidden: Vec::new() };
         let mut tree = Self::default();
         walk.folder(&opened, "", 0, &mut |path, file, executable, most| {
             let mut bytes = Vec::new();
@@ -178,9 +191,15 @@ impl Tree {
             tree.files.insert(path, TreeFile { bytes, executable });
             Ok(length)
         })?;
-        refuse_hidden(walk.hidden)?;
+        let withheld = match reading {
+            Reading::Foreign { .. } => walk.hidden,
+            Reading::Author { .. } | Reading::Installed => {
+                refuse_hidden(walk.hidden)?;
+                Vec::new()
+            }
+        };
         tree.require_manifest()?;
-        Ok(ReadTree { tree, left_out: walk.left_out })
+        Ok(ReadTree { tree, left_out: walk.left_out, withheld })
     }
 
     /// The files.
@@ -264,6 +283,8 @@ pub(crate) fn hash_folder(folder: &Folder, limits: &Limits) -> Result<FileHashes
 enum Reading<'a> {
     /// One that somebody works in.
     Author { ignored: &'a Gitignore },
+    /// One that somebody else works in.
+    Foreign { ignored: &'a Gitignore },
     /// One that only we write.
     Installed,
 }
@@ -295,6 +316,10 @@ impl Walk<'_> {
                 self.left_out.push(path);
                 continue;
             }
+            if self.withholds(&entry) {
+                self.hidden.push(path);
+                continue;
+            }
             match entry.kind {
                 Kind::Link => return Err(TreeError::Link { path }),
                 Kind::Other => return Err(TreeError::Special { path }),
@@ -317,7 +342,7 @@ impl Walk<'_> {
                 [prefix.as_bytes(), if prefix.is_empty() { b"" } else { b"/" }, &entry.name]
                     .concat();
             let checked = PackagePath::from_bytes(&whole)?;
-            if matches!(self.reading, Reading::Author { .. }) && role_of(&checked) == Role::Hidden {
+            if !matches!(self.reading, Reading::Installed) && role_of(&checked) == Role::Hidden {
                 self.hidden.push(path);
                 continue;
             }
@@ -337,8 +362,21 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// Whether an entry is passed by without a look at what is in it.
+    fn withholds(&self, entry: &Entry) -> bool {
+        match (self.reading, entry.kind) {
+            (Reading::Foreign { .. }, Kind::Link | Kind::Other) => true,
+            (Reading::Foreign { .. }, Kind::Folder) => {
+                role_of_folder(&String::from_utf8_lossy(&entry.name)) == Role::Hidden
+            }
+            _ => false,
+        }
+    }
+
     fn is_left_out(&self, path: &str, kind: Kind) -> bool {
-        let Reading::Author { ignored } = self.reading else { return false };
+        let (Reading::Author { ignored } | Reading::Foreign { ignored }) = self.reading else {
+            return false;
+        };
         let is_folder = kind == Kind::Folder;
         if ignored.matched(path, is_folder).is_ignore() {
             return true;
@@ -348,6 +386,46 @@ impl Walk<'_> {
             return role_of_folder(name) == Role::Litter;
         }
         name.parse().is_ok_and(|name| role_of(&name) == Role::Litter)
+    }
+}
+
+/// Which files of somebody else's listing are content, for sources that have no folder. It decides as
+/// [`Tree::read_foreign`] does, so that a skill has the same files whichever way it comes.
+#[derive(Debug)]
+pub struct Sieve {
+    ignored: Gitignore,
+}
+
+/// What becomes of a file of a listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sifted {
+    /// It is content.
+    Kept,
+    /// Litter, or what the author does not pack. Nobody misses it.
+    LeftOut,
+    /// Hidden: the user is told.
+    Withheld,
+}
+
+impl Sieve {
+    /// The path of the file with patterns, at the root of a skill.
+    pub const FILE: &str = IGNORE_FILE;
+
+    /// With the text of the skill's `.skillignore`, which may be empty.
+    pub fn new(patterns: &str) -> Result<Self, TreeError> {
+        Ok(Self { ignored: patterns_of(patterns)? })
+    }
+
+    /// What becomes of a file.
+    pub fn sift(&self, path: &PackagePath) -> Sifted {
+        if self.ignored.matched_path_or_any_parents(path.as_str(), false).is_ignore() {
+            return Sifted::LeftOut;
+        }
+        match role_of(path) {
+            Role::Content => Sifted::Kept,
+            Role::Sidecar | Role::Litter => Sifted::LeftOut,
+            Role::Hidden => Sifted::Withheld,
+        }
     }
 }
 
@@ -437,7 +515,6 @@ fn open(folder: &Path) -> Result<Folder, TreeError> {
 
 fn ignore_patterns(folder: &Folder) -> Result<Gitignore, TreeError> {
     let read = |source| TreeError::Read { path: IGNORE_FILE.to_owned(), source };
-    let mut builder = GitignoreBuilder::new("");
     let mut text = String::new();
     match folder.file(IGNORE_FILE.as_bytes()) {
         Ok(file) => {
@@ -446,6 +523,11 @@ fn ignore_patterns(folder: &Folder) -> Result<Gitignore, TreeError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(read(error)),
     }
+    patterns_of(&text)
+}
+
+fn patterns_of(text: &str) -> Result<Gitignore, TreeError> {
+    let mut builder = GitignoreBuilder::new("");
     for line in text.lines() {
         builder
             .add_line(None, line)
@@ -462,7 +544,8 @@ fn shown(path: &str) -> &str {
     if path.is_empty() { "." } else { path }
 }
 
-fn named(paths: &[String]) -> String {
+/// The first paths of a list, made visible.
+pub(crate) fn named(paths: &[String]) -> String {
     let first: Vec<String> = paths
         .iter()
         .take(MOST_NAMED)

@@ -2,3 +2,6 @@
 
 mod discovering;
 mod home;
+//! The tests of this crate, one binary.
+
+mod local;
