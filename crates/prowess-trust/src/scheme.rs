@@ -1,6 +1,7 @@
 //! The ways to sign a skill. One file each; all take a [`Subject`] and give a [`Proof`].
 
 pub(crate) mod minisign;
+pub(crate) mod oms;
 pub(crate) mod record;
 
 use std::collections::BTreeSet;
@@ -16,9 +17,15 @@ use crate::trust_store::TrustStore;
 pub enum Scheme {
     /// Our own, which is also GAIA's: Ed25519 in `SIGNATURE.json` (R49).
     Ed25519,
+    /// OpenSSF Model Signing, `skill.oms.sig`.
+    Oms,
     /// A detached minisign signature, `SIGNATURE.minisig`.
     Minisign,
 }
+
+/// The files that are signatures by their name alone.
+pub(crate) const SIGNATURE_NAMES: &[&str] =
+    &["AUDIT.json", "AUDIT.minisig", "SIGNATURE.json", "SIGNATURE.minisig", "skill.oms.sig"];
 
 /// When something was signed, and who says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +67,7 @@ impl Scheme {
     pub fn as_str(self) -> &'static str {
         match self {
             Scheme::Ed25519 => "ed25519",
+            Scheme::Oms => "oms",
             Scheme::Minisign => "minisign",
         }
     }
@@ -74,6 +82,7 @@ impl Scheme {
                 Some((Scheme::Ed25519, Purpose::Release))
             }
             "AUDIT.json" => Some((Scheme::Ed25519, Purpose::Audit)),
+            "skill.oms.sig" => Some((Scheme::Oms, Purpose::Release)),
             "SIGNATURE.minisig" => Some((Scheme::Minisign, Purpose::Release)),
             "AUDIT.minisig" => Some((Scheme::Minisign, Purpose::Audit)),
             _ => None,
@@ -84,6 +93,7 @@ impl Scheme {
     pub(crate) fn verify(self, subject: &Subject<'_>) -> Result<Proof, SignatureError> {
         match self {
             Scheme::Ed25519 => record::verify(subject),
+            Scheme::Oms => oms::verify(subject),
             Scheme::Minisign => minisign::verify(subject),
         }
     }

@@ -4,6 +4,8 @@ mod attesting;
 mod comparing;
 mod keys;
 mod minisign;
+mod model_signing;
+mod oms;
 mod records;
 mod skill;
 mod trust_store;
