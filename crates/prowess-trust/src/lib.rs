@@ -39,7 +39,7 @@ pub use contents::{Algorithm, Contents, FileDifference, Purpose, payload};
 pub use error::{SignatureError, Weight};
 pub use key::{GenerateError, KeyKind, PublicKey, SecretKey};
 pub use key_file::{Cost, KeyFileError, KeyFolder, KeyName, KeyNameError, ListedKey};
-pub use material::{Material, MaterialError};
+pub use material::{Checked, Material, MaterialError};
 pub use scheme::oms::sign_oms;
 pub use scheme::record::{SignError, sign};
 pub use scheme::{Scheme, SignatureTime};

@@ -10,6 +10,7 @@ use x509_parser::prelude::FromDer as _;
 
 use crate::contents::hex;
 use crate::key::{PublicKey, pem};
+use crate::scheme::openpgp;
 
 /// Something to check signatures with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,9 +18,22 @@ pub enum Material {
     /// A bare public key, for `SIGNATURE.json` or for `skill.oms.sig`.
     Key(PublicKey),
     /// An X.509 certificate in DER: a root for chains in `skill.oms.sig`.
-    Certificate(Vec<u8>),
+    Certificate(Checked<Vec<u8>>),
+    /// An OpenPGP certificate, armored, as `gpg --armor --export` writes it.
+    OpenPgp(Checked<String>),
     /// A minisign key: the base64 of its file's second line.
-    Minisign(String),
+    Minisign(Checked<String>),
+}
+
+/// Something that [`Material::read`] has looked at, so that nobody has to wonder again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked<T>(T);
+
+impl<T> Checked<T> {
+    /// What was checked.
+    pub fn get(&self) -> &T {
+        &self.0
+    }
 }
 
 /// A text that is no key.
@@ -27,11 +41,11 @@ pub enum Material {
 pub enum MaterialError {
     /// Nothing about it is known.
     #[error(
-        "this is no public key; expected a line of `prowess key export`, the base64 of an Ed25519 key, a minisign key, or a public key or certificate in PEM"
+        "this is no public key; expected a line of `prowess key export`, the base64 of an Ed25519 key, a minisign key, a public key or certificate in PEM, or what `gpg --armor --export` writes"
     )]
     Unknown,
     /// There are several certificates, or none that can be read.
-    #[error("this is not exactly one certificate; add the root, which signs the others")]
+    #[error("this is not exactly one certificate; add each alone, and of a chain the root only")]
     NotOneCertificate,
     /// The certificate is not one of an authority.
     #[error("this certificate may not sign others; add the root that signed it")]
@@ -53,6 +67,11 @@ impl Material {
             let key = key.and_then(|key| PublicKey::from_spki(&key));
             return key.map(Material::Key).ok_or(MaterialError::Unknown);
         }
+        if text.starts_with("-----BEGIN PGP PUBLIC KEY BLOCK-----") {
+            let certificate = openpgp::read_certificate(text);
+            certificate.ok_or(MaterialError::NotOneCertificate)?;
+            return Ok(Material::OpenPgp(Checked(text.to_owned())));
+        }
         if text.starts_with("-----BEGIN CERTIFICATE-----") {
             return read_certificate(text);
         }
@@ -64,7 +83,7 @@ impl Material {
             _ => return Err(MaterialError::Unknown),
         };
         if minisign_verify::PublicKey::from_base64(line).is_ok() {
-            return Ok(Material::Minisign((*line).to_owned()));
+            return Ok(Material::Minisign(Checked((*line).to_owned())));
         }
         PublicKey::from_line(line).map(Material::Key).ok_or(MaterialError::Unknown)
     }
@@ -74,6 +93,7 @@ impl Material {
         match self {
             Material::Key(key) => key.kind().as_str(),
             Material::Certificate(_) => "certificate",
+            Material::OpenPgp(_) => "openpgp",
             Material::Minisign(_) => "minisign",
         }
     }
@@ -82,8 +102,8 @@ impl Material {
     pub fn text(&self) -> String {
         match self {
             Material::Key(key) => key.line(),
-            Material::Certificate(der) => pem("CERTIFICATE", der),
-            Material::Minisign(key) => key.clone(),
+            Material::Certificate(der) => pem("CERTIFICATE", der.get()),
+            Material::OpenPgp(text) | Material::Minisign(text) => text.get().clone(),
         }
     }
 
@@ -93,19 +113,24 @@ impl Material {
         match self {
             Material::Key(key) => key.id(),
             Material::Certificate(der) => {
-                let mut id = hex(&Sha256::digest(der));
+                let mut id = hex(&Sha256::digest(der.get()));
                 id.truncate(32);
                 id
             }
+            Material::OpenPgp(text) => {
+                let certificate = openpgp::read_certificate(text.get());
+                openpgp::fingerprint(&certificate.expect("only a readable key becomes `Material`"))
+            }
             Material::Minisign(key) => {
-                minisign_id(key).expect("only a readable key becomes `Material`")
+                minisign_id(key.get()).expect("only a readable key becomes `Material`")
             }
         }
     }
 }
 
 /// The kinds of [`Material::kind`], for telling an entry from the future from a broken one.
-pub(crate) const KINDS: &[&str] = &["ed25519", "p256", "p384", "certificate", "minisign"];
+pub(crate) const KINDS: &[&str] =
+    &["ed25519", "p256", "p384", "certificate", "openpgp", "minisign"];
 
 /// One certificate that may sign others. A file with several would leave open which of them is meant.
 fn read_certificate(text: &str) -> Result<Material, MaterialError> {
@@ -120,7 +145,7 @@ fn read_certificate(text: &str) -> Result<Material, MaterialError> {
     if !parsed.is_ca() {
         return Err(MaterialError::NotAnAuthority);
     }
-    Ok(Material::Certificate(der.to_vec()))
+    Ok(Material::Certificate(Checked(der.to_vec())))
 }
 
 /// The number of a minisign key as minisign prints it, from the base64 of a key or a signature.

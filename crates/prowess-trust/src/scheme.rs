@@ -2,6 +2,7 @@
 
 pub(crate) mod minisign;
 pub(crate) mod oms;
+pub(crate) mod openpgp;
 pub(crate) mod record;
 
 use std::collections::BTreeSet;
@@ -19,13 +20,24 @@ pub enum Scheme {
     Ed25519,
     /// OpenSSF Model Signing, `skill.oms.sig`.
     Oms,
+    /// A detached OpenPGP signature, `SIGNATURE.asc` or `SIGNATURE.sig`.
+    OpenPgp,
     /// A detached minisign signature, `SIGNATURE.minisig`.
     Minisign,
 }
 
 /// The files that are signatures by their name alone.
-pub(crate) const SIGNATURE_NAMES: &[&str] =
-    &["AUDIT.json", "AUDIT.minisig", "SIGNATURE.json", "SIGNATURE.minisig", "skill.oms.sig"];
+pub(crate) const SIGNATURE_NAMES: &[&str] = &[
+    "AUDIT.asc",
+    "AUDIT.json",
+    "AUDIT.minisig",
+    "AUDIT.sig",
+    "SIGNATURE.asc",
+    "SIGNATURE.json",
+    "SIGNATURE.minisig",
+    "SIGNATURE.sig",
+    "skill.oms.sig",
+];
 
 /// When something was signed, and who says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +80,7 @@ impl Scheme {
         match self {
             Scheme::Ed25519 => "ed25519",
             Scheme::Oms => "oms",
+            Scheme::OpenPgp => "openpgp",
             Scheme::Minisign => "minisign",
         }
     }
@@ -83,6 +96,8 @@ impl Scheme {
             }
             "AUDIT.json" => Some((Scheme::Ed25519, Purpose::Audit)),
             "skill.oms.sig" => Some((Scheme::Oms, Purpose::Release)),
+            "SIGNATURE.asc" | "SIGNATURE.sig" => Some((Scheme::OpenPgp, Purpose::Release)),
+            "AUDIT.asc" | "AUDIT.sig" => Some((Scheme::OpenPgp, Purpose::Audit)),
             "SIGNATURE.minisig" => Some((Scheme::Minisign, Purpose::Release)),
             "AUDIT.minisig" => Some((Scheme::Minisign, Purpose::Audit)),
             _ => None,
@@ -94,6 +109,7 @@ impl Scheme {
         match self {
             Scheme::Ed25519 => record::verify(subject),
             Scheme::Oms => oms::verify(subject),
+            Scheme::OpenPgp => openpgp::verify(subject),
             Scheme::Minisign => minisign::verify(subject),
         }
     }

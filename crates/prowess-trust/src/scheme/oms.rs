@@ -80,7 +80,7 @@ fn with_chain(
     }
     let covered = covered(subject, bundle)?;
     let roots = subject.store.keys().filter_map(|entry| match &entry.material {
-        Material::Certificate(root) => Some((entry, root.as_slice())),
+        Material::Certificate(root) => Some((entry, root.get().as_slice())),
         _ => None,
     });
     let (entry, root) = chain::verify(&signer, certificates, roots, subject.at)?;

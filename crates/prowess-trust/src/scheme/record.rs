@@ -132,7 +132,7 @@ pub(super) fn verify(subject: &Subject<'_>) -> Result<Proof, SignatureError> {
 
     let anchor = subject.store.keys().find(|entry| match &entry.material {
         Material::Key(trusted) => *trusted == public,
-        Material::Certificate(_) | Material::Minisign(_) => false,
+        Material::Certificate(_) | Material::OpenPgp(_) | Material::Minisign(_) => false,
     });
     Ok(Proof {
         key_id: public.id(),

@@ -6,6 +6,7 @@ mod keys;
 mod minisign;
 mod model_signing;
 mod oms;
+mod openpgp;
 mod records;
 mod skill;
 mod trust_store;

@@ -324,7 +324,7 @@ fn envelopes_that_mean_something_else_are_refused() {
     let signature = Signature::detached("skill.oms.sig", twice.into_bytes());
     assert_snapshot!(outcome(&skill(), &[signature], &chain.trusted()), @"
     experimental
-    refused skill.oms.sig: it can't be read: the key `dsseEnvelope` is there twice at line 1 column 3040
+    refused skill.oms.sig: it can't be read: the key `dsseEnvelope` is there twice at line 1 column 3116
     ");
 }
 
@@ -464,7 +464,7 @@ fn only_roots_are_taken_as_roots() {
     let signer = chain.signer.signed_by(&chain.signer_key, &chain.authority).unwrap();
     assert_snapshot!(Material::read(&signer.pem()).unwrap_err(), @"this certificate may not sign others; add the root that signed it");
     let both = format!("{}{}", chain.root.pem(), chain.authority.pem());
-    assert_snapshot!(Material::read(&both).unwrap_err(), @"this is not exactly one certificate; add the root, which signs the others");
+    assert_snapshot!(Material::read(&both).unwrap_err(), @"this is not exactly one certificate; add each alone, and of a chain the root only");
     let root = Material::read(&chain.root.pem()).unwrap();
     assert_eq!(Material::read(&root.text()), Ok(root));
 }
