@@ -78,6 +78,12 @@ pub enum SignatureError {
         /// Since when.
         at: Timestamp,
     },
+    /// The signature itself was made for a short time.
+    #[error("it expired at {at}")]
+    SignatureExpired {
+        /// Since when.
+        at: Timestamp,
+    },
     /// A certificate or key is not valid yet (attack C9).
     #[error("`{subject}` is valid from {from} on")]
     NotYetValid {
@@ -145,6 +151,7 @@ impl SignatureError {
             | SignatureError::Mismatch
             | SignatureError::NotTheFile
             | SignatureError::Expired { .. }
+            | SignatureError::SignatureExpired { .. }
             | SignatureError::NotYetValid { .. }
             | SignatureError::NotAnAuthority { .. }
             | SignatureError::WrongUsage { .. }
@@ -181,6 +188,7 @@ impl SignatureError {
             }
             SignatureError::WeakKey
             | SignatureError::Expired { .. }
+            | SignatureError::SignatureExpired { .. }
             | SignatureError::NotAnAuthority { .. }
             | SignatureError::WrongUsage { .. }
             | SignatureError::Chain(_)

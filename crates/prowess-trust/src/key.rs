@@ -52,7 +52,8 @@ pub enum SecretKey {
 #[error("the system has no random bytes to make a key of")]
 pub struct GenerateError;
 
-/// What comes before the point in a `SubjectPublicKeyInfo` (RFC 5480).
+/// What comes before the key in a `SubjectPublicKeyInfo` (RFC 8410, RFC 5480).
+const ED25519_HEADER: &[u8] = b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
 const P256_HEADER: &[u8] =
     b"\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\x00";
 const P384_HEADER: &[u8] =
@@ -86,8 +87,11 @@ impl PublicKey {
         }
     }
 
-    /// The public key in a `SubjectPublicKeyInfo`, if its curve is one of ours.
+    /// The public key in a `SubjectPublicKeyInfo`, if its kind is one of ours.
     pub(crate) fn from_spki(der: &[u8]) -> Option<PublicKey> {
+        if let Some(key) = der.strip_prefix(ED25519_HEADER) {
+            return Some(PublicKey::Ed25519(key.try_into().ok()?));
+        }
         if let Some(point) = der.strip_prefix(P256_HEADER) {
             return is_point(point, 65).then(|| PublicKey::P256(point.to_vec()));
         }
@@ -130,20 +134,11 @@ impl PublicKey {
     /// The form that other tools read (`BEGIN PUBLIC KEY`).
     pub fn pem(&self) -> String {
         let der: Vec<u8> = match self {
-            PublicKey::Ed25519(bytes) => {
-                [b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00".as_slice(), bytes].concat()
-            }
+            PublicKey::Ed25519(bytes) => [ED25519_HEADER, bytes].concat(),
             PublicKey::P256(point) => [P256_HEADER, point].concat(),
             PublicKey::P384(point) => [P384_HEADER, point].concat(),
         };
-        let mut pem = "-----BEGIN PUBLIC KEY-----\n".to_owned();
-        let text = STANDARD.encode(der);
-        for line in text.as_bytes().chunks(64) {
-            pem.push_str(&String::from_utf8_lossy(line));
-            pem.push('\n');
-        }
-        pem.push_str("-----END PUBLIC KEY-----\n");
-        pem
+        pem("PUBLIC KEY", &der)
     }
 
     /// What a bundle of OpenSSF Model Signing calls the key: the SHA-256 of its PEM form.
@@ -217,6 +212,18 @@ impl fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SecretKey({})", self.public().id())
     }
+}
+
+/// Bytes in the frame that other tools read (RFC 7468).
+pub(crate) fn pem(label: &str, der: &[u8]) -> String {
+    let mut pem = format!("-----BEGIN {label}-----\n");
+    let text = STANDARD.encode(der);
+    for line in text.as_bytes().chunks(64) {
+        pem.push_str(&String::from_utf8_lossy(line));
+        pem.push('\n');
+    }
+    pem.push_str(&format!("-----END {label}-----\n"));
+    pem
 }
 
 /// Whether these bytes are an uncompressed point; whether it lies on the curve is found out by whoever uses it.

@@ -1,6 +1,8 @@
 //! The ways to sign a skill. One file each; all take a [`Subject`] and give a [`Proof`].
 
 pub(crate) mod minisign;
+pub(crate) mod oms;
+pub(crate) mod openpgp;
 pub(crate) mod record;
 
 use std::collections::BTreeSet;
@@ -16,9 +18,26 @@ use crate::trust_store::TrustStore;
 pub enum Scheme {
     /// Our own, which is also GAIA's: Ed25519 in `SIGNATURE.json` (R49).
     Ed25519,
+    /// OpenSSF Model Signing, `skill.oms.sig`.
+    Oms,
+    /// A detached OpenPGP signature, `SIGNATURE.asc` or `SIGNATURE.sig`.
+    OpenPgp,
     /// A detached minisign signature, `SIGNATURE.minisig`.
     Minisign,
 }
+
+/// The files that are signatures by their name alone.
+pub(crate) const SIGNATURE_NAMES: &[&str] = &[
+    "AUDIT.asc",
+    "AUDIT.json",
+    "AUDIT.minisig",
+    "AUDIT.sig",
+    "SIGNATURE.asc",
+    "SIGNATURE.json",
+    "SIGNATURE.minisig",
+    "SIGNATURE.sig",
+    "skill.oms.sig",
+];
 
 /// When something was signed, and who says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +79,8 @@ impl Scheme {
     pub fn as_str(self) -> &'static str {
         match self {
             Scheme::Ed25519 => "ed25519",
+            Scheme::Oms => "oms",
+            Scheme::OpenPgp => "openpgp",
             Scheme::Minisign => "minisign",
         }
     }
@@ -74,6 +95,9 @@ impl Scheme {
                 Some((Scheme::Ed25519, Purpose::Release))
             }
             "AUDIT.json" => Some((Scheme::Ed25519, Purpose::Audit)),
+            "skill.oms.sig" => Some((Scheme::Oms, Purpose::Release)),
+            "SIGNATURE.asc" | "SIGNATURE.sig" => Some((Scheme::OpenPgp, Purpose::Release)),
+            "AUDIT.asc" | "AUDIT.sig" => Some((Scheme::OpenPgp, Purpose::Audit)),
             "SIGNATURE.minisig" => Some((Scheme::Minisign, Purpose::Release)),
             "AUDIT.minisig" => Some((Scheme::Minisign, Purpose::Audit)),
             _ => None,
@@ -84,6 +108,8 @@ impl Scheme {
     pub(crate) fn verify(self, subject: &Subject<'_>) -> Result<Proof, SignatureError> {
         match self {
             Scheme::Ed25519 => record::verify(subject),
+            Scheme::Oms => oms::verify(subject),
+            Scheme::OpenPgp => openpgp::verify(subject),
             Scheme::Minisign => minisign::verify(subject),
         }
     }

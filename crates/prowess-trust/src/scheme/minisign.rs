@@ -27,7 +27,7 @@ pub(super) fn verify(subject: &Subject<'_>) -> Result<Proof, SignatureError> {
     let mut outcome = Err(SignatureError::UnknownKey { key_id: key_id.clone() });
     for entry in subject.store.keys() {
         let Material::Minisign(key) = &entry.material else { continue };
-        let Ok(key) = PublicKey::from_base64(key) else { continue };
+        let Ok(key) = PublicKey::from_base64(key.get()) else { continue };
         match key.verify(&signed, &signature, false) {
             Ok(()) => {
                 return Ok(Proof {

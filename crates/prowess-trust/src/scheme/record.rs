@@ -21,8 +21,15 @@ use crate::trust_store::TrustedKey;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SignError {
     /// The key is of another kind.
-    #[error("a `SIGNATURE.json` needs an `ed25519` key, and this one is `{0}`")]
-    WrongKind(&'static str),
+    #[error("a `{file}` needs a key of the kind `{needed}`, and this one is `{found}`")]
+    WrongKind {
+        /// What was to be made.
+        file: &'static str,
+        /// What it needs.
+        needed: &'static str,
+        /// What was given.
+        found: &'static str,
+    },
     /// The system gave no random bytes.
     #[error(transparent)]
     Random(#[from] GenerateError),
@@ -39,7 +46,11 @@ pub fn sign(
 ) -> Result<String, SignError> {
     let public = key.public();
     let SecretKey::Ed25519(_) = key else {
-        return Err(SignError::WrongKind(public.kind().as_str()));
+        return Err(SignError::WrongKind {
+            file: "SIGNATURE.json",
+            needed: "ed25519",
+            found: public.kind().as_str(),
+        });
     };
     let leave_out = match purpose {
         Purpose::Release => BTreeSet::from(["SIGNATURE.json", "AUDIT.json"]),
@@ -121,7 +132,7 @@ pub(super) fn verify(subject: &Subject<'_>) -> Result<Proof, SignatureError> {
 
     let anchor = subject.store.keys().find(|entry| match &entry.material {
         Material::Key(trusted) => *trusted == public,
-        Material::Minisign(_) => false,
+        Material::Certificate(_) | Material::OpenPgp(_) | Material::Minisign(_) => false,
     });
     Ok(Proof {
         key_id: public.id(),

@@ -55,7 +55,7 @@ fn sign_offs_are_not_signers() {
     assert_snapshot!(check(&verified, &published), @"ask: its tier was `verified` and is now `community`");
     let signed_off = attest(&skill(), &both[1..], &store, now()).to_evidence();
     assert_snapshot!(check(&published, &signed_off), @"
-    ask: it was signed by `acme` (key `34750f98bd59fcfc946da45aaabe933b`) and is not signed now
+    ask: it was signed by the key `34750f98bd59fcfc946da45aaabe933b` and is not signed now
     ask: its tier was `community` and is now `experimental`
     ");
 }

@@ -300,7 +300,7 @@ fn signatures_that_verifiers_disagree_about_are_refused() {
 fn a_p256_key_does_not_sign_records() {
     let key = SecretKey::generate_p256().unwrap();
     let error = sign(&skill(), &key, "acme", Purpose::Release).unwrap_err();
-    assert_snapshot!(error, @"a `SIGNATURE.json` needs an `ed25519` key, and this one is `p256`");
+    assert_snapshot!(error, @"a `SIGNATURE.json` needs a key of the kind `ed25519`, and this one is `p256`");
 }
 
 #[test]
