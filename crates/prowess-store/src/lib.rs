@@ -12,6 +12,7 @@ pub mod limits;
 pub mod name;
 pub mod pack;
 pub mod path;
+pub mod placement;
 pub mod places;
 mod tar_format;
 pub mod tree;

@@ -1,4 +1,5 @@
-//! Finds, packs and places skills in temporary homes.
+//! The tests of this crate, one binary.
 
 mod discovering;
 mod home;
+mod placing;
