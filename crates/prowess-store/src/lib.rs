@@ -8,6 +8,7 @@ pub mod discovery;
 #[cfg(feature = "faults")]
 pub mod faults;
 mod folder;
+pub mod import;
 pub mod limits;
 pub mod name;
 pub mod pack;
@@ -16,3 +17,4 @@ pub mod placement;
 pub mod places;
 mod tar_format;
 pub mod tree;
+pub mod which;

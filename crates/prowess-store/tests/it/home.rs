@@ -42,6 +42,7 @@ impl Home {
             data: home.join(".local/share/prowess"),
             cache: home.join(".cache/prowess"),
             bundled: Some(top.join("bundled")),
+            machine: top.join("machine"),
             home,
             variables: BTreeMap::new(),
         };

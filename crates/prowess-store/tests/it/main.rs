@@ -2,4 +2,6 @@
 
 mod discovering;
 mod home;
+mod importing;
 mod placing;
+mod which;

@@ -70,7 +70,8 @@ fn tree(home: &Home) -> String {
             let kind = entry.file_type().expect("it has a kind");
             if path == ".prowess" {
                 continue;
-            } else if kind.is_symlink() {
+            }
+            if kind.is_symlink() {
                 let target = fs::read_link(entry.path()).expect("a link leads somewhere");
                 let _ = writeln!(text, "{path} -> {}", target.display());
             } else if kind.is_dir() {
