@@ -64,7 +64,10 @@ pub fn role_of(path: &PackagePath) -> Role {
     let mut folders: Vec<&str> = path.parts().collect();
     let file = folders.pop().unwrap_or_default();
     let folder_roles = folders.into_iter().map(role_of_folder);
-    folder_roles.chain([role_of_file(file)]).find(|role| *role != Role::Content).unwrap_or(Role::Content)
+    folder_roles
+        .chain([role_of_file(file)])
+        .find(|role| *role != Role::Content)
+        .unwrap_or(Role::Content)
 }
 
 /// What a folder is, by its own name: nobody goes into one that is litter.
@@ -80,16 +83,16 @@ pub(crate) fn role_of_folder(name: &str) -> Role {
 
 fn role_of_file(name: &str) -> Role {
     let folded = fold(name);
+    let ending = folded.rsplit_once('.').map_or("", |(_, ending)| ending);
     let is_litter = LITTER_FILES.contains(&folded.as_str())
         // AppleDouble, Emacs, vim and backups.
         || name.starts_with("._")
         || name.starts_with(".#")
         || (name.starts_with('#') && name.ends_with('#') && name.len() > 1)
         || name.ends_with('~')
-        || (name.starts_with('.') && (name.ends_with(".swp") || name.ends_with(".swo")))
+        || (name.starts_with('.') && matches!(ending, "swp" | "swo"))
         // Python runs these instead of the source beside them, and no review reads them.
-        || folded.ends_with(".pyc")
-        || folded.ends_with(".pyo");
+        || matches!(ending, "pyc" | "pyo");
     if is_litter {
         Role::Litter
     } else if name.starts_with('.') && !ALLOWED_HIDDEN.contains(&name) {

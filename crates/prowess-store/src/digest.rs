@@ -99,14 +99,14 @@ impl FileHasher {
 /// Frozen: signatures and lock files hold it. Neither NUL nor LF is in any [`PackagePath`], so that no two sets of files
 /// give the same text (attack B17). Modes, times and empty folders do not count.
 pub fn content_digest(hashes: &FileHashes) -> Sha256Digest {
-    let mut hasher = FileHasher::default();
+    let mut whole = FileHasher::default();
     for (path, hash) in hashes {
-        hasher.update(path.as_str().as_bytes());
-        hasher.update(b"\0");
-        hasher.update(hash.to_string().as_bytes());
-        hasher.update(b"\n");
+        whole.update(path.as_str().as_bytes());
+        whole.update(b"\0");
+        whole.update(hash.to_string().as_bytes());
+        whole.update(b"\n");
     }
-    hasher.finish()
+    whole.finish()
 }
 
 /// GAIA's `content_digest`: `path NUL length NUL bytes` for each file, without caches and compiled files, as
@@ -115,7 +115,7 @@ pub fn gaia_content_digest(tree: &Tree) -> String {
     const LEFT_OUT_FOLDERS: [&str; 6] =
         ["__pycache__", ".git", ".mypy_cache", ".pytest_cache", ".ruff_cache", "node_modules"];
     const LEFT_OUT_ENDINGS: [&str; 4] = ["pyc", "pyo", "so", "zip"];
-    let mut hasher = FileHasher::default();
+    let mut whole = FileHasher::default();
     for (path, file) in tree.files() {
         let name = path.file_name();
         // A name that only begins with a dot has no ending there.
@@ -125,13 +125,13 @@ pub fn gaia_content_digest(tree: &Tree) -> String {
         if is_left_out {
             continue;
         }
-        hasher.update(path.as_str().as_bytes());
-        hasher.update(b"\0");
-        hasher.update(file.bytes.len().to_string().as_bytes());
-        hasher.update(b"\0");
-        hasher.update(&file.bytes);
+        whole.update(path.as_str().as_bytes());
+        whole.update(b"\0");
+        whole.update(file.bytes.len().to_string().as_bytes());
+        whole.update(b"\0");
+        whole.update(&file.bytes);
     }
-    format!("sha256:{}", hasher.finish())
+    format!("sha256:{}", whole.finish())
 }
 
 /// GAIA's `manifest_digest`: the text of `SKILL.md` with LF at the end of lines, as `sha256:…` (GAIX-6).
@@ -148,7 +148,9 @@ pub fn gaia_manifest_digest(text: &str) -> String {
 pub fn clawhub_fingerprint(hashes: &FileHashes) -> Sha256Digest {
     let mut shown: Vec<(&PackagePath, &Sha256Digest)> = hashes
         .iter()
-        .filter(|(path, _)| path.parts().all(|part| !part.starts_with('.') && part != "node_modules"))
+        .filter(|(path, _)| {
+            path.parts().all(|part| !part.starts_with('.') && part != "node_modules")
+        })
         .collect();
     sort_by_locale(&mut shown, |(path, _)| path.as_str());
     let lines: Vec<String> = shown.iter().map(|(path, hash)| format!("{path}:{hash}")).collect();
@@ -169,12 +171,12 @@ pub fn skills_cli_hash(tree: &Tree) -> Sha256Digest {
         })
         .collect();
     sort_by_locale(&mut files, |(path, _)| path.as_str());
-    let mut hasher = FileHasher::default();
+    let mut whole = FileHasher::default();
     for (path, file) in files {
-        hasher.update(path.as_str().as_bytes());
-        hasher.update(&file.bytes);
+        whole.update(path.as_str().as_bytes());
+        whole.update(&file.bytes);
     }
-    hasher.finish()
+    whole.finish()
 }
 
 /// The order of `localeCompare` without a language.

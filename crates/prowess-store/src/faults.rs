@@ -29,7 +29,11 @@ thread_local! {
 }
 
 /// Runs something with a fault planned for step `at`, counted from 0, and tells which steps were reached.
-pub fn with<T>(fault: Option<(usize, Fault)>, exchange: Exchange, run: impl FnOnce() -> T) -> (T, Vec<String>) {
+pub fn with<T>(
+    fault: Option<(usize, Fault)>,
+    exchange: Exchange,
+    run: impl FnOnce() -> T,
+) -> (T, Vec<String>) {
     let no_exchange = exchange == Exchange::Missing;
     PLAN.set(Some(Plan { fault, steps: Vec::new(), no_exchange }));
     let result = run();
@@ -64,8 +68,12 @@ pub(crate) fn step(what: &str, name: &str) -> io::Result<()> {
                 // The signal is delivered before the call returns, or as soon as this thread is scheduled again.
                 std::process::abort()
             }
-            Some((at, Fault::FailOnce(code))) if at == number => Err(io::Error::from_raw_os_error(code)),
-            Some((at, Fault::FailFrom(code))) if at <= number => Err(io::Error::from_raw_os_error(code)),
+            Some((at, Fault::FailOnce(code))) if at == number => {
+                Err(io::Error::from_raw_os_error(code))
+            }
+            Some((at, Fault::FailFrom(code))) if at <= number => {
+                Err(io::Error::from_raw_os_error(code))
+            }
             _ => Ok(()),
         }
     })

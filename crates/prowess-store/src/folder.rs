@@ -104,9 +104,15 @@ impl Folder {
     }
 
     /// Makes a file that must not be there yet, from all that a reader has, and puts it on the disk when `sync`.
-    pub(crate) fn make_file(&self, name: &str, mode: RawMode, content: &mut dyn Read) -> io::Result<()> {
+    pub(crate) fn make_file(
+        &self,
+        name: &str,
+        mode: RawMode,
+        content: &mut dyn Read,
+    ) -> io::Result<()> {
         step("create", name)?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file: File =
             rustix::fs::openat(&self.descriptor, name, flags, Mode::from_raw_mode(mode))?.into();
         let mut buffer = vec![0; 64 << 10];

@@ -17,6 +17,7 @@ const NO_SYSTEM: u8 = 255;
 ///
 /// Entries are sorted, without times, owners or folders, and with mode 0644 or 0755. The bytes are the same for the same
 /// encoder; what is signed is the content digest, which survives another encoder and another format.
+#[expect(clippy::missing_panics_doc, reason = "writing to memory does not fail")]
 pub fn pack(tree: &Tree) -> Vec<u8> {
     let encoder = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM);
     let mut encoder = encoder.write(Vec::new(), Compression::new(LEVEL));
@@ -28,7 +29,16 @@ pub fn pack(tree: &Tree) -> Vec<u8> {
             Some((prefix, name)) => Header::new(prefix, name, TypeFlag::File, mode, length),
             None => {
                 let record = pax_record("path", path.as_str());
-                write(Header::new("", "PaxHeaders/path", TypeFlag::Extended, 0o644, record.len() as u64).bytes());
+                write(
+                    Header::new(
+                        "",
+                        "PaxHeaders/path",
+                        TypeFlag::Extended,
+                        0o644,
+                        record.len() as u64,
+                    )
+                    .bytes(),
+                );
                 write(record.as_bytes());
                 write(padding(record.len()));
                 // Whoever knows nothing of extended headers gets a name that can't be mistaken for another file.

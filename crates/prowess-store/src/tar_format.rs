@@ -96,7 +96,9 @@ pub(crate) fn read(block: &[u8; BLOCK]) -> Result<Fields, &'static str> {
         b'3' | b'4' => return Err("it is a device"),
         b'6' => return Err("it is a pipe"),
         b'7' => return Err("it is a contiguous file, which readers treat differently"),
-        b'L' | b'K' => return Err("it has a long name of the GNU kind, pack with `--format=posix`"),
+        b'L' | b'K' => {
+            return Err("it has a long name of the GNU kind, pack with `--format=posix`");
+        }
         b'S' => return Err("it is a sparse file"),
         _ => return Err("it is neither a file nor a folder"),
     };
@@ -104,7 +106,10 @@ pub(crate) fn read(block: &[u8; BLOCK]) -> Result<Fields, &'static str> {
     if is_gnu && block[REST].iter().any(|byte| *byte != 0) {
         return Err("a header of the GNU format has fields beyond its name");
     }
-    if kind != TypeFlag::Extended && kind != TypeFlag::Global && block[LINK].iter().any(|byte| *byte != 0) {
+    if kind != TypeFlag::Extended
+        && kind != TypeFlag::Global
+        && block[LINK].iter().any(|byte| *byte != 0)
+    {
         return Err("it names the target of a link");
     }
     // Zero is written as nothing by some.

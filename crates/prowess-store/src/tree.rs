@@ -8,7 +8,7 @@ use std::path::Path;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::content::{MANIFEST, Role, SIDECAR, role_of, role_of_folder, stays_executable};
-use crate::digest::{FileHashes, FileHasher, Sha256Digest};
+use crate::digest::{FileHasher, FileHashes, Sha256Digest};
 use crate::folder::{Folder, Kind};
 use crate::limits::Limits;
 use crate::path::{PackagePath, PathError, fold};
@@ -66,7 +66,9 @@ pub enum TreeError {
     #[error("{0}; rename it")]
     Path(#[from] PathError),
     /// A link (NEG-15).
-    #[error("`{path}` is a symbolic link; put the file itself there, or name it in `{IGNORE_FILE}`")]
+    #[error(
+        "`{path}` is a symbolic link; put the file itself there, or name it in `{IGNORE_FILE}`"
+    )]
     Link {
         /// Where it lies.
         path: String,
@@ -237,21 +239,21 @@ pub(crate) fn hash_folder(folder: &Folder, limits: &Limits) -> Result<FileHashes
     let mut hashes = FileHashes::new();
     let mut buffer = vec![0; 64 << 10];
     walk.folder(folder, "", 0, &mut |path, file, _, most| {
-        let mut hasher = FileHasher::default();
+        let mut content = FileHasher::default();
         let mut length = 0;
         let mut file = file.take(most + 1);
         loop {
             match file.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(count) => {
-                    hasher.update(&buffer[..count]);
+                    content.update(&buffer[..count]);
                     length += count as u64;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        hashes.insert(path, hasher.finish());
+        hashes.insert(path, content.finish());
         Ok(length)
     })?;
     Ok(hashes)
@@ -277,11 +279,18 @@ struct Walk<'a> {
 type Visit<'v> = dyn FnMut(PackagePath, std::fs::File, bool, u64) -> io::Result<u64> + 'v;
 
 impl Walk<'_> {
-    fn folder(&mut self, folder: &Folder, prefix: &str, depth: usize, visit: &mut Visit<'_>) -> Result<(), TreeError> {
+    fn folder(
+        &mut self,
+        folder: &Folder,
+        prefix: &str,
+        depth: usize,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), TreeError> {
         let read = |path: &str, source| TreeError::Read { path: shown(path).to_owned(), source };
         for entry in folder.entries().map_err(|source| read(prefix, source))? {
             let lossy = String::from_utf8_lossy(&entry.name);
-            let path = if prefix.is_empty() { lossy.into_owned() } else { format!("{prefix}/{lossy}") };
+            let path =
+                if prefix.is_empty() { lossy.into_owned() } else { format!("{prefix}/{lossy}") };
             if self.is_left_out(&path, entry.kind) {
                 self.left_out.push(path);
                 continue;
@@ -294,7 +303,8 @@ impl Walk<'_> {
                     if depth == crate::path::MOST_PATH_PARTS {
                         path.parse::<PackagePath>()?;
                     }
-                    let inner = folder.folder_bytes(&entry.name).map_err(|source| read(&path, source))?;
+                    let inner =
+                        folder.folder_bytes(&entry.name).map_err(|source| read(&path, source))?;
                     self.folder(&inner, &path, depth + 1, visit)?;
                     continue;
                 }
@@ -303,7 +313,9 @@ impl Walk<'_> {
             if path == SIDECAR {
                 continue;
             }
-            let whole = [prefix.as_bytes(), if prefix.is_empty() { b"" } else { b"/" }, &entry.name].concat();
+            let whole =
+                [prefix.as_bytes(), if prefix.is_empty() { b"" } else { b"/" }, &entry.name]
+                    .concat();
             let checked = PackagePath::from_bytes(&whole)?;
             if matches!(self.reading, Reading::Author { .. }) && role_of(&checked) == Role::Hidden {
                 self.hidden.push(path);
@@ -318,7 +330,8 @@ impl Walk<'_> {
             }
             let executable = metadata.permissions().mode() & 0o100 != 0;
             let most = self.guard.room();
-            let length = visit(checked.clone(), file, executable, most).map_err(|source| read(&path, source))?;
+            let length = visit(checked.clone(), file, executable, most)
+                .map_err(|source| read(&path, source))?;
             self.guard.count(&checked, length)?;
         }
         Ok(())
