@@ -139,7 +139,7 @@ fn the_lock_of_clawhub_with_the_origins_beside_the_skills() {
     note: `swapped`: the `origin.json` beside it is about `other`, and was not used
     note: `wrong`: `skills/wrong/.clawhub/origin.json`: line 1, column 1: this is not JSON
     "#);
-    // NEG-5: a name that is a way somewhere can be read, and never installed.
+    // A name that is a way somewhere can be read, and never installed.
     let names = imported.skills.iter().map(|skill| skill.canonical_name().is_ok());
     assert_eq!(names.collect::<Vec<_>>(), [true, true, true, false, true]);
     let alone = import::read(&home.path("skills/old-one/.clawhub/origin.json"));

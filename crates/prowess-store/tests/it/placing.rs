@@ -404,6 +404,38 @@ fn a_skill_that_is_not_there_or_holds_links_is_not_placed() {
     assert_eq!(tree(&home), "");
 }
 
+#[test]
+fn whoever_places_at_the_same_time_waits_and_nothing_is_lost() {
+    let home = Home::in_memory();
+    installed(&home);
+    let ids = ["claude-code", "codex", "cursor", "kiro-cli", "roo", "zed"];
+    std::thread::scope(|scope| {
+        for id in ids {
+            let home = &home;
+            scope.spawn(move || {
+                let directory = home.path(".prowess/skills/deploy");
+                let wish = Wish {
+                    skill: &name("deploy"),
+                    directory: &directory,
+                    agents: &named(id),
+                    scope: Scope::Project,
+                    manner: Manner::AsSeen,
+                };
+                apply(&home.places, &wish).expect("it can be placed")
+            });
+        }
+    });
+    let list = placed(&home.places, Scope::Project).expect("a list");
+    let mut owners: Vec<&str> =
+        list.iter().flat_map(|it| it.owners.iter().map(String::as_str)).collect();
+    owners.sort_unstable();
+    assert_eq!(owners, ids);
+    let shared = list.iter().find(|it| it.owners.contains(&"cursor".to_owned()));
+    assert!(matches!(shared.expect("it is there").form, Form::Copy(_)));
+    take(&home, "");
+    assert_eq!(tree(&home), "");
+}
+
 /// Every write, link, sync and rename fails once, alone and with all later ones: then there is the old state or the new
 /// one, nobody else's things are untouched, and the next call and `undo` find everything.
 #[test]
