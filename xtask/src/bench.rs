@@ -2,6 +2,7 @@
 
 mod check;
 mod example;
+mod list;
 mod prompt;
 mod run;
 mod start_up;
@@ -29,6 +30,7 @@ struct Bench {
 
 const BENCHES: &[Bench] = &[
     Bench { name: "check", summary: check::SUMMARY, run: check::run },
+    Bench { name: "list", summary: list::SUMMARY, run: list::run },
     Bench { name: "prompt", summary: prompt::SUMMARY, run: prompt::run },
     Bench { name: "run", summary: run::SUMMARY, run: run::run },
 ];

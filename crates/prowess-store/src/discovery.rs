@@ -17,7 +17,7 @@ pub use cache::{FILE_NAME as CACHE_FILE_NAME, program_stamp};
 pub use roots::{Root, RootKind, roots};
 pub use summary::{Problem, Summary};
 
-pub(crate) use scan::Scanner;
+pub(crate) use scan::{Scanner, read_bounded};
 
 /// How to look.
 #[derive(Clone, Copy, Debug)]

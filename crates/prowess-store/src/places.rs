@@ -19,6 +19,8 @@ pub struct Places {
     pub cache: PathBuf,
     /// Skills that come with the program.
     pub bundled: Option<PathBuf>,
+    /// Where the folders of the whole machine start: `/`.
+    pub machine: PathBuf,
     /// Variables that move folders of agents, such as `CODEX_HOME`. Only absolute paths count.
     pub variables: BTreeMap<String, PathBuf>,
 }
@@ -72,8 +74,8 @@ impl Places {
         if let Some(below) = template.strip_prefix("~/") {
             return Some(Location { anchor: self.home.clone(), path: self.home.join(below) });
         }
-        if template.starts_with('/') {
-            let path = PathBuf::from(template);
+        if let Some(below) = template.strip_prefix('/') {
+            let path = self.machine.join(below);
             return Some(Location { anchor: path.clone(), path });
         }
         let project = self.project.as_ref()?;

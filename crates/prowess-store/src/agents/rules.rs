@@ -13,6 +13,10 @@ pub struct Rules {
     pub collision: Collision,
     /// What it calls a skill.
     pub names: Names,
+    /// How many folders below such a folder a skill may lie, where that is known.
+    pub depth: Option<usize>,
+    /// Whether a skill of a folder further down keeps its own name when another has it, with the folder in front.
+    pub nested_names: bool,
     /// What its catalogue has room for.
     pub budget: Option<Budget>,
     /// The client of `prowess check --for` that has its rules about files.
@@ -100,7 +104,8 @@ const fn machine(template: &'static str, title: &'static str) -> Folder {
 pub static RULES: &[&Rules] = &[&CLAUDE_CODE, &CODEX, &CURSOR, &GEMINI, &GOOSE, &OPENCLAW];
 
 /// Claude Code's documentation of skills (2026-08). Skills of plugins have a name space of their own and collide with
-/// nobody; those that come with it and those synced from claude.ai stand below all folders.
+/// nobody; those that come with it and those synced from claude.ai stand below all folders. A skill of a folder further
+/// down in the project is `apps/web:deploy` when there is another `deploy`.
 static CLAUDE_CODE: Rules = Rules {
     agent: "claude-code",
     folders: &[
@@ -110,6 +115,8 @@ static CLAUDE_CODE: Rules = Rules {
     ],
     collision: Collision::FirstWins,
     names: Names::Directory,
+    depth: None,
+    nested_names: true,
     budget: Some(Budget {
         thousandths: 10,
         unknown_context: Room::OfContext(200_000),
@@ -122,7 +129,8 @@ static CLAUDE_CODE: Rules = Rules {
     source: "code.claude.com/docs/en/skills (2026-08)",
 };
 
-/// openai/codex, `codex-rs/core-skills/src/loader.rs`: what lies at one path is taken once, and equal names all stay.
+/// openai/codex, `codex-rs/core-skills/src/loader.rs`: what lies at one path is taken once, and equal names all stay. Folders
+/// are walked 6 deep.
 static CODEX: Rules = Rules {
     agent: "codex",
     folders: &[
@@ -135,6 +143,8 @@ static CODEX: Rules = Rules {
     ],
     collision: Collision::AllStay,
     names: Names::Declared,
+    depth: Some(6),
+    nested_names: false,
     budget: Some(Budget {
         thousandths: 20,
         unknown_context: Room::Characters(8_000),
@@ -162,13 +172,15 @@ static CURSOR: Rules = Rules {
     ],
     collision: Collision::Unknown,
     names: Names::Declared,
+    depth: None,
+    nested_names: false,
     budget: None,
     client: None,
     precedence: "the folders are listed, a rule for equal names is not",
     source: "cursor.com/docs/skills",
 };
 
-/// google-gemini/gemini-cli, `packages/core/src/skills`: later folders override earlier ones, with a warning. Folders of
+/// google-gemini/gemini-cli, `packages/core/src/skills`: `SKILL.md` and `*/SKILL.md` are looked for; later folders override earlier ones, with a warning. Folders of
 /// a workspace count only when the user trusts it.
 static GEMINI: Rules = Rules {
     agent: "gemini-cli",
@@ -180,6 +192,8 @@ static GEMINI: Rules = Rules {
     ],
     collision: Collision::FirstWins,
     names: Names::Declared,
+    depth: Some(1),
+    nested_names: false,
     budget: None,
     client: Some("gemini"),
     precedence: "workspace before user, `.agents` before `.gemini`; extensions and built-in skills last",
@@ -200,6 +214,8 @@ static GOOSE: Rules = Rules {
     ],
     collision: Collision::Unknown,
     names: Names::Declared,
+    depth: None,
+    nested_names: false,
     budget: None,
     client: None,
     precedence: "the order of the search is known, which of two copies it keeps is not",
@@ -217,6 +233,8 @@ static OPENCLAW: Rules = Rules {
     ],
     collision: Collision::FirstWins,
     names: Names::Declared,
+    depth: Some(6),
+    nested_names: false,
     budget: None,
     client: Some("openclaw"),
     precedence: "workspace before personal before managed; bundled skills and extra folders last",

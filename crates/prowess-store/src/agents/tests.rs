@@ -63,6 +63,7 @@ fn an_agent_is_present_when_its_own_folder_is_there() {
         data: root.path().join("data"),
         cache: root.path().join("cache"),
         bundled: None,
+        machine: root.path().join("machine"),
         variables: std::collections::BTreeMap::default(),
     };
     let ids = || present(&places).iter().map(|agent| agent.id).collect::<Vec<_>>();

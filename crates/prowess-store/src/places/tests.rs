@@ -8,6 +8,7 @@ fn places(variables: &[(&str, &str)]) -> Places {
         data: PathBuf::from("/home/ada/.local/share/prowess"),
         cache: PathBuf::from("/home/ada/.cache/prowess"),
         bundled: None,
+        machine: PathBuf::from("/"),
         variables: variables
             .iter()
             .map(|(name, path)| ((*name).to_owned(), PathBuf::from(path)))

@@ -42,7 +42,6 @@ fn told(home: &Home, listing: &Listing) -> String {
 #[test]
 fn roots_are_ordered_copies_are_shadowed_and_broken_skills_are_listed() {
     let home = Home::new();
-    // GAIX-20, GAIX-21
     for folder in [
         ".prowess/skills/deploy",
         "~/.local/share/prowess/skills/deploy",

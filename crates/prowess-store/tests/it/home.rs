@@ -22,7 +22,15 @@ pub(crate) fn later() -> SystemTime {
 
 impl Home {
     pub(crate) fn new() -> Self {
-        let folder = TempDir::with_prefix("home").expect("a temporary folder can be made");
+        Self::within(TempDir::with_prefix("home").expect("a temporary folder can be made"))
+    }
+
+    /// A home in memory where there is such a thing: for tests that put things on the disk a thousand times.
+    pub(crate) fn in_memory() -> Self {
+        TempDir::with_prefix_in("home", "/dev/shm").map_or_else(|_| Self::new(), Self::within)
+    }
+
+    fn within(folder: TempDir) -> Self {
         // Temporary folders may lie behind a link.
         let top = folder.path().canonicalize().expect("the folder is there");
         let home = top.join("home");
@@ -34,6 +42,7 @@ impl Home {
             data: home.join(".local/share/prowess"),
             cache: home.join(".cache/prowess"),
             bundled: Some(top.join("bundled")),
+            machine: top.join("machine"),
             home,
             variables: BTreeMap::new(),
         };

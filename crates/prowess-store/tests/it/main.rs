@@ -1,7 +1,10 @@
-//! Finds, packs and places skills in temporary homes.
+//! The tests of this crate, one binary.
 
 mod discovering;
 mod home;
 //! The tests of this crate, one binary.
 
 mod local;
+mod importing;
+mod placing;
+mod which;

@@ -1,0 +1,114 @@
+//! The way to a folder of an agent, which must not leave what its owner has chosen (attack B14).
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use crate::agents::Agent;
+use crate::folder::{Folder, Kind};
+use crate::places::{Location, Places, Scope};
+
+use super::{PlacementError, disk};
+
+/// A folder of an agent, free of links.
+pub(super) struct Reached {
+    /// What it lies in, free of links.
+    pub(super) anchor: PathBuf,
+    /// The folder; it need not be there yet.
+    pub(super) real: PathBuf,
+}
+
+/// The folder of an agent.
+pub(super) fn folder_of(
+    agent: &Agent,
+    scope: Scope,
+    places: &Places,
+) -> Result<Reached, PlacementError> {
+    if scope == Scope::Project && places.project.is_none() {
+        return Err(PlacementError::NoProject);
+    }
+    let location = agent
+        .locate(scope, places)
+        .ok_or(PlacementError::NoFolder { agent: agent.title, scope })?;
+    resolve(&location)
+}
+
+/// The folder of our own files.
+pub(super) fn state(scope: Scope, places: &Places) -> Result<Reached, PlacementError> {
+    let path = places.state(scope).ok_or(PlacementError::NoProject)?;
+    match (scope, &places.project) {
+        (Scope::Project, Some(project)) => resolve(&Location { anchor: project.clone(), path }),
+        _ => {
+            // The user has chosen where data is; that folder may not be there yet.
+            std::fs::create_dir_all(&path).map_err(disk("make", &path))?;
+            let real = path.canonicalize().map_err(disk("open", &path))?;
+            Ok(Reached { anchor: real.clone(), real })
+        }
+    }
+}
+
+/// Follows every link on the way and looks where it ends.
+pub(super) fn resolve(location: &Location) -> Result<Reached, PlacementError> {
+    let anchor = location.anchor.canonicalize().map_err(disk("open", &location.anchor))?;
+    let real = real(&location.path).map_err(disk("open", &location.path))?;
+    if !real.starts_with(&anchor) {
+        return Err(PlacementError::Leaves { path: location.path.clone(), to: real, anchor });
+    }
+    Ok(Reached { anchor, real })
+}
+
+/// A path without links, of which the last parts may be missing. A link that leads nowhere is an error: making what it
+/// leads to would be making a folder that nobody named.
+fn real(path: &Path) -> io::Result<PathBuf> {
+    match path.canonicalize() {
+        Ok(real) => Ok(real),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if path.symlink_metadata().is_ok() {
+                return Err(error);
+            }
+            let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+                return Err(error);
+            };
+            Ok(real(above)?.join(name))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+impl Reached {
+    /// Opens the folder part by part from its anchor. A folder that has become a link since is an error. The folders
+    /// that had to be made are added to `made`.
+    pub(super) fn open(&self, made: &mut Vec<PathBuf>) -> Result<Folder, PlacementError> {
+        let mut path = self.anchor.clone();
+        let mut folder = Folder::open(&path).map_err(disk("open", &path))?;
+        for part in self.parts() {
+            path.push(part);
+            let is_missing = folder.kind(part.as_bytes()).map_err(disk("open", &path))?.is_none();
+            folder = folder.folder_or_make(part).map_err(disk("open", &path))?;
+            if is_missing {
+                made.push(path.clone());
+            }
+        }
+        Ok(folder)
+    }
+
+    /// The same, when all of it is there.
+    pub(super) fn open_existing(&self) -> Result<Option<Folder>, PlacementError> {
+        let mut folder = Folder::open(&self.anchor).map_err(disk("open", &self.anchor))?;
+        for part in self.parts() {
+            match folder.kind(part.as_bytes()).map_err(disk("open", &self.real))? {
+                None => return Ok(None),
+                Some(Kind::Folder | Kind::File | Kind::Link | Kind::Other) => {}
+            }
+            folder = folder.folder(part).map_err(disk("open", &self.real))?;
+        }
+        Ok(Some(folder))
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &str> {
+        let below = self.real.strip_prefix(&self.anchor).unwrap_or(Path::new(""));
+        below.components().filter_map(|part| match part {
+            Component::Normal(part) => part.to_str(),
+            _ => None,
+        })
+    }
+}
