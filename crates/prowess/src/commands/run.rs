@@ -45,15 +45,17 @@ use crate::showing::{Format, Show};
 Examples:
   prowess run examples/word-count --input file=examples/README.md --yes
   prowess run examples/word-count --input file=/dev/null --yes --format json
+  prowess run examples/release-notes --input commits=@log --model ollama/qwen3
 
 Exit codes:
-    0  the tool succeeded
-    n  the tool's own code, if it failed; 1 if a function raised an error
+    0  the tool succeeded, or the model has answered
+    n  the tool's own code, if it failed; 1 if a function raised an error, if
+       the model failed, or if its answer is not what the skill declares
     2  a value is missing or wrong, or the arguments are
     3  the skill or the tool does not exist
-  124  the time was up
+  124  the time was up, the tool's or the model's
   125  it was refused: by you, by the policy, because the skill has errors,
-       or for want of a sandbox
+       or for want of a sandbox or a model
   126  the program can't be executed
   127  there is no such program
   129, 130, 143, 141
