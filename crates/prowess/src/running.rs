@@ -2,6 +2,10 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
+use std::sync::Arc;
+#[cfg(unix)]
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use prowess_engine::DirectoryFiles;
 use prowess_engine::{Cancel, RunError, Subject, World};
@@ -126,3 +130,39 @@ pub(crate) fn listen_for_signals(cancel: &Cancel) {
 
 #[cfg(not(unix))]
 pub(crate) fn listen_for_signals(_cancel: &Cancel) {}
+
+/// A wish to stop what can be stopped between two steps. The first signal asks for it, a second one ends the process.
+pub(crate) struct Interrupt {
+    signal: Arc<AtomicUsize>,
+}
+
+impl Interrupt {
+    #[cfg(unix)]
+    pub(crate) fn listen() -> Self {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        let signal = Arc::new(AtomicUsize::new(0));
+        let again = Arc::new(AtomicBool::new(false));
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            // Without a handler a signal ends this process, as it always did.
+            let known = usize::try_from(number).unwrap_or_default();
+            let _ = signal_hook::flag::register_conditional_shutdown(
+                number,
+                128 + number,
+                again.clone(),
+            );
+            let _ = signal_hook::flag::register_usize(number, signal.clone(), known);
+            let _ = signal_hook::flag::register(number, again.clone());
+        }
+        Self { signal }
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn listen() -> Self {
+        Self { signal: Arc::new(AtomicUsize::new(0)) }
+    }
+
+    /// The signal that asked for it.
+    pub(crate) fn signal(&self) -> Option<u8> {
+        u8::try_from(self.signal.load(Ordering::SeqCst)).ok().filter(|number| *number > 0)
+    }
+}

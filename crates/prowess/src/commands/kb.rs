@@ -70,9 +70,19 @@ fn parse_name(text: &str) -> Result<BaseName, String> {
 /// `NAME=VALUE`, for the fields of documents.
 fn parse_field(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
+        Some((name, "")) => Err(format!("`{name}` has no value: expected `NAME=VALUE`")),
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("expected `NAME=VALUE`".to_owned()),
     }
+}
+
+/// The same for fields that somebody gives to documents: every document has some already.
+fn parse_own_field(text: &str) -> Result<(String, String), String> {
+    let (name, value) = parse_field(text)?;
+    if prowess_knowledge::FIELDS_OF_ALL.contains(&name.as_str()) {
+        return Err(format!("every document has `{name}` already: take another name"));
+    }
+    Ok((name, value))
 }
 
 fn failed(error: &BaseError) -> Error {

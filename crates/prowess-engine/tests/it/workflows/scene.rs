@@ -161,7 +161,7 @@ impl Retriever for Library {
                         format!("{text}{}", query.text)
                     },
                     range: 0..5,
-                    page: None,
+                    pages: None,
                 });
             Ok(passages.collect())
         })
