@@ -1,19 +1,15 @@
 //! What the verbs about running share: a skill on this machine, and the machine.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 #[cfg(unix)]
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use prowess_engine::DirectoryFiles;
-use prowess_engine::{Cancel, RunError, Subject, World};
+use prowess_engine::{Cancel, RunError, Subject, World, check_skill};
 use prowess_format::diagnostic::Severity;
 use prowess_format::dialect::Dialect;
-use prowess_format::rules::{Place, SkillFiles};
 use prowess_format::skill::Skill;
-use prowess_format::{ReadOptions, check_bytes};
 use prowess_policy::{Mode, Origin, Tier, Trust};
 
 use crate::checking;
@@ -31,7 +27,8 @@ pub(crate) struct Sound {
     pub(crate) skill: Skill,
     pub(crate) name: String,
     directory: Option<PathBuf>,
-    file: PathBuf,
+    /// Its main file, free of symbolic links.
+    pub(crate) file: PathBuf,
 }
 
 impl Sound {
@@ -59,13 +56,9 @@ pub(crate) fn sound(
         return Err(Error::usage("a skill from standard input can't be run")
             .hint("save it in a folder of its own and name that"));
     }
-    let files = loaded.directory.as_deref().map(DirectoryFiles::new);
-    let place =
-        Place { directory: None, files: files.as_ref().map(|files| files as &dyn SkillFiles) };
-    let mut text = Cow::Borrowed("");
-    let checked =
-        check_bytes(&loaded.bytes, &mut text, ReadOptions { form: loaded.form, dialect, place });
-    if checked.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+    let directory = loaded.directory.as_deref();
+    let (skill, diagnostics) = check_skill(&loaded.bytes, loaded.form, dialect, directory);
+    if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         let findings = checking::print_problems(loaded, dialect, printer);
         let error = Error::failed(format!("`{}` has errors and was not {done}", loaded.shown))
             .hint("correct them first, or try `prowess check --fix`");
@@ -74,12 +67,12 @@ pub(crate) fn sound(
     let real = |path: &std::path::Path| {
         path.canonicalize().map_err(|source| Error::io("find", path, &source))
     };
-    let directory = loaded.directory.as_deref().map(real).transpose()?;
+    let directory = directory.map(real).transpose()?;
     let fallback = directory.as_deref().unwrap_or(&loaded.path);
     let fallback = fallback.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Sound {
-        name: checked.skill.name_or(&fallback).to_owned(),
-        skill: checked.skill,
+        name: skill.name_or(&fallback).to_owned(),
+        skill,
         file: real(&loaded.path)?,
         directory,
     })

@@ -8,12 +8,12 @@ mod remove;
 mod search;
 
 use clap::{Args, Subcommand, ValueEnum};
-use prowess_knowledge::{BaseError, BaseName, Bases};
+use prowess_knowledge::{BaseError, BaseName};
 
 use super::Outcome;
 use crate::error::{Error, ErrorKind};
 use crate::printer::Printer;
-use crate::running;
+use crate::{prompting, running};
 
 /// Make, fill and search knowledge bases
 ///
@@ -52,7 +52,7 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let bases = Bases::open(&running::world()?.state.data.join("knowledge"));
+    let bases = prompting::bases(&running::world()?);
     match &arguments.action {
         Action::New(arguments) => new::run(&bases, arguments, printer),
         Action::Add(arguments) => add::run(&bases, arguments, printer),

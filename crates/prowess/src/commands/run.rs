@@ -200,6 +200,7 @@ fn start_prompt(
     printer: &mut Printer,
 ) -> Result<Envelope, Error> {
     let values = inputs::values(&arguments.inputs, &sound.skill.inputs)?;
+    inputs::refuse_unknown(&values, &sound.skill.inputs)?;
     let cancel = Cancel::default();
     running::listen_for_signals(&cancel);
     let wish = Wish {
@@ -224,8 +225,10 @@ fn choose<'s>(
     loaded: &loading::Loaded,
 ) -> Result<&'s Tool, Error> {
     choosing::choose(&sound.skill, name, loaded, "run")?.ok_or_else(|| {
-        running::refused(format!("`{}` has no tools to run", loaded.shown))
-            .hint(format!("`prowess render {}` prints its text", loaded.shown))
+        let shown = &loaded.shown;
+        running::refused(format!("`{shown}` is a text for an agent, and has nothing to run"))
+            .hint(format!("`prowess render {shown}` prints what an agent gets to read"))
+            .hint("an agent follows it: put the skill's folder where yours looks for skills")
     })
 }
 

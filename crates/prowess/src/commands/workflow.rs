@@ -3,6 +3,7 @@
 mod list;
 mod show;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -294,7 +295,7 @@ fn load(file: &Path) -> Result<String, Error> {
 /// Skills by their names: of the folders that are named, beside the workflow, and installed.
 fn shelf(named: &[PathBuf], file: &Path, world: &World) -> FolderShelf {
     let beside = loading::parent(file);
-    let own = world.state.data.join("skills");
+    let own = world.state.skills();
     let folders = named.iter().cloned().chain([beside.to_owned(), beside.join("skills"), own]);
     FolderShelf { folders: folders.collect() }
 }
@@ -402,7 +403,11 @@ impl Whole<'_> {
         printer: &mut Printer,
     ) -> Result<Ended, Error> {
         let world = self.world;
-        let configured = Configured { default: model.map(str::to_owned), world: world.clone() };
+        let configured = Configured {
+            default: model.map(str::to_owned),
+            world: world.clone(),
+            made: Mutex::default(),
+        };
         let bases = prompting::bases(world);
         let approvals = ApprovalStore::of(&world.state);
         let fetcher = workflow::public_fetcher();
@@ -441,18 +446,26 @@ impl Whole<'_> {
     }
 }
 
-/// The models that are configured.
+/// The models that are configured, each made once: its connections serve all nodes.
 struct Configured {
     /// The one for nodes that name none.
     default: Option<String>,
     world: World,
+    made: Mutex<HashMap<Option<String>, Arc<dyn Model>>>,
 }
 
 impl Models for Configured {
     fn model(&self, name: Option<&str>) -> Result<Arc<dyn Model>, ModelError> {
-        let wanted = name.or(self.default.as_deref());
-        let model = models::choose(wanted, &self.world.environment, &self.world.state.config)?;
-        Ok(Arc::from(model))
+        let wanted = name.or(self.default.as_deref()).map(str::to_owned);
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(model) = made.get(&wanted) {
+            return Ok(Arc::clone(model));
+        }
+        let World { environment, state, .. } = &self.world;
+        let model: Arc<dyn Model> =
+            Arc::from(models::choose(wanted.as_deref(), environment, &state.config)?);
+        made.insert(wanted, Arc::clone(&model));
+        Ok(model)
     }
 }
 
