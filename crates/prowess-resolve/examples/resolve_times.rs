@@ -62,7 +62,7 @@ fn registry() -> Registry {
         for minor in 0..5 + numbers.below(11) {
             let later = PACKAGES - owner - 1;
             let mut needs: Vec<(u64, Range)> = Vec::new();
-            for _ in 0..if later == 0 { 0 } else { numbers.below(4) } {
+            for _ in 0..if later == 0 { 0 } else { numbers.below(7) } {
                 let needed = owner + 1 + numbers.below(later);
                 let low = numbers.below(3);
                 let text = match numbers.below(10) {
@@ -130,7 +130,7 @@ fn large() {
     let bare = bare(&registry);
     let requests: Vec<Request> = (0..ROOTS).map(request).collect();
     let (mut our_times, mut bare_times) = (Vec::new(), Vec::new());
-    let mut sizes = (0, 0);
+    let mut sizes = (0, 0, 0);
     for _ in 0..RUNS {
         let start = Instant::now();
         let solution = pubgrub::resolve(&bare, BARE_ROOT, Version::new(0, 0, 0));
@@ -140,10 +140,14 @@ fn large() {
         let start = Instant::now();
         let resolution = resolve(&index, &requests, &OPTIONS);
         our_times.push(milliseconds(start));
-        sizes.1 = resolution.map_or(0, |resolution| resolution.skills.len());
+        sizes.1 = resolution.map_or(0, |resolution| {
+            sizes.2 = resolution.work;
+            resolution.skills.len()
+        });
     }
     println!("bare-size {}", sizes.0);
     println!("size {}", sizes.1);
+    println!("work {}", sizes.2);
     println!("bare-ms {:.3}", median(bare_times));
     println!("ms {:.3}", median(our_times));
 }
@@ -188,10 +192,8 @@ fn main() {
     large();
     let usual = Limits::USUAL;
     if let Some(revisions) = std::env::args().nth(1) {
-        let limits = Limits { revisions: revisions.parse().expect("a number"), ..usual };
-        for (packages, versions, needs) in
-            [(50, 5, 3), (50, 10, 4), (100, 5, 3), (100, 10, 4), (300, 10, 3), (1000, 5, 3)]
-        {
+        let limits = Limits { work: revisions.parse().expect("a number"), ..usual };
+        for (packages, versions, needs) in [(100, 5, 3), (100, 10, 4), (300, 10, 3), (1000, 5, 3)] {
             for width in 1..=3 {
                 hostile(
                     &format!("{packages}x{versions}x{needs}w{width}"),

@@ -15,8 +15,9 @@ use crate::error::Conflict;
 use crate::index::Index;
 use crate::range::Range;
 use crate::solver::{Barred, Entry, Node, Solver};
+use crate::work::Versions;
 
-type Proof = DerivationTree<Node, Ranges<Version>, Infallible>;
+type Proof = DerivationTree<Node, Versions, Infallible>;
 
 /// The longest text of somebody else that a line repeats.
 const MOST_CHARACTERS: usize = 80;
@@ -109,7 +110,7 @@ fn wishes<I: Index>(solver: &Solver<'_, I>, proof: Proof) -> Vec<Wish> {
                 _,
             ))) => {
                 let known = edges.entry((owner, target)).or_insert_with(Ranges::empty);
-                *known = known.union(&versions);
+                *known = known.union(&versions.0);
             }
             Ok(DerivationTree::External(_)) | Err(_) => {}
         }
