@@ -1,0 +1,209 @@
+//! How long resolving takes, beside the bare solver on the same graph, and how much work hostile graphs cause. Prints a name and
+//! a figure per line; `cargo xtask bench resolve` makes ratios of them.
+
+#![expect(clippy::disallowed_methods, reason = "a measurement needs a clock")]
+#![expect(clippy::disallowed_macros, clippy::print_stdout, reason = "it is a program that prints")]
+#![expect(clippy::cast_precision_loss, reason = "figures are shown with three digits")]
+
+use std::convert::Infallible;
+use std::time::Instant;
+
+use prowess_resolve::{
+    Dependency, Limits, MemoryIndex, Options, Package, Range, Release, Request, ResolveError,
+    resolve,
+};
+use pubgrub::{OfflineDependencyProvider, Ranges};
+use semver::Version;
+
+const PACKAGES: u64 = 10_000;
+const ROOTS: u64 = 40;
+const RUNS: usize = 15;
+/// The node of the bare graph that asks for the roots.
+const BARE_ROOT: u64 = u64::MAX;
+
+/// Numbers that look random and are the same on every machine.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: u64) -> u64 {
+        // SplitMix64
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % end
+    }
+}
+
+fn package(number: u64) -> Package {
+    Package::new("registry.example", format!("skill-{number}"))
+}
+
+fn request(number: u64) -> Request {
+    Request {
+        package: package(number),
+        range: Range::any(),
+        origin: "the bench".to_owned(),
+        allow_experimental: false,
+    }
+}
+
+const OPTIONS: Options<'_> = Options { locked: &[], published_until: None, limits: Limits::USUAL };
+
+/// A registry in which skills need later ones, in ranges that usually leave several versions and sometimes rule out the newest.
+struct Registry {
+    releases: Vec<(u64, Version, Vec<(u64, Range)>)>,
+}
+
+fn registry() -> Registry {
+    let mut numbers = Numbers(1);
+    let mut releases = Vec::new();
+    for owner in 0..PACKAGES {
+        for minor in 0..5 + numbers.below(11) {
+            let later = PACKAGES - owner - 1;
+            let mut needs: Vec<(u64, Range)> = Vec::new();
+            for _ in 0..if later == 0 { 0 } else { numbers.below(7) } {
+                let needed = owner + 1 + numbers.below(later);
+                let low = numbers.below(3);
+                let text = match numbers.below(10) {
+                    0 => format!(">=1.{low}.0, <1.4.0"),
+                    1..4 => format!(">=1.{low}.0"),
+                    _ => format!("^1.{low}.0"),
+                };
+                if needs.iter().all(|(other, _)| *other != needed) {
+                    needs.push((needed, text.parse().expect("a range")));
+                }
+            }
+            releases.push((owner, Version::new(1, minor, 0), needs));
+        }
+    }
+    Registry { releases }
+}
+
+fn ours(registry: &Registry) -> MemoryIndex {
+    let mut index = MemoryIndex::default();
+    for (owner, version, needs) in &registry.releases {
+        let mut release = Release::new(version.clone());
+        for (needed, range) in needs {
+            release = release.needs(Dependency { package: package(*needed), range: range.clone() });
+        }
+        index.add(package(*owner), release);
+    }
+    index
+}
+
+type Bare = OfflineDependencyProvider<u64, Ranges<Version>>;
+
+fn bare(registry: &Registry) -> Bare {
+    let mut provider = Bare::new();
+    let roots = (0..ROOTS).map(|root| (root, Ranges::full()));
+    provider.add_dependencies(BARE_ROOT, Version::new(0, 0, 0), roots);
+    for (owner, version, needs) in &registry.releases {
+        let needs = needs.iter().map(|(needed, range)| (*needed, range.versions().clone()));
+        provider.add_dependencies(*owner, version.clone(), needs);
+    }
+    provider
+}
+
+fn milliseconds(start: Instant) -> f64 {
+    start.elapsed().as_secs_f64() * 1000.0
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+fn large() {
+    let registry = registry();
+    let start = Instant::now();
+    let texts: Vec<&str> = registry
+        .releases
+        .iter()
+        .flat_map(|(_, _, needs)| needs)
+        .map(|(_, range)| range.as_str())
+        .collect();
+    let parsed = texts.iter().filter(|text| Range::parse(text).is_ok()).count();
+    println!("parse-ns {:.0}", milliseconds(start) * 1e6 / parsed as f64);
+
+    let index = ours(&registry);
+    let bare = bare(&registry);
+    let requests: Vec<Request> = (0..ROOTS).map(request).collect();
+    let (mut our_times, mut bare_times) = (Vec::new(), Vec::new());
+    let mut sizes = (0, 0, 0);
+    for _ in 0..RUNS {
+        let start = Instant::now();
+        let solution = pubgrub::resolve(&bare, BARE_ROOT, Version::new(0, 0, 0));
+        bare_times.push(milliseconds(start));
+        sizes.0 = solution.map_or(0, |solution| solution.into_iter().count() - 1);
+
+        let start = Instant::now();
+        let resolution = resolve(&index, &requests, &OPTIONS);
+        our_times.push(milliseconds(start));
+        sizes.1 = resolution.map_or(0, |resolution| {
+            sizes.2 = resolution.work;
+            resolution.skills.len()
+        });
+    }
+    println!("bare-size {}", sizes.0);
+    println!("size {}", sizes.1);
+    println!("work {}", sizes.2);
+    println!("bare-ms {:.3}", median(bare_times));
+    println!("ms {:.3}", median(our_times));
+}
+
+/// Every release of every package needs others in a narrow range, so that nearly nothing goes together.
+fn tangle(packages: u64, versions: u64, needs: u64, width: u64, seed: u64) -> MemoryIndex {
+    let mut numbers = Numbers(seed);
+    let mut index = MemoryIndex::default();
+    for owner in 0..packages {
+        for minor in 0..versions {
+            let mut release = Release::new(Version::new(1, minor, 0));
+            for _ in 0..needs {
+                let low = numbers.below(versions + 1 - width);
+                let range = format!(">=1.{low}.0, <1.{}.0", low + width);
+                release = release.needs(Dependency {
+                    package: package(numbers.below(packages)),
+                    range: range.parse().expect("a range"),
+                });
+            }
+            index.add(package(owner), release);
+        }
+    }
+    index
+}
+
+fn hostile(name: &str, limits: Limits, shape: (u64, u64, u64, u64)) {
+    let (packages, versions, needs, width) = shape;
+    let (mut longest, mut given_up) = (0.0_f64, 0);
+    for seed in 0..10 {
+        let index = tangle(packages, versions, needs, width, seed);
+        let start = Instant::now();
+        let answer = resolve(&index, &[request(0)], &Options { limits, ..OPTIONS });
+        longest = longest.max(milliseconds(start));
+        let out: Result<(), ResolveError<Infallible>> = answer.map(|_| ());
+        given_up += u32::from(matches!(out, Err(ResolveError::OutOfWork { .. })));
+    }
+    println!("{name}-ms {longest:.3}");
+    println!("{name}-given-up {given_up}");
+}
+
+fn main() {
+    large();
+    let usual = Limits::USUAL;
+    if let Some(revisions) = std::env::args().nth(1) {
+        let limits = Limits { work: revisions.parse().expect("a number"), ..usual };
+        for (packages, versions, needs) in [(100, 5, 3), (100, 10, 4), (300, 10, 3), (1000, 5, 3)] {
+            for width in 1..=3 {
+                hostile(
+                    &format!("{packages}x{versions}x{needs}w{width}"),
+                    limits,
+                    (packages, versions, needs, width),
+                );
+            }
+        }
+        return;
+    }
+    hostile("hostile", usual, (100, 5, 3, 2));
+    hostile("larger-hostile", usual, (1000, 5, 3, 2));
+}
