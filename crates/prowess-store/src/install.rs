@@ -24,7 +24,7 @@ use crate::lock::{Lock, LockError, Locked, MOST_BYTES};
 use crate::name::SkillName;
 use crate::reference::Reference;
 use crate::review::{Candidate, Leave, Review, review};
-use crate::source::{Catalogue, Offer, Pinned, Source, SourceError};
+use crate::source::{self, Catalogue, Offer, Pinned, Source, SourceError};
 use crate::store::{Store, StoreError};
 use crate::switch::CommitError;
 use crate::tree::{Tree, TreeError};
@@ -262,6 +262,7 @@ struct Fetched {
     attestation: Attestation,
     requested: Option<String>,
     is_explicit: bool,
+    notes: Vec<String>,
 }
 
 impl Installer<'_> {
@@ -307,7 +308,7 @@ impl Installer<'_> {
 
     /// Fetches the files of an offer and looks at them.
     fn fetch(&self, offer: Offer) -> Result<Fetched, InstallError> {
-        let tree = self.source.fetch(&offer.name, &offer.pinned)?;
+        let source::Fetched { tree, notes } = self.source.fetch(&offer.name, &offer.pinned)?;
         let described = describe(&tree, &offer.name)
             .map_err(|source| InstallError::Described { name: offer.name.clone(), source })?;
         let hashes = tree.hashes();
@@ -324,6 +325,7 @@ impl Installer<'_> {
             attestation,
             requested: None,
             is_explicit: false,
+            notes,
         })
     }
 
@@ -344,7 +346,7 @@ impl Installer<'_> {
 
     /// Compares a skill with what is installed under its name.
     fn step(&self, fetched: Fetched, lock: &Lock, needed: Needed) -> Step {
-        let Fetched { described, tree, hashes, offer, attestation, requested, is_explicit } =
+        let Fetched { described, tree, hashes, offer, attestation, requested, is_explicit, .. } =
             fetched;
         let installed = lock.skills.get(&described.name);
         let trust = Trust::of(&described.skill, attestation.tier, None, Origin::Downloaded);

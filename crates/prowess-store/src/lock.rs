@@ -292,7 +292,6 @@ fn source_value(source: &Pinned) -> Value {
         Pinned::Registry { registry, namespace, version, sha256 } => {
             put("registry", Some(registry));
             put("namespace", namespace.as_ref().map(SkillName::as_str));
-            put("version", Some(version));
             put("version", Some(&version.to_string()));
             put("sha256", Some(sha256));
         }
@@ -448,7 +447,6 @@ impl Fields {
                     namespace: namespace
                         .map(|namespace| self.parsed("namespace", &namespace))
                         .transpose()?,
-                    version: self.text("version")?,
                     sha256: self.text("sha256")?,
                 })
             }
@@ -540,7 +538,6 @@ mod tests {
             Pinned::Registry {
                 registry: text("https://registry.example"),
                 namespace: Some("acme".parse().expect("a name")),
-                version: text("1.2.3"),
                 version: semver::Version::new(1, 2, 0),
                 sha256: text("sha256:00"),
             },

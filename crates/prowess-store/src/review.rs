@@ -283,7 +283,6 @@ mod tests {
         Pinned::Registry {
             registry: address.to_owned(),
             namespace: Some("acme".parse().expect("a name")),
-            version: "1.0.0".to_owned(),
             version: semver::Version::new(1, 0, 0),
             sha256: "sha256:00".to_owned(),
         }

@@ -56,8 +56,6 @@ pub enum Pinned {
         registry: String,
         /// Who publishes it.
         namespace: Option<SkillName>,
-        /// The version, as the registry writes it.
-        version: String,
         /// Which version.
         version: semver::Version,
         /// The hash of the archive, `sha256:` and hexadecimal digits.

@@ -13,7 +13,7 @@ use crate::described::describe_manifest;
 use crate::lock::{Lock, Locked};
 use crate::name::SkillName;
 use crate::reference::{DomainReference, GitReference, Named, Reference};
-use crate::source::{Offer, Pinned, SourceError, SourceErrorKind};
+use crate::source::{Offer, Offers, Pinned, SourceError, SourceErrorKind};
 
 /// The source of skills whose files were handed in: folders, repositories, domains.
 const GIVEN: &str = "given";
@@ -59,12 +59,13 @@ pub(super) fn plan(
     lock: Lock,
     moving: &BTreeSet<SkillName>,
 ) -> Result<Plan, InstallError> {
-    let mut choice = Choice { installer, lock: &lock, given: BTreeMap::new() };
+    let mut choice = Choice { installer, lock: &lock, given: BTreeMap::new(), notes: Vec::new() };
     let mut requests = Vec::new();
     for wish in wishes {
         choice.take(wish, &mut requests)?;
     }
-    let mut notes = choice.optional_notes();
+    let mut notes = std::mem::take(&mut choice.notes);
+    notes.extend(choice.optional_notes());
     let resolved = choice.resolve(requests, moving)?;
     let mut graph: BTreeMap<String, Needed> = BTreeMap::new();
     for skill in &resolved {
@@ -122,7 +123,8 @@ pub(super) fn plan(
 fn notes_about(fetched: &Fetched) -> Vec<String> {
     let name = &fetched.described.name;
     let warnings = fetched.described.warnings.iter().chain(&fetched.attestation.warnings);
-    warnings.map(|warning| format!("`{name}`: {warning}")).collect()
+    let warnings = warnings.map(|warning| format!("`{name}`: {warning}"));
+    warnings.chain(fetched.notes.iter().cloned()).collect()
 }
 
 /// The name of a skill without its namespace: what it is installed as.
@@ -134,6 +136,7 @@ struct Choice<'i, 'a> {
     installer: &'i Installer<'a>,
     lock: &'i Lock,
     given: BTreeMap<String, Fetched>,
+    notes: Vec<String>,
 }
 
 impl Choice<'_, '_> {
@@ -167,8 +170,9 @@ impl Choice<'_, '_> {
         Ok(())
     }
 
-    fn offers(&self, wish: &Wish) -> Result<Vec<Offer>, InstallError> {
-        let offers = self.installer.source.offers(&wish.reference)?;
+    fn offers(&mut self, wish: &Wish) -> Result<Vec<Offer>, InstallError> {
+        let Offers { skills: offers, notes } = self.installer.source.offers(&wish.reference)?;
+        self.notes.extend(notes);
         let names = || offers.iter().map(|offer| offer.name.clone()).collect::<Vec<String>>();
         for wanted in &wish.only {
             if wanted != "*" && !offers.iter().any(|offer| offer.name == *wanted) {

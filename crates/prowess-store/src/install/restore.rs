@@ -40,7 +40,7 @@ impl Installer<'_> {
                 }
                 .into());
             };
-            let tree = self.source.fetch(name.as_str(), pinned)?;
+            let tree = self.source.fetch(name.as_str(), pinned)?.tree;
             let found = content_digest(&tree.hashes()).integrity();
             if found != entry.integrity {
                 return Err(InstallError::NotLocked {

@@ -1,10 +1,9 @@
-//! The tests of this crate, one binary.
+//! Finds, packs, places and installs skills in temporary homes.
 
 mod discovering;
 mod home;
-//! The tests of this crate, one binary.
-
-mod local;
 mod importing;
+mod installing;
+mod local;
 mod placing;
 mod which;
