@@ -3,6 +3,7 @@
 mod check;
 mod example;
 mod prompt;
+mod resolve;
 mod run;
 mod start_up;
 
@@ -30,6 +31,7 @@ struct Bench {
 const BENCHES: &[Bench] = &[
     Bench { name: "check", summary: check::SUMMARY, run: check::run },
     Bench { name: "prompt", summary: prompt::SUMMARY, run: prompt::run },
+    Bench { name: "resolve", summary: resolve::SUMMARY, run: resolve::run },
     Bench { name: "run", summary: run::SUMMARY, run: run::run },
 ];
 
