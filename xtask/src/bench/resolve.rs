@@ -29,6 +29,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         figure("bare-size ")?,
         example::goal(ratio <= RATIO_GOAL, &format!("{ratio:.2} × bare, ≤ {RATIO_GOAL}"))
     );
+    println!("the bare solver, free to decide in any order: {:.1} ms", figure("free-ms ")?);
     println!("a range is read in {} ns", figure("parse-ns ")?);
     for name in ["hostile", "larger-hostile"] {
         let longest = figure(&format!("{name}-ms "))?;
