@@ -63,8 +63,6 @@ pub(crate) struct Entry<'a> {
     releases: Cow<'a, [Release]>,
     /// From the lowest version to the highest, each once.
     pub(crate) candidates: Vec<Candidate>,
-    /// The candidates that are not barred, from the lowest to the highest.
-    usable: Vec<Version>,
     locked: Option<Version>,
     /// Whether some of the candidates are pre-releases that not every range accepts.
     has_trials: bool,
@@ -204,21 +202,17 @@ impl<'a, I: Index> Solver<'a, I> {
             one.version.cmp(&other.version).then_with(|| key(other).cmp(&key(one)))
         });
         candidates.dedup_by(|later, earlier| later.version == earlier.version);
-        let usable: Vec<Version> = candidates
-            .iter()
-            .filter(|candidate| candidate.barred.is_none())
-            .map(|candidate| candidate.version.clone())
-            .collect();
         let only_trials = candidates.iter().all(|candidate| {
             !candidate.version.pre.is_empty() || candidate.barred == Some(Barred::Yanked)
         });
         let has_trials = !only_trials && candidates.iter().any(|one| !one.version.pre.is_empty());
         Ok(Entry {
-            locked: locked_version.filter(|version| usable.binary_search(version).is_ok()),
+            locked: locked_version.filter(|version| {
+                candidates.binary_search_by(|one| one.version.cmp(version)).is_ok()
+            }),
             package: package.clone(),
             releases,
             candidates,
-            usable,
             has_trials,
             first_request: asked.first().copied(),
             trial_requests,
@@ -298,13 +292,19 @@ impl Entry<'_> {
         range.versions().intersection(&cut.complement())
     }
 
+    /// The versions that are not barred, from the lowest to the highest.
+    fn usable(&self) -> impl DoubleEndedIterator<Item = &Version> {
+        let usable = self.candidates.iter().filter(|candidate| candidate.barred.is_none());
+        usable.map(|candidate| &candidate.version)
+    }
+
     /// How many versions could be chosen.
     fn count_in(&self, range: &Ranges<Version>) -> usize {
-        range.contains_many(self.usable.iter()).filter(|contained| *contained).count()
+        range.contains_many(self.usable()).filter(|contained| *contained).count()
     }
 
     pub(crate) fn usable_in(&self, range: &Ranges<Version>) -> bool {
-        self.usable.iter().any(|version| range.contains(version))
+        self.usable().any(|version| range.contains(version))
     }
 }
 
@@ -361,7 +361,7 @@ impl<I: Index> DependencyProvider for Solver<'_, I> {
         let entries = self.entries.borrow();
         let entry = &entries[id as usize];
         let locked = entry.locked.as_ref().filter(|version| range.0.contains(version));
-        let highest = || entry.usable.iter().rev().find(|version| range.0.contains(version));
+        let highest = || entry.usable().rev().find(|version| range.0.contains(version));
         Ok(locked.or_else(highest).cloned())
     }
 
