@@ -1,1 +1,9 @@
-//! The tests of this crate, one binary.
+//! Packages and changes, tried with what strangers pack and with processes that are killed.
+
+mod archives;
+mod attacks;
+mod crashes;
+mod differential;
+mod packing;
+mod races;
+mod trees;
