@@ -344,9 +344,8 @@ fn reach_recorded(
     scope: Scope,
     folder: &Path,
 ) -> Result<Option<Folder>, PlacementError> {
-    let agents = crate::agents::all().iter();
-    let reached = agents.filter_map(|agent| reach::folder_of(agent, scope, places).ok());
-    match reached.into_iter().find(|reached: &Reached| reached.real == folder) {
+    let mut folders = reach::all_folders(scope, places).into_iter();
+    match folders.find(|reached| reached.real == folder) {
         Some(reached) => reached.open_existing(),
         None => Ok(None),
     }
@@ -368,9 +367,9 @@ fn remove_made_folders(places: &Places, scope: Scope, record: &mut Record) {
 
 /// Whether it is gone. What can't be removed stays, and nothing is lost by that.
 fn remove_folder(places: &Places, scope: Scope, path: &Path) -> bool {
-    let agents = crate::agents::all().iter();
-    let mut reached = agents.filter_map(|agent| reach::folder_of(agent, scope, places).ok());
-    let Some(reached) = reached.find(|reached| reached.real.starts_with(path)) else { return true };
+    let mut folders = reach::all_folders(scope, places).into_iter();
+    let reached = folders.find(|reached| reached.real.starts_with(path));
+    let Some(reached) = reached else { return true };
     let (Some(above), Some(name)) =
         (path.parent(), path.file_name().and_then(|name| name.to_str()))
     else {

@@ -160,7 +160,7 @@ fn an_agent_that_does_not_see_links_gets_a_copy_and_so_does_who_shares_its_folde
     assert_eq!(placements[0].change, Change::Replace);
     assert_eq!(placements[0].owners, ["codex", "cursor"]);
     let why = placements[0].why.as_deref().expect("it is a copy");
-    assert!(why.starts_with("Cursor does not see links"), "{why}");
+    assert!(why.starts_with("Cursor is reported not to see links"), "{why}");
     assert_snapshot!(tree(&home), @r"
     .agents/
     .agents/skills/
@@ -312,6 +312,45 @@ fn nothing_is_written_through_a_link_that_leads_out() {
     let error = place_as(&home, "claude-code", Manner::Link).expect_err("it leads out");
     assert!(matches!(error, PlacementError::Leaves { .. }), "{error}");
     assert_eq!(listing(&home.path("/elsewhere")), ["skills"]);
+}
+
+/// Attack B14: a folder becomes a link between the look and the write.
+#[test]
+fn a_folder_that_is_swapped_for_a_link_meanwhile_leads_nowhere() {
+    const ROUNDS: usize = 100;
+    let home = Home::in_memory();
+    installed(&home);
+    let (victim, real, aside) =
+        (home.path("/victim"), home.path(".claude/skills"), home.path(".claude/aside"));
+    fs::create_dir_all(&victim).expect("a folder can be made");
+    fs::create_dir_all(&real).expect("a folder can be made");
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                let _ = fs::rename(&real, &aside);
+                let _ = symlink(&victim, &real);
+                let _ = fs::remove_file(&real);
+                let _ = fs::rename(&aside, &real);
+            }
+        });
+        for round in 0..ROUNDS {
+            // Either may fail; neither may get out.
+            let manner = if round % 2 == 0 { Manner::Copy } else { Manner::Link };
+            let directory = home.path(".prowess/skills/deploy");
+            let wish = Wish {
+                skill: &name("deploy"),
+                directory: &directory,
+                agents: &named("claude-code"),
+                scope: Scope::Project,
+                manner,
+            };
+            let _ = apply(&home.places, &wish);
+            let _ = undo(&home.places, Scope::Project, &name("deploy"), Owners::All);
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert_eq!(listing(&victim), [""; 0]);
 }
 
 fn listing(folder: &Path) -> Vec<String> {
