@@ -95,20 +95,29 @@ fn real(path: &Path) -> io::Result<PathBuf> {
 }
 
 impl Reached {
-    /// Opens the folder part by part from its anchor. A folder that has become a link since is an error. The folders
-    /// that had to be made are added to `made`.
-    pub(super) fn open(&self, made: &mut Vec<PathBuf>) -> Result<Folder, PlacementError> {
-        let mut path = self.anchor.clone();
-        let mut folder = Folder::open(&path).map_err(disk("open", &path))?;
+    /// Opens the folder part by part from its anchor, and makes what is missing. A folder that has become a link since is
+    /// an error.
+    pub(super) fn open(&self) -> Result<Folder, PlacementError> {
+        let mut folder = Folder::open(&self.anchor).map_err(disk("open", &self.anchor))?;
         for part in self.parts() {
-            path.push(part);
-            let is_missing = folder.kind(part.as_bytes()).map_err(disk("open", &path))?.is_none();
-            folder = folder.folder_or_make(part).map_err(disk("open", &path))?;
-            if is_missing {
-                made.push(path.clone());
-            }
+            folder = folder.folder_or_make(part).map_err(disk("open", &self.real))?;
         }
         Ok(folder)
+    }
+
+    /// The folders that opening it would make, the outermost first.
+    pub(super) fn missing(&self) -> Result<Vec<PathBuf>, PlacementError> {
+        let mut path = self.anchor.clone();
+        let mut missing = Vec::new();
+        for part in self.parts() {
+            path.push(part);
+            match path.symlink_metadata() {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push(path.clone()),
+                Err(error) => return Err(disk("open", &path)(error)),
+            }
+        }
+        Ok(missing)
     }
 
     /// The same, when all of it is there.

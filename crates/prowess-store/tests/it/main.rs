@@ -1,7 +1,16 @@
-//! The tests of this crate, one binary.
+//! Packages and changes, tried with what strangers pack and with processes that are killed; skills found and placed in
+//! temporary homes.
 
+mod archives;
+mod attacks;
+mod crashes;
+mod differential;
 mod discovering;
 mod home;
 mod importing;
+mod packing;
 mod placing;
+mod placing_killed;
+mod races;
+mod trees;
 mod which;

@@ -17,16 +17,16 @@ use prowess_store::places::{Places, Scope};
 
 use crate::home::Home;
 
-fn name(text: &str) -> SkillName {
+pub(crate) fn name(text: &str) -> SkillName {
     text.parse().expect("a name")
 }
 
-fn named(ids: &str) -> Vec<&'static Agent> {
+pub(crate) fn named(ids: &str) -> Vec<&'static Agent> {
     ids.split_whitespace().map(|id| agents::by_id(id).expect("an agent of the table")).collect()
 }
 
 /// A skill of the project's store with a file that is executable.
-fn installed(home: &Home) {
+pub(crate) fn installed(home: &Home) {
     home.skill(".prowess/skills/deploy");
     let script = home.write(".prowess/skills/deploy/scripts/run.sh", "#!/bin/sh\necho hi\n");
     fs::set_permissions(script, fs::Permissions::from_mode(0o755)).expect("a mode can be set");
@@ -60,7 +60,7 @@ fn take(home: &Home, agents: &str) -> Vec<Undone> {
 }
 
 /// Everything below the project but our own store, one line each.
-fn tree(home: &Home) -> String {
+pub(crate) fn tree(home: &Home) -> String {
     fn walk(folder: &Path, prefix: &str, text: &mut String) {
         let mut entries: Vec<_> =
             fs::read_dir(folder).expect("a folder can be listed").flatten().collect();
@@ -480,11 +480,12 @@ fn whoever_places_at_the_same_time_waits_and_nothing_is_lost() {
 #[test]
 fn whatever_step_fails_the_old_state_or_the_new_one_is_there() {
     const DISK_FULL: i32 = 28;
-    for exchange in [Exchange::Real, Exchange::Missing] {
+    let both: &[Fault] = &[Fault::FailOnce(DISK_FULL), Fault::FailFrom(DISK_FULL)];
+    for (exchange, kinds) in [(Exchange::Real, both), (Exchange::Missing, &both[..1])] {
         let mut at = 0;
         loop {
             let mut reached = 0;
-            for fault in [Fault::FailOnce(DISK_FULL), Fault::FailFrom(DISK_FULL)] {
+            for &fault in kinds {
                 let home = Home::in_memory();
                 installed(&home);
                 home.skill(".claude/skills/theirs");
