@@ -44,7 +44,7 @@ pub struct Links {
 pub enum Seen {
     /// It is.
     Yes,
-    /// It is not, or not everywhere in the agent.
+    /// It is reported not to be, or not everywhere in the agent.
     No,
     /// Nobody has said.
     Unknown,

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::agents::{Agent, Seen};
 use crate::places::Places;
 
 pub use cache::{FILE_NAME as CACHE_FILE_NAME, program_stamp};
@@ -71,7 +72,16 @@ pub struct Found {
     /// The one of the listing that counts instead, where there is one.
     pub shadowed_by: Option<usize>,
     /// Other ways to the same folder: links to it, and roots that are one folder.
-    pub also_at: Vec<PathBuf>,
+    pub also_at: Vec<Way>,
+}
+
+/// A way to a skill.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// The folder, as it was reached.
+    pub directory: PathBuf,
+    /// Which of the roots it is in.
+    pub root: usize,
 }
 
 impl Found {
@@ -103,6 +113,25 @@ impl Listing {
         self.skills.iter().filter(|found| found.is_broken())
     }
 
+    /// The agents in whose folders a skill is, sorted by id. One that is reported not to see links does not count where
+    /// there is a link. Whether an agent then takes this copy or another is what [`crate::which`] says.
+    pub fn seen_by(&self, found: &Found) -> Vec<&'static Agent> {
+        let own = Way { directory: found.directory.clone(), root: found.root };
+        let mut agents: Vec<&'static Agent> = Vec::new();
+        for way in [own].iter().chain(&found.also_at) {
+            let root = &self.roots[way.root];
+            let is_link = way.directory.is_symlink();
+            let sees = |agent: &Agent| {
+                let links = root.scope.map_or(Seen::Unknown, |scope| agent.sees_links(scope));
+                !is_link || links != Seen::No
+            };
+            agents.extend(root.agents.iter().filter(|agent| sees(agent)));
+        }
+        agents.sort_by_key(|agent| agent.id);
+        agents.dedup();
+        agents
+    }
+
     /// The copies that another one stands before.
     pub fn shadowed(&self) -> impl Iterator<Item = &Found> {
         self.skills.iter().filter(|found| found.shadowed_by.is_some())
@@ -123,7 +152,10 @@ pub fn discover(options: &DiscoverOptions<'_>) -> Listing {
         listing.notes.extend(inside.notes);
         for skill in inside.skills {
             match at.get(&skill.real) {
-                Some(&known) => listing.skills[known].also_at.push(skill.directory),
+                Some(&known) => {
+                    let way = Way { directory: skill.directory, root: number };
+                    listing.skills[known].also_at.push(way);
+                }
                 None => {
                     at.insert(skill.real.clone(), listing.skills.len());
                     listing.skills.push(Found { root: number, ..skill });

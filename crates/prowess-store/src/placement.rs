@@ -1,7 +1,7 @@
 //! Puts skills where agents look, and takes them away again.
 //!
-//! A skill lies in our store once. In the folder of an agent there is a link to it, or a copy where the agent does not see
-//! links. What was put there is written down, and nothing else is ever replaced or removed.
+//! A skill lies in our store once. In the folder of an agent there is a link to it, or a copy where the agent is reported
+//! not to see links. What was put there is written down, and nothing else is ever replaced or removed.
 
 mod apply;
 mod reach;
@@ -43,7 +43,7 @@ pub struct Wish<'w> {
 /// How a skill is put into a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
-    /// As a link, unless an agent that looks there is known not to see links.
+    /// As a link, unless an agent that looks there is reported not to see links.
     AsSeen,
     /// As a link.
     Link,
@@ -218,7 +218,7 @@ fn plan_one(
         (Manner::Copy, ..) => Some("a copy was asked for".to_owned()),
         (Manner::AsSeen, Some(agent), _) => {
             let source = agent.links.source.unwrap_or_default();
-            Some(format!("{} does not see links ({source})", agent.title))
+            Some(format!("{} is reported not to see links ({source})", agent.title))
         }
         // Somebody asked for a copy earlier.
         (Manner::AsSeen, None, There::Ours(Form::Copy(_))) => Some("it is one already".to_owned()),

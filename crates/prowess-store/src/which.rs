@@ -276,7 +276,7 @@ impl Seeing<'_> {
             place.folder.scope.map_or(Seen::Unknown, |scope| self.agent.sees_links(scope));
         if sees_links == Seen::No && found.directory.is_symlink() {
             let source = self.agent.links.source.unwrap_or_default();
-            return Some(format!("it is a link, and {title} does not see links ({source})"));
+            return Some(format!("it is a link, which {title} is reported not to see ({source})"));
         }
         let below =
             found.directory.strip_prefix(&place.path).map_or(1, |below| below.components().count());

@@ -120,7 +120,13 @@ impl Scanner {
             }
         };
         let mut below = Vec::new();
-        for entry in entries.take(MOST_ENTRIES).flatten() {
+        for (number, entry) in entries.flatten().enumerate() {
+            if number == MOST_ENTRIES {
+                let why =
+                    format!("more than {MOST_ENTRIES} entries: the others were not looked at");
+                scanned.note(&folder.shown, why);
+                break;
+            }
             let name = entry.file_name();
             let is_hidden = name.as_encoded_bytes().starts_with(b".");
             if is_hidden || name == SKIPPED {

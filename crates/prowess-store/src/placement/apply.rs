@@ -55,11 +55,12 @@ pub enum UndoneHow {
 /// Places a skill for the agents of a wish. What is there already is left alone, so that doing it twice is doing it once.
 ///
 /// Everything is looked at before anything is changed, and what was changed is taken back when a later step fails. What
-/// is about to be placed is written down before it gets its name: after a crash the list may name something that is not
+/// is about to be made or placed is written down before it gets its name: after a crash the list may name something that is not
 /// there, which harms nobody, and never the other way round.
 pub fn apply(places: &Places, wish: &Wish<'_>) -> Result<Vec<Placement>, PlacementError> {
     let held = Held::take(places, wish.scope)?;
     let before = Record::read(places, wish.scope)?;
+    sweep(places, wish.scope, wish.skill);
     let planned = plan_with(places, wish, &before)?;
     let source = Source::look(wish.directory)?;
     let mut record = before.clone();
@@ -85,8 +86,15 @@ fn place_all(
     works: &mut Vec<Work>,
     held: &Held,
 ) -> Result<(), PlacementError> {
+    let before_folders = record.folders.len();
+    for (reached, _) in &planned {
+        record.folders.extend(reached.missing()?);
+    }
+    if record.folders.len() > before_folders {
+        held.write(record)?;
+    }
     for (reached, placement) in planned {
-        let folder = reached.open(&mut record.folders)?;
+        let folder = reached.open()?;
         works.push(Work { folder, placement, progress: Progress::Nothing });
     }
     for work in works.iter_mut() {
@@ -129,6 +137,7 @@ pub fn undo(
 ) -> Result<Vec<Undone>, PlacementError> {
     let held = Held::take(places, scope)?;
     let mut record = Record::read(places, scope)?;
+    sweep(places, scope, skill);
     let known: Vec<Recorded> =
         record.placements.iter().filter(|known| known.skill == *skill).cloned().collect();
     let mut undone = Vec::new();
@@ -167,7 +176,7 @@ struct Held {
 impl Held {
     fn take(places: &Places, scope: Scope) -> Result<Self, PlacementError> {
         let reached = reach::state(scope, places)?;
-        let state = reached.open(&mut Vec::new())?;
+        let state = reached.open()?;
         let path = reached.real;
         let lock = state.lock_file(LOCK).map_err(disk("lock", &path))?;
         flock(&lock).map_err(disk("lock", &path))?;
@@ -338,15 +347,23 @@ fn take_away(
     Ok(UndoneHow::Removed)
 }
 
+/// Removes what a call that was killed has left under hidden names. What can't be removed harms nobody.
+fn sweep(places: &Places, scope: Scope, skill: &SkillName) {
+    for reached in reach::all_folders(scope, places) {
+        if let Ok(Some(folder)) = reached.open_existing() {
+            let _ = clear(&folder, skill);
+        }
+    }
+}
+
 /// Opens a folder of the list by the way of the agent whose folder it is.
 fn reach_recorded(
     places: &Places,
     scope: Scope,
     folder: &Path,
 ) -> Result<Option<Folder>, PlacementError> {
-    let agents = crate::agents::all().iter();
-    let reached = agents.filter_map(|agent| reach::folder_of(agent, scope, places).ok());
-    match reached.into_iter().find(|reached: &Reached| reached.real == folder) {
+    let mut folders = reach::all_folders(scope, places).into_iter();
+    match folders.find(|reached| reached.real == folder) {
         Some(reached) => reached.open_existing(),
         None => Ok(None),
     }
@@ -368,9 +385,9 @@ fn remove_made_folders(places: &Places, scope: Scope, record: &mut Record) {
 
 /// Whether it is gone. What can't be removed stays, and nothing is lost by that.
 fn remove_folder(places: &Places, scope: Scope, path: &Path) -> bool {
-    let agents = crate::agents::all().iter();
-    let mut reached = agents.filter_map(|agent| reach::folder_of(agent, scope, places).ok());
-    let Some(reached) = reached.find(|reached| reached.real.starts_with(path)) else { return true };
+    let mut folders = reach::all_folders(scope, places).into_iter();
+    let reached = folders.find(|reached| reached.real.starts_with(path));
+    let Some(reached) = reached else { return true };
     let (Some(above), Some(name)) =
         (path.parent(), path.file_name().and_then(|name| name.to_str()))
     else {

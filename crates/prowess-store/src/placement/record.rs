@@ -5,7 +5,6 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::agents;
 use crate::folder::{Folder, Kind};
 use crate::name::SkillName;
 use crate::places::{Places, Scope};
@@ -91,7 +90,8 @@ impl Record {
             }
             None => return Err("`version` is missing".to_owned()),
         }
-        let folders = known_folders(places, scope);
+        let folders = reach::all_folders(scope, places);
+        let folders: Vec<PathBuf> = folders.into_iter().map(|folder| folder.real).collect();
         let rows = value["placements"].as_array().ok_or("`placements` is no list")?;
         for (number, row) in rows.iter().enumerate() {
             let recorded = self.recorded(row, &folders);
@@ -176,13 +176,6 @@ impl Record {
         state.rename(NEW, state, FILE_NAME)?;
         state.sync(FILE_NAME)
     }
-}
-
-/// The folders of all agents, free of links. One that leads out of its place is left out: nothing was put there.
-fn known_folders(places: &Places, scope: Scope) -> Vec<PathBuf> {
-    let folders =
-        agents::all().iter().filter_map(|agent| reach::folder_of(agent, scope, places).ok());
-    folders.map(|folder| folder.real).collect()
 }
 
 fn form(row: &Value) -> Option<Form> {

@@ -25,7 +25,7 @@ fn told(home: &Home, listing: &Listing) -> String {
             let _ = write!(text, ", shadowed by {winner}");
         }
         for other in &skill.also_at {
-            let _ = write!(text, ", also at {}", home.shown(other));
+            let _ = write!(text, ", also at {}", home.shown(&other.directory));
         }
         text.push('\n');
         for error in &skill.summary.errors {
@@ -127,6 +127,33 @@ fn a_walk_is_bounded_and_says_what_it_left_out() {
     home.write(".claude/skills/large/SKILL.md", &"x".repeat((16 << 20) + 1));
     home.write(".claude/skills/binary/SKILL.md", "\0\0\0\0");
     assert_snapshot!(told(&home, &home.discover(Memory::None)));
+}
+
+#[test]
+fn a_root_has_at_most_20_000_folders() {
+    let home = Home::in_memory();
+    for number in 0..20_001 {
+        fs::create_dir_all(home.path(&format!(".claude/skills/{number}"))).expect("a folder");
+    }
+    let listing = home.discover(Memory::None);
+    assert_snapshot!(told(&home, &listing), @"note: .claude/skills more than 20000 folders: the others were not looked at");
+}
+
+#[test]
+fn a_skill_is_seen_by_the_agents_in_whose_folders_it_is() {
+    let home = Home::new();
+    home.skill(".prowess/skills/deploy");
+    home.link(".claude/skills/deploy", "../../.prowess/skills/deploy");
+    home.link(".agents/skills/deploy", "../../.prowess/skills/deploy");
+    let listing = home.discover(Memory::None);
+    let agents = listing.seen_by(listing.find("deploy").expect("it is there"));
+    let ids: Vec<&str> = agents.iter().map(|agent| agent.id).collect();
+    for (id, sees) in [("claude-code", true), ("codex", true), ("zed", true), ("kiro-cli", false)] {
+        assert_eq!(ids.contains(&id), sees, "{id}");
+    }
+    // Cursor reads both folders and is reported not to see links.
+    assert!(!ids.contains(&"cursor"));
+    assert!(ids.is_sorted(), "{ids:?}");
 }
 
 #[test]

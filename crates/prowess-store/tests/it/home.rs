@@ -33,10 +33,16 @@ impl Home {
     fn within(folder: TempDir) -> Self {
         // Temporary folders may lie behind a link.
         let top = folder.path().canonicalize().expect("the folder is there");
+        let places = Self::places_in(&top);
+        fs::create_dir_all(&places.current).expect("a folder can be made");
+        Self { folder, places }
+    }
+
+    /// The places of a home in a folder.
+    pub(crate) fn places_in(top: &Path) -> Places {
         let home = top.join("home");
         let project = home.join("project");
-        fs::create_dir_all(&project).expect("a folder can be made");
-        let places = Places {
+        Places {
             current: project.clone(),
             project: Some(project),
             data: home.join(".local/share/prowess"),
@@ -45,8 +51,7 @@ impl Home {
             machine: top.join("machine"),
             home,
             variables: BTreeMap::new(),
-        };
-        Self { folder, places }
+        }
     }
 
     /// The folder above the home, which is nobody's.

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use insta::assert_snapshot;
-use prowess_store::import::{self, ImportError, Imported};
+use proptest::prelude::*;
+use proptest::{collection, sample};
+use prowess_store::import::{self, ImportError, Imported, LockKind};
 
 use crate::home::Home;
 
@@ -248,6 +250,68 @@ fn a_wrong_file_is_an_error_with_its_place() {
     let home = Home::new();
     let missing = import::read(&home.path(project));
     assert!(matches!(missing, Err(ImportError::Read { .. })));
+}
+
+fn any_json() -> impl Strategy<Value = serde_json::Value> {
+    let leaf = prop_oneof![
+        Just(serde_json::Value::Null),
+        any::<bool>().prop_map(Into::into),
+        (0_u64..4).prop_map(Into::into),
+        "[a-z@/.]{0,8}".prop_map(Into::into),
+    ];
+    let keys = sample::select(vec![
+        "version",
+        "schema_version",
+        "skills",
+        "name",
+        "slug",
+        "source",
+        "sourceType",
+        "ref",
+        "computedHash",
+        "installedAt",
+        "pinned",
+        "a",
+        "registry",
+        "origin",
+        "path",
+    ]);
+    leaf.prop_recursive(4, 32, 6, move |inner| {
+        prop_oneof![
+            collection::vec(inner.clone(), 0..4).prop_map(Into::into),
+            collection::vec((keys.clone(), inner), 0..6).prop_map(|fields| {
+                let fields = fields.into_iter().map(|(key, value)| (key.to_owned(), value));
+                serde_json::Value::Object(fields.collect())
+            }),
+        ]
+    })
+}
+
+proptest! {
+    /// Whatever a file holds, it is read or refused with a place, and nothing that it says is lost.
+    #[test]
+    fn nothing_makes_an_importer_panic(mut file in any_json(), versioned in any::<bool>()) {
+        if let (true, Some(fields)) = (versioned, file.as_object_mut()) {
+            fields.insert("version".to_owned(), 1.into());
+            fields.insert("schema_version".to_owned(), 1.into());
+        }
+        for kind in [
+            LockKind::SkillsProject,
+            LockKind::SkillsUser,
+            LockKind::ClawHub,
+            LockKind::ClawHubOrigin,
+            LockKind::Gaia,
+            LockKind::GaiaHub,
+        ] {
+            match import::parse(kind, &file.to_string()) {
+                Ok(imported) => {
+                    let known = file["skills"].as_object().map_or(1, serde_json::Map::len);
+                    prop_assert_eq!(imported.skills.len(), known);
+                }
+                Err(problem) => prop_assert!(!problem.place.is_empty() && !problem.why.is_empty()),
+            }
+        }
+    }
 }
 
 #[test]

@@ -8,11 +8,19 @@ mod local;
 mod placing;
 mod which;
 //! Packages and changes, tried with what strangers pack and with processes that are killed.
+//! Packages and changes, tried with what strangers pack and with processes that are killed; skills found and placed in
+//! temporary homes.
 
 mod archives;
 mod attacks;
 mod crashes;
 mod differential;
+mod discovering;
+mod home;
+mod importing;
 mod packing;
+mod placing;
+mod placing_killed;
 mod races;
 mod trees;
+mod which;

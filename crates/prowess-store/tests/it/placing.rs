@@ -17,16 +17,16 @@ use prowess_store::places::{Places, Scope};
 
 use crate::home::Home;
 
-fn name(text: &str) -> SkillName {
+pub(crate) fn name(text: &str) -> SkillName {
     text.parse().expect("a name")
 }
 
-fn named(ids: &str) -> Vec<&'static Agent> {
+pub(crate) fn named(ids: &str) -> Vec<&'static Agent> {
     ids.split_whitespace().map(|id| agents::by_id(id).expect("an agent of the table")).collect()
 }
 
 /// A skill of the project's store with a file that is executable.
-fn installed(home: &Home) {
+pub(crate) fn installed(home: &Home) {
     home.skill(".prowess/skills/deploy");
     let script = home.write(".prowess/skills/deploy/scripts/run.sh", "#!/bin/sh\necho hi\n");
     fs::set_permissions(script, fs::Permissions::from_mode(0o755)).expect("a mode can be set");
@@ -60,7 +60,7 @@ fn take(home: &Home, agents: &str) -> Vec<Undone> {
 }
 
 /// Everything below the project but our own store, one line each.
-fn tree(home: &Home) -> String {
+pub(crate) fn tree(home: &Home) -> String {
     fn walk(folder: &Path, prefix: &str, text: &mut String) {
         let mut entries: Vec<_> =
             fs::read_dir(folder).expect("a folder can be listed").flatten().collect();
@@ -160,7 +160,7 @@ fn an_agent_that_does_not_see_links_gets_a_copy_and_so_does_who_shares_its_folde
     assert_eq!(placements[0].change, Change::Replace);
     assert_eq!(placements[0].owners, ["codex", "cursor"]);
     let why = placements[0].why.as_deref().expect("it is a copy");
-    assert!(why.starts_with("Cursor does not see links"), "{why}");
+    assert!(why.starts_with("Cursor is reported not to see links"), "{why}");
     assert_snapshot!(tree(&home), @r"
     .agents/
     .agents/skills/
@@ -314,6 +314,45 @@ fn nothing_is_written_through_a_link_that_leads_out() {
     assert_eq!(listing(&home.path("/elsewhere")), ["skills"]);
 }
 
+/// Attack B14: a folder becomes a link between the look and the write.
+#[test]
+fn a_folder_that_is_swapped_for_a_link_meanwhile_leads_nowhere() {
+    const ROUNDS: usize = 100;
+    let home = Home::in_memory();
+    installed(&home);
+    let (victim, real, aside) =
+        (home.path("/victim"), home.path(".claude/skills"), home.path(".claude/aside"));
+    fs::create_dir_all(&victim).expect("a folder can be made");
+    fs::create_dir_all(&real).expect("a folder can be made");
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                let _ = fs::rename(&real, &aside);
+                let _ = symlink(&victim, &real);
+                let _ = fs::remove_file(&real);
+                let _ = fs::rename(&aside, &real);
+            }
+        });
+        for round in 0..ROUNDS {
+            // Either may fail; neither may get out.
+            let manner = if round % 2 == 0 { Manner::Copy } else { Manner::Link };
+            let directory = home.path(".prowess/skills/deploy");
+            let wish = Wish {
+                skill: &name("deploy"),
+                directory: &directory,
+                agents: &named("claude-code"),
+                scope: Scope::Project,
+                manner,
+            };
+            let _ = apply(&home.places, &wish);
+            let _ = undo(&home.places, Scope::Project, &name("deploy"), Owners::All);
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert_eq!(listing(&victim), [""; 0]);
+}
+
 fn listing(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder can be listed").flatten();
     let mut names: Vec<String> =
@@ -441,11 +480,12 @@ fn whoever_places_at_the_same_time_waits_and_nothing_is_lost() {
 #[test]
 fn whatever_step_fails_the_old_state_or_the_new_one_is_there() {
     const DISK_FULL: i32 = 28;
-    for exchange in [Exchange::Real, Exchange::Missing] {
+    let both: &[Fault] = &[Fault::FailOnce(DISK_FULL), Fault::FailFrom(DISK_FULL)];
+    for (exchange, kinds) in [(Exchange::Real, both), (Exchange::Missing, &both[..1])] {
         let mut at = 0;
         loop {
             let mut reached = 0;
-            for fault in [Fault::FailOnce(DISK_FULL), Fault::FailFrom(DISK_FULL)] {
+            for &fault in kinds {
                 let home = Home::in_memory();
                 installed(&home);
                 home.skill(".claude/skills/theirs");
