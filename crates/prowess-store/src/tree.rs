@@ -11,8 +11,6 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use crate::content::{MANIFEST, Role, SIDECAR, role_of, role_of_folder, stays_executable};
 use crate::digest::{FileHasher, FileHashes, Sha256Digest};
 use crate::folder::{Entry, Folder, Kind};
-use crate::limits::Limits;
-use crate::folder::{Folder, Kind};
 use crate::limits::{Limits, size};
 use crate::path::{PackagePath, PathError, fold};
 

@@ -1,15 +1,5 @@
-//! Finds, packs, places and installs skills in temporary homes.
-
-mod discovering;
-mod home;
-mod importing;
-mod installing;
-mod local;
-mod placing;
-mod which;
-//! Packages and changes, tried with what strangers pack and with processes that are killed.
-//! Packages and changes, tried with what strangers pack and with processes that are killed; skills found and placed in
-//! temporary homes.
+//! Packages and changes, tried with what strangers pack and with processes that are killed; skills found, placed and
+//! installed in temporary homes.
 
 mod archives;
 mod attacks;
@@ -18,6 +8,8 @@ mod differential;
 mod discovering;
 mod home;
 mod importing;
+mod installing;
+mod local;
 mod packing;
 mod placing;
 mod placing_killed;
