@@ -66,6 +66,8 @@ pub struct Placement {
     pub why: Option<String>,
     /// What has to be done.
     pub change: Change,
+    /// What was placed there earlier and makes room.
+    pub replaces: Option<Form>,
 }
 
 /// What is put into a folder.
@@ -228,10 +230,14 @@ fn plan_one(
         Some(_) => Form::Copy(source.digest()?),
         None => Form::Link(source.seen_from(folder)),
     };
+    let mut replaces = None;
     let change = match there {
         There::Nothing => Change::Make,
         There::Ours(known) if known == form => Change::Keep,
-        There::Ours(_) => Change::Replace,
+        There::Ours(known) => {
+            replaces = Some(known);
+            Change::Replace
+        }
         There::Theirs(Theirs::Link(target)) if form == Form::Link(target.clone()) => Change::Theirs,
         There::Theirs(theirs) => {
             let what = match theirs {
@@ -245,7 +251,7 @@ fn plan_one(
             return Err(PlacementError::Occupied { path, what });
         }
     };
-    Ok(Placement { skill: wish.skill.clone(), path, owners, form, why, change })
+    Ok(Placement { skill: wish.skill.clone(), path, owners, form, why, change, replaces })
 }
 
 /// The skill that is placed.

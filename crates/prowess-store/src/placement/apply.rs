@@ -55,8 +55,8 @@ pub enum UndoneHow {
 /// Places a skill for the agents of a wish. What is there already is left alone, so that doing it twice is doing it once.
 ///
 /// Everything is looked at before anything is changed, and what was changed is taken back when a later step fails. What
-/// is about to be made or placed is written down before it gets its name: after a crash the list may name something that is not
-/// there, which harms nobody, and never the other way round.
+/// is about to be made or placed is written down before it gets its name: after a crash the list may name something that
+/// is not there, which harms nobody, and never the other way round.
 pub fn apply(places: &Places, wish: &Wish<'_>) -> Result<Vec<Placement>, PlacementError> {
     let held = Held::take(places, wish.scope)?;
     let before = Record::read(places, wish.scope)?;
@@ -101,12 +101,11 @@ fn place_all(
         work.stage(source)?;
     }
     for Work { placement, .. } in works.iter().filter(|work| work.is_ours()) {
-        let was = record.at(&placement.path).map(|known| known.form.clone());
         record.put(Recorded {
             skill: placement.skill.clone(),
             path: placement.path.clone(),
             form: placement.form.clone(),
-            was: was.filter(|was| *was != placement.form),
+            was: placement.replaces.clone(),
             owners: placement.owners.clone(),
         });
     }
@@ -161,8 +160,11 @@ pub fn undo(
         record.forget(&path);
         undone.push(Undone { path, how });
     }
+    let had_folders = !record.folders.is_empty();
     remove_made_folders(places, scope, &mut record);
-    held.write(&record)?;
+    if had_folders || !undone.is_empty() {
+        held.write(&record)?;
+    }
     Ok(undone)
 }
 

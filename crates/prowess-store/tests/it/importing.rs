@@ -112,7 +112,7 @@ fn the_lock_of_clawhub_with_the_origins_beside_the_skills() {
     );
     let origin = |folder: &str, slug: &str, owner: &str, version: &str| {
         let text = format!(
-            r#"{{"version": 1, "registry": "https://clawhub.ai", "slug": "{slug}", "ownerHandle": "{owner}",
+            r#"{{"version": 1, "registry": "https://registry.example", "slug": "{slug}", "ownerHandle": "{owner}",
                 "installedVersion": "{version}", "installedAt": 1773570600000, "fingerprint": "11d75106"}}"#
         );
         home.write(&format!("{folder}/.clawhub/origin.json"), &text);
@@ -124,11 +124,11 @@ fn the_lock_of_clawhub_with_the_origins_beside_the_skills() {
     let imported = import::read(&lock).expect("it can be read");
     assert_snapshot!(home.without_paths(&told(&imported)), @r#"
     ClawHub by ClawHub
-    @alice/weather 1.2.0 from Registry(Some("https://clawhub.ai"))
+    @alice/weather 1.2.0 from Registry(Some("https://registry.example"))
       ClawHub 11d75106
       installed 1773570600000 ms since 1970
       pinned breaks
-    @carol/old-one 0.1.0 from Registry(Some("https://clawhub.ai"))
+    @carol/old-one 0.1.0 from Registry(Some("https://registry.example"))
       ClawHub 11d75106
       installed 1773570600000 ms since 1970
     @bob/swapped 1.0.0 from Registry(None)

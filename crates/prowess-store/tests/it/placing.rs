@@ -197,6 +197,36 @@ fn links_and_copies_can_be_asked_for() {
 }
 
 #[test]
+fn where_the_file_system_has_no_links_there_is_a_copy() {
+    const NOT_PERMITTED: i32 = 1;
+    let apply_at = |home: &Home, fault| {
+        let directory = home.path(".prowess/skills/deploy");
+        let wish = Wish {
+            skill: &name("deploy"),
+            directory: &directory,
+            agents: &named("claude-code"),
+            scope: Scope::Project,
+            manner: Manner::AsSeen,
+        };
+        faults::with(fault, Exchange::Real, || apply(&home.places, &wish))
+    };
+    let home = Home::new();
+    installed(&home);
+    let (_, steps) = apply_at(&home, None);
+    let symlink = steps.iter().position(|step| step.starts_with("symlink"));
+    let symlink = symlink.expect("a link was made");
+    let home = Home::new();
+    installed(&home);
+    let (placed, _) = apply_at(&home, Some((symlink, Fault::FailOnce(NOT_PERMITTED))));
+    let placement = placed.expect("there is another way").remove(0);
+    assert!(matches!(placement.form, Form::Copy(_)));
+    assert_eq!(placement.why.as_deref(), Some("the file system has no links"));
+    assert!(home.path(".claude/skills/deploy/scripts/run.sh").is_file());
+    take(&home, "");
+    assert_eq!(tree(&home), "");
+}
+
+#[test]
 fn what_somebody_else_made_is_never_replaced_or_removed() {
     let check = |what: &str, prepare: &dyn Fn(&Home)| {
         let home = Home::new();
