@@ -37,11 +37,11 @@ pub enum ResolveError<E: std::error::Error + 'static> {
         /// The other, and who needs it.
         second: (Package, String),
     },
-    /// The search went back too often. Whether there is a solution is not known.
-    #[error("gave up looking for versions that go together after {revisions} revised choices")]
+    /// The search took too long. Whether there is a solution is not known.
+    #[error("gave up looking for versions that go together after {most} steps")]
     OutOfWork {
-        /// How many choices were revised.
-        revisions: u32,
+        /// How much work may be done.
+        most: u64,
     },
     /// There is no end of skills that need further ones.
     #[error("more than {most} skills would have to be looked at")]

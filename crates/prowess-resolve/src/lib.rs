@@ -35,6 +35,7 @@ mod range;
 mod report;
 mod resolve;
 mod solver;
+mod work;
 
 pub use error::{Conflict, ResolveError};
 pub use index::{Dependency, Index, MemoryIndex, Release};

@@ -13,9 +13,11 @@ use semver::Version;
 
 use crate::error::Conflict;
 use crate::index::Index;
+use crate::range::Range;
 use crate::solver::{Barred, Entry, Node, Solver};
+use crate::work::Versions;
 
-type Proof = DerivationTree<Node, Ranges<Version>, Infallible>;
+type Proof = DerivationTree<Node, Versions, Infallible>;
 
 /// The longest text of somebody else that a line repeats.
 const MOST_CHARACTERS: usize = 80;
@@ -108,7 +110,7 @@ fn wishes<I: Index>(solver: &Solver<'_, I>, proof: Proof) -> Vec<Wish> {
                 _,
             ))) => {
                 let known = edges.entry((owner, target)).or_insert_with(Ranges::empty);
-                *known = known.union(&versions);
+                *known = known.union(&versions.0);
             }
             Ok(DerivationTree::External(_)) | Err(_) => {}
         }
@@ -135,11 +137,14 @@ fn wishes<I: Index>(solver: &Solver<'_, I>, proof: Proof) -> Vec<Wish> {
                 let usable = owning.candidates.iter().filter(|one| one.barred.is_none());
                 for candidate in usable.filter(|one| versions.contains(&one.version)) {
                     let release = owning.release(&candidate.version).expect("it is a candidate");
-                    let ranges = release
+                    let mut ranges: Vec<&Range> = release
                         .dependencies
                         .iter()
                         .filter(|needed| needed.package == wanted.package)
-                        .map(|needed| &needed.range);
+                        .map(|needed| &needed.range)
+                        .collect();
+                    // The order in which an author lists them must not matter.
+                    ranges.sort_by_key(|range| range.as_str());
                     for range in ranges {
                         let text = range.as_str().to_owned();
                         match wishes[first..].iter_mut().find(|wish| wish.text == text) {

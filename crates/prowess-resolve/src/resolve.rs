@@ -42,9 +42,8 @@ pub struct Options<'a> {
 /// every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How often a package may be decided again, in sum over all packages. The first decision is free, so the size of a
-    /// graph does not matter and only going back does.
-    pub revisions: u32,
+    /// How many comparisons of sets of versions are made, each weighed by the size of the sets.
+    pub work: u64,
     /// How many packages are looked at.
     pub packages: u32,
     /// How many releases a package may have.
@@ -56,7 +55,7 @@ pub struct Limits {
 impl Limits {
     /// `docs/design` has the measurements.
     pub const USUAL: Self =
-        Self { revisions: 2_000, packages: 200_000, releases: 10_000, dependencies: 1_000 };
+        Self { work: 10_000_000, packages: 200_000, releases: 10_000, dependencies: 1_000 };
 }
 
 /// What is to be installed.
@@ -64,8 +63,8 @@ impl Limits {
 pub struct Resolution {
     /// The skills, each behind all that it needs (GAIA §10.3).
     pub skills: Vec<Resolved>,
-    /// How often a package was decided again.
-    pub revisions: u32,
+    /// How much of [`Limits::work`] it took.
+    pub work: u64,
 }
 
 /// One skill of a resolution.
@@ -125,7 +124,7 @@ fn stopped<E: std::error::Error + 'static>(stop: Stop<E>, limits: &Limits) -> Re
         Stop::Dependencies { package, version, count } => {
             ResolveError::TooManyDependencies { package, version, count, most: limits.dependencies }
         }
-        Stop::Revisions => ResolveError::OutOfWork { revisions: limits.revisions },
+        Stop::Work => ResolveError::OutOfWork { most: limits.work },
     }
 }
 
@@ -163,7 +162,7 @@ fn listed<I: Index>(
         Order::Of(order) => {
             let mut skills: Vec<Option<Resolved>> = skills.into_iter().map(Some).collect();
             let skills = order.into_iter().filter_map(|at| skills[at].take()).collect();
-            Ok(Resolution { skills, revisions: solver.revisions() })
+            Ok(Resolution { skills, work: solver.work() })
         }
         Order::Cycle(cycle) => Err(ResolveError::Cycle {
             skills: cycle

@@ -1,7 +1,7 @@
 //! What the solver is told: nodes, the releases that may be chosen, and what they need.
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -16,6 +16,7 @@ use crate::index::{Index, Release};
 use crate::package::Package;
 use crate::range::{Range, comparable};
 use crate::resolve::{Options, Request};
+use crate::work::{self, Versions};
 
 /// The only version of what is not a skill.
 pub(crate) const NO_VERSION: Version =
@@ -62,8 +63,6 @@ pub(crate) struct Entry<'a> {
     releases: Cow<'a, [Release]>,
     /// From the lowest version to the highest, each once.
     pub(crate) candidates: Vec<Candidate>,
-    /// The candidates that are not barred, from the lowest to the highest.
-    usable: Vec<Version>,
     locked: Option<Version>,
     /// Whether some of the candidates are pre-releases that not every range accepts.
     has_trials: bool,
@@ -71,7 +70,6 @@ pub(crate) struct Entry<'a> {
     pub(crate) first_request: Option<u32>,
     /// Ranges of requests that name pre-releases of it.
     trial_requests: Vec<Range>,
-    decided: Cell<bool>,
 }
 
 /// Why solving ended without an answer.
@@ -85,8 +83,8 @@ pub(crate) enum Stop<E: std::error::Error + 'static> {
     Releases { package: Package, count: usize },
     #[error("too many dependencies")]
     Dependencies { package: Package, version: Version, count: usize },
-    #[error("too many revisions")]
-    Revisions,
+    #[error("too much work")]
+    Work,
 }
 
 /// The releases behind the nodes, looked up as they are needed.
@@ -95,26 +93,35 @@ pub(crate) struct Solver<'a, I: Index> {
     pub(crate) requests: &'a [Request],
     options: &'a Options<'a>,
     locked: HashMap<&'a Package, &'a Version>,
+    /// The requests for each package, by their places.
+    asked: HashMap<&'a Package, Vec<u32>>,
     ids: RefCell<HashMap<Package, u32>>,
     entries: RefCell<Vec<Rc<Entry<'a>>>>,
-    revisions: Cell<u32>,
+    /// The count of work when this began.
+    start: u64,
 }
 
 impl<'a, I: Index> Solver<'a, I> {
     pub(crate) fn new(index: &'a I, requests: &'a [Request], options: &'a Options<'a>) -> Self {
+        let mut asked: HashMap<&Package, Vec<u32>> = HashMap::new();
+        for (at, request) in (0_u32..).zip(requests) {
+            asked.entry(&request.package).or_default().push(at);
+        }
         Self {
             index,
             requests,
+            asked,
             options,
             locked: options.locked.iter().map(|(package, version)| (package, version)).collect(),
             ids: RefCell::default(),
             entries: RefCell::default(),
-            revisions: Cell::new(0),
+            start: work::done(),
         }
     }
 
-    pub(crate) fn revisions(&self) -> u32 {
-        self.revisions.get()
+    /// The work so far.
+    pub(crate) fn work(&self) -> u64 {
+        work::done() - self.start
     }
 
     pub(crate) fn entry(&self, id: u32) -> Rc<Entry<'a>> {
@@ -151,19 +158,14 @@ impl<'a, I: Index> Solver<'a, I> {
         }
         let locked = self.locked.get(package).copied();
         let locked_version = locked.map(comparable);
-        let mut first_request = None;
-        let mut allow_experimental = false;
-        let mut trial_requests = Vec::new();
-        for (at, request) in (0_u32..).zip(self.requests) {
-            if request.package != *package {
-                continue;
-            }
-            first_request = first_request.or(Some(at));
-            allow_experimental |= request.allow_experimental;
-            if request.range.names_any() {
-                trial_requests.push(request.range.clone());
-            }
-        }
+        let asked = self.asked.get(package).map_or(&[][..], Vec::as_slice);
+        let requests = || asked.iter().map(|&at| &self.requests[at as usize]);
+        let allow_experimental = requests().any(|request| request.allow_experimental);
+        let trial_requests: Vec<Range> = requests()
+            .map(|request| &request.range)
+            .filter(|range| range.names_any())
+            .cloned()
+            .collect();
         let barred = |release: &Release, version: &Version| {
             if locked_version.as_ref() == Some(version) {
                 return None;
@@ -200,25 +202,20 @@ impl<'a, I: Index> Solver<'a, I> {
             one.version.cmp(&other.version).then_with(|| key(other).cmp(&key(one)))
         });
         candidates.dedup_by(|later, earlier| later.version == earlier.version);
-        let usable: Vec<Version> = candidates
-            .iter()
-            .filter(|candidate| candidate.barred.is_none())
-            .map(|candidate| candidate.version.clone())
-            .collect();
         let only_trials = candidates.iter().all(|candidate| {
             !candidate.version.pre.is_empty() || candidate.barred == Some(Barred::Yanked)
         });
         let has_trials = !only_trials && candidates.iter().any(|one| !one.version.pre.is_empty());
         Ok(Entry {
-            locked: locked_version.filter(|version| usable.binary_search(version).is_ok()),
+            locked: locked_version.filter(|version| {
+                candidates.binary_search_by(|one| one.version.cmp(version)).is_ok()
+            }),
             package: package.clone(),
             releases,
             candidates,
-            usable,
             has_trials,
-            first_request,
+            first_request: asked.first().copied(),
             trial_requests,
-            decided: Cell::new(false),
         })
     }
 
@@ -245,15 +242,17 @@ impl<'a, I: Index> Solver<'a, I> {
             let id = self.id(&dependency.package)?;
             let accepted = self.entry(id).accepted(&dependency.range);
             match needs.last_mut() {
-                Some((Node::Skill(last), set)) if *last == id => *set = set.intersection(&accepted),
-                _ => needs.push((Node::Skill(id), accepted)),
+                Some((Node::Skill(last), set)) if *last == id => {
+                    set.0 = set.0.intersection(&accepted)
+                }
+                _ => needs.push((Node::Skill(id), Versions(accepted))),
             }
         }
         Ok(needs)
     }
 }
 
-type Needs = Vec<(Node, Ranges<Version>)>;
+type Needs = Vec<(Node, Versions)>;
 
 impl Entry<'_> {
     /// The release of a version.
@@ -293,13 +292,19 @@ impl Entry<'_> {
         range.versions().intersection(&cut.complement())
     }
 
+    /// The versions that are not barred, from the lowest to the highest.
+    fn usable(&self) -> impl DoubleEndedIterator<Item = &Version> {
+        let usable = self.candidates.iter().filter(|candidate| candidate.barred.is_none());
+        usable.map(|candidate| &candidate.version)
+    }
+
     /// How many versions could be chosen.
     fn count_in(&self, range: &Ranges<Version>) -> usize {
-        range.contains_many(self.usable.iter()).filter(|contained| *contained).count()
+        range.contains_many(self.usable()).filter(|contained| *contained).count()
     }
 
     pub(crate) fn usable_in(&self, range: &Ranges<Version>) -> bool {
-        self.usable.iter().any(|version| range.contains(version))
+        self.usable().any(|version| range.contains(version))
     }
 }
 
@@ -316,7 +321,7 @@ pub(crate) enum Priority {
 impl<I: Index> DependencyProvider for Solver<'_, I> {
     type P = Node;
     type V = Version;
-    type VS = Ranges<Version>;
+    type VS = Versions;
     type Priority = Priority;
     type M = Infallible;
     type Err = Stop<I::Error>;
@@ -324,7 +329,7 @@ impl<I: Index> DependencyProvider for Solver<'_, I> {
     fn prioritize(
         &self,
         node: &Node,
-        range: &Ranges<Version>,
+        range: &Versions,
         statistics: &PackageResolutionStatistics,
     ) -> Priority {
         let id = match node {
@@ -333,7 +338,7 @@ impl<I: Index> DependencyProvider for Solver<'_, I> {
         };
         let entries = self.entries.borrow();
         let entry = &entries[id as usize];
-        let choices = entry.count_in(range);
+        let choices = entry.count_in(&range.0);
         match entry.first_request {
             _ if choices == 0 => Priority::Impossible,
             Some(at) => Priority::Asked(Reverse(at)),
@@ -347,7 +352,7 @@ impl<I: Index> DependencyProvider for Solver<'_, I> {
     fn choose_version(
         &self,
         node: &Node,
-        range: &Ranges<Version>,
+        range: &Versions,
     ) -> Result<Option<Version>, Stop<I::Error>> {
         let id = match node {
             Node::Root | Node::Request(_) => return Ok(Some(NO_VERSION)),
@@ -355,11 +360,8 @@ impl<I: Index> DependencyProvider for Solver<'_, I> {
         };
         let entries = self.entries.borrow();
         let entry = &entries[id as usize];
-        if entry.decided.replace(true) {
-            self.revisions.set(self.revisions.get() + 1);
-        }
-        let locked = entry.locked.as_ref().filter(|version| range.contains(version));
-        let highest = || entry.usable.iter().rev().find(|version| range.contains(version));
+        let locked = entry.locked.as_ref().filter(|version| range.0.contains(version));
+        let highest = || entry.usable().rev().find(|version| range.0.contains(version));
         Ok(locked.or_else(highest).cloned())
     }
 
@@ -367,16 +369,16 @@ impl<I: Index> DependencyProvider for Solver<'_, I> {
         &self,
         node: &Node,
         version: &Version,
-    ) -> Result<Dependencies<Node, Ranges<Version>, Infallible>, Stop<I::Error>> {
+    ) -> Result<Dependencies<Node, Versions, Infallible>, Stop<I::Error>> {
         let needs: Needs = match node {
             Node::Root => (0_u32..)
                 .zip(self.requests)
-                .map(|(at, _)| (Node::Request(at), Ranges::singleton(NO_VERSION)))
+                .map(|(at, _)| (Node::Request(at), Versions(Ranges::singleton(NO_VERSION))))
                 .collect(),
             Node::Request(at) => {
                 let request = &self.requests[*at as usize];
                 let id = self.id(&request.package)?;
-                vec![(Node::Skill(id), self.entry(id).accepted(&request.range))]
+                vec![(Node::Skill(id), Versions(self.entry(id).accepted(&request.range)))]
             }
             Node::Skill(id) => self.needs(&self.entry(*id), version)?,
         };
@@ -384,10 +386,6 @@ impl<I: Index> DependencyProvider for Solver<'_, I> {
     }
 
     fn should_cancel(&self) -> Result<(), Stop<I::Error>> {
-        if self.revisions.get() > self.options.limits.revisions {
-            Err(Stop::Revisions)
-        } else {
-            Ok(())
-        }
+        if self.work() > self.options.limits.work { Err(Stop::Work) } else { Ok(()) }
     }
 }

@@ -3,6 +3,8 @@
 //! A path is only ever walked part by part from a descriptor, so that whoever swaps a folder for a link between a check
 //! and a write gets an error and no file (attack B14). Nothing else in this crate changes the disk.
 
+mod links;
+
 use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};

@@ -19,3 +19,13 @@ impl Limits {
     pub const PACKAGE: Self =
         Self { entries: 2_000, bytes: 50 << 20, file_bytes: 10 << 20, archive_bytes: 50 << 20 };
 }
+
+/// A bound as people read it.
+pub(crate) fn size(bytes: u64) -> String {
+    const MEBIBYTE: u64 = 1 << 20;
+    if bytes >= MEBIBYTE && bytes.is_multiple_of(MEBIBYTE) {
+        format!("{} MiB", bytes / MEBIBYTE)
+    } else {
+        format!("{bytes} bytes")
+    }
+}

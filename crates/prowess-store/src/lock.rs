@@ -6,13 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use prowess_policy::Tier;
+use prowess_trust::{Evidence, SignedBy};
 use serde_json::{Map, Value, json};
 
+use crate::digest::FileHashes;
 use crate::name::SkillName;
 use crate::source::Pinned;
 
-/// What the file is called.
-pub const LOCK_FILE: &str = "skill-lock.json";
 /// The version that is read and written.
 const VERSION: u64 = 1;
 /// A lock with more bytes than this is none.
@@ -34,6 +34,8 @@ pub struct Locked {
     pub version: semver::Version,
     /// The content digest, as `sha256-` and base64.
     pub integrity: String,
+    /// The hash of every file, so that a change can be named.
+    pub files: FileHashes,
     /// The tier that counts: what signatures proved when it was installed, and never more than the file claims (R19).
     pub tier: Tier,
     /// When it was installed, in RFC 3339.
@@ -44,8 +46,8 @@ pub struct Locked {
     pub source: Option<Pinned>,
     /// The owner that the registry named (attack A5).
     pub owner: Option<String>,
-    /// Who signed it; `None` is nobody.
-    pub signer: Option<Signer>,
+    /// Who signed it, trusted or not. An update is compared with them (attacks C3, C4).
+    pub signers: Vec<SignedBy>,
     /// Whether the user has agreed that an earlier signature is gone (attack C3).
     pub allow_unsigned: bool,
     /// The range that was asked for.
@@ -62,17 +64,6 @@ pub struct Locked {
     pub approved: Option<String>,
     /// Fields that are not ours.
     extra: Map<String, Value>,
-}
-
-/// Who signed a skill.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signer {
-    /// How: `ed25519`, `oms`, `openpgp`, `sigstore`, `minisign`.
-    pub scheme: String,
-    /// The key, as the scheme names keys.
-    pub key: String,
-    /// Whom the key or the certificate belongs to.
-    pub identity: Option<String>,
 }
 
 /// Why a text is no lock.
@@ -96,15 +87,16 @@ pub enum LockError {
     },
 }
 
-const KNOWN: [&str; 18] = [
+const KNOWN: [&str; 19] = [
     "version",
     "integrity",
+    "files",
     "security_tier",
     "installed_at",
     "dependencies_hash",
     "source",
     "owner",
-    "signer",
+    "signers",
     "unsigned",
     "allow_unsigned",
     "requested",
@@ -128,12 +120,13 @@ impl Locked {
         Self {
             version,
             integrity,
+            files: FileHashes::new(),
             tier,
             installed_at,
             dependencies_hash: String::new(),
             source: None,
             owner: None,
-            signer: None,
+            signers: Vec::new(),
             allow_unsigned: false,
             requested: None,
             explicit: true,
@@ -143,6 +136,11 @@ impl Locked {
             approved: None,
             extra: Map::new(),
         }
+    }
+
+    /// What was proved about it.
+    pub fn evidence(&self) -> Evidence {
+        Evidence { tier: self.tier, signers: self.signers.clone() }
     }
 
     /// Keeps what an earlier entry had that this version does not know.
@@ -214,22 +212,22 @@ fn to_value(entry: &Locked) -> Value {
     put("security_tier", entry.tier.as_str().into());
     put("installed_at", entry.installed_at.clone().into());
     put("dependencies_hash", entry.dependencies_hash.clone().into());
+    if !entry.files.is_empty() {
+        let hashes = entry.files.iter();
+        let hashes = hashes.map(|(path, hash)| (path.as_str().to_owned(), hash.to_string().into()));
+        put("files", Value::Object(hashes.collect()));
+    }
     if let Some(source) = &entry.source {
         put("source", source_value(source));
     }
     if let Some(owner) = &entry.owner {
         put("owner", owner.clone().into());
     }
-    match &entry.signer {
-        Some(signer) => {
-            let mut fields = json!({"scheme": signer.scheme, "key": signer.key});
-            if let Some(identity) = &signer.identity {
-                fields["identity"] = identity.clone().into();
-            }
-            put("signer", fields);
-        }
+    if entry.signers.is_empty() {
         // Said, because a missing field could as well be an older program's.
-        None => put("unsigned", true.into()),
+        put("unsigned", true.into());
+    } else {
+        put("signers", entry.signers.iter().map(signer_value).collect());
     }
     if entry.allow_unsigned {
         put("allow_unsigned", true.into());
@@ -254,6 +252,17 @@ fn to_value(entry: &Locked) -> Value {
     }
     value.extend(entry.extra.clone());
     Value::Object(value)
+}
+
+fn signer_value(signer: &SignedBy) -> Value {
+    let mut value = json!({"scheme": signer.scheme, "key": signer.key_id});
+    if let Some(identity) = &signer.identity {
+        value["identity"] = identity.clone().into();
+    }
+    if signer.is_audit {
+        value["audit"] = true.into();
+    }
+    value
 }
 
 fn source_value(source: &Pinned) -> Value {
@@ -359,7 +368,7 @@ impl Fields {
         locked.dependencies_hash = self.optional_text("dependencies_hash")?.unwrap_or_default();
         locked.source = self.inner("source").map(|source| source.source()).transpose()?;
         locked.owner = self.optional_text("owner")?;
-        locked.signer = self.inner("signer").map(|signer| signer.signer()).transpose()?;
+        locked.signers = self.signers()?;
         locked.allow_unsigned = self.flag("allow_unsigned")?.unwrap_or(false);
         locked.requested = self.optional_text("requested")?;
         locked.explicit = self.flag("explicit")?.unwrap_or(true);
@@ -375,6 +384,15 @@ impl Fields {
                 locked.dependencies.insert(chosen.parsed(name, name)?, chosen.parsed(name, text)?);
             }
         }
+        if let Some(files) = self.inner("files") {
+            let Value::Object(map) = &files.value else {
+                return Err(files.problem("", "is no object"));
+            };
+            for (path, hash) in map {
+                let text = hash.as_str().ok_or_else(|| files.problem(path, "is no text"))?;
+                locked.files.insert(files.parsed(path, path)?, files.parsed(path, text)?);
+            }
+        }
         locked.permissions = self.texts("permissions")?.into_iter().collect();
         locked.approved = self.optional_text("approved")?;
         if let Value::Object(map) = self.value {
@@ -384,12 +402,21 @@ impl Fields {
         Ok(locked)
     }
 
-    fn signer(&self) -> Result<Signer, LockError> {
-        Ok(Signer {
-            scheme: self.text("scheme")?,
-            key: self.text("key")?,
-            identity: self.optional_text("identity")?,
-        })
+    fn signers(&self) -> Result<Vec<SignedBy>, LockError> {
+        let Some(list) = self.inner("signers") else { return Ok(Vec::new()) };
+        let Value::Array(items) = list.value else {
+            return Err(self.problem("signers", "is no list"));
+        };
+        let read = |(number, value): (usize, Value)| {
+            let fields = Fields { place: format!("{}[{number}]", list.place), value };
+            Ok(SignedBy {
+                scheme: fields.text("scheme")?,
+                key_id: fields.text("key")?,
+                identity: fields.optional_text("identity")?,
+                is_audit: fields.flag("audit")?.unwrap_or(false),
+            })
+        };
+        items.into_iter().enumerate().map(read).collect()
     }
 
     fn source(&self) -> Result<Pinned, LockError> {
@@ -475,12 +502,16 @@ mod tests {
             "2026-01-01T00:00:00Z".to_owned(),
         );
         entry.dependencies_hash = "sha256-y".to_owned();
+        entry.files =
+            [("SKILL.md".parse().expect("a path"), crate::digest::Sha256Digest::of(b"x"))].into();
         entry.owner = Some("u-17".to_owned());
-        entry.signer = Some(Signer {
+        let signer = |key: &str, identity: Option<&str>, is_audit| SignedBy {
             scheme: "ed25519".to_owned(),
-            key: "0011".to_owned(),
-            identity: Some("Ada".to_owned()),
-        });
+            key_id: key.to_owned(),
+            identity: identity.map(str::to_owned),
+            is_audit,
+        };
+        entry.signers = vec![signer("0011", Some("Ada"), false), signer("0022", None, true)];
         entry.allow_unsigned = true;
         entry.requested = Some("^1".to_owned());
         entry.explicit = false;

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use prowess_policy::{Grant, GrantSet, Source, Tier, matrix};
+use prowess_trust::{Change, Evidence};
 
-use crate::lock::{Locked, Signer};
+use crate::lock::Locked;
 use crate::source::Pinned;
 
 /// A skill that somebody wants to install.
@@ -16,17 +17,15 @@ pub struct Candidate<'a> {
     pub version: &'a semver::Version,
     /// Everything it asks for.
     pub grants: &'a GrantSet,
-    /// The tier that counts (R19).
-    pub tier: Tier,
-    /// Who signed it.
-    pub signer: Option<&'a Signer>,
+    /// The tier that counts (R19), and who signed it.
+    pub evidence: &'a Evidence,
     /// The owner that the registry names.
     pub owner: Option<&'a str>,
     /// Where it comes from.
     pub source: &'a Pinned,
     /// Whether the user named it, or it is there because another skill needs it.
     pub is_explicit: bool,
-    /// Whether its signer was accepted for this skill, although an earlier version had another one.
+    /// Whether one of its signers was accepted for this skill, although an earlier version had another one.
     pub signer_accepted: bool,
 }
 
@@ -57,18 +56,8 @@ pub enum Refusal {
     Experimental,
     /// The same, of a skill that came along with another one (GAIA §4.3): it must be named.
     ExperimentalDependency,
-    /// The earlier version was signed (attack C3).
-    SignatureGone {
-        /// By whom.
-        was: Signer,
-    },
-    /// Another key than before (attack C4).
-    OtherSigner {
-        /// Who signed the installed version.
-        was: Signer,
-        /// Who signed this one.
-        now: Signer,
-    },
+    /// The earlier version was signed (attack C3), or by somebody else (attack C4).
+    Signature(Change),
     /// Another owner than before (attacks A5, A8).
     OtherOwner {
         /// Who owns the installed one.
@@ -94,13 +83,8 @@ pub enum Question {
     Dangerous(String),
     /// A permission that the installed version does not have (attack C23).
     Wider(String),
-    /// Fewer people vouch for it than for the installed version.
-    LowerTier {
-        /// The tier of the installed version.
-        was: Tier,
-        /// The tier of this one.
-        now: Tier,
-    },
+    /// Its signatures prove less than before, or more, which lets it do more without a question.
+    Tier(Change),
     /// An older version than the installed one.
     Older {
         /// The installed version.
@@ -111,7 +95,8 @@ pub enum Question {
 /// Looks at a candidate, and at what is installed under its name.
 pub fn review(candidate: &Candidate<'_>, installed: Option<&Locked>, leave: Leave) -> Review {
     let mut review = Review::default();
-    if candidate.tier == Tier::Experimental && !is_known_experimental(candidate, installed) {
+    if candidate.evidence.tier == Tier::Experimental && !is_known_experimental(candidate, installed)
+    {
         if !candidate.is_explicit {
             review.refusals.push(Refusal::ExperimentalDependency);
         } else if !leave.experimental {
@@ -134,7 +119,9 @@ pub fn review(candidate: &Candidate<'_>, installed: Option<&Locked>, leave: Leav
         }
         if before.is_some() {
             review.questions.push(Question::Wider(text));
-        } else if candidate.tier < Tier::Verified && matrix::asks(grant, candidate.tier) {
+        } else if candidate.evidence.tier < Tier::Verified
+            && matrix::asks(grant, candidate.evidence.tier)
+        {
             review.questions.push(Question::Dangerous(text));
         }
     }
@@ -156,14 +143,19 @@ fn is_known_experimental(candidate: &Candidate<'_>, installed: Option<&Locked>) 
 }
 
 fn compare(candidate: &Candidate<'_>, installed: &Locked, leave: Leave, review: &mut Review) {
-    match (&installed.signer, candidate.signer) {
-        (Some(was), None) if !leave.unsigned => {
-            review.refusals.push(Refusal::SignatureGone { was: was.clone() });
+    for change in prowess_trust::compare(&installed.evidence(), candidate.evidence) {
+        let is_allowed = match change {
+            Change::SignatureLost { .. } => leave.unsigned,
+            Change::SignerChanged { .. } => candidate.signer_accepted,
+            Change::TierChanged { .. } => {
+                review.questions.push(Question::Tier(change));
+                continue;
+            }
+            Change::SchemeChanged { .. } => true,
+        };
+        if !is_allowed {
+            review.refusals.push(Refusal::Signature(change));
         }
-        (Some(was), Some(now)) if !same_key(was, now) && !candidate.signer_accepted => {
-            review.refusals.push(Refusal::OtherSigner { was: was.clone(), now: now.clone() });
-        }
-        _ => {}
     }
     if !leave.replace_owner {
         if let (Some(was), Some(now)) = (installed.owner.as_deref(), candidate.owner)
@@ -180,16 +172,9 @@ fn compare(candidate: &Candidate<'_>, installed: &Locked, leave: Leave, review: 
             });
         }
     }
-    if candidate.tier < installed.tier {
-        review.questions.push(Question::LowerTier { was: installed.tier, now: candidate.tier });
-    }
     if *candidate.version < installed.version {
         review.questions.push(Question::Older { was: installed.version.clone() });
     }
-}
-
-fn same_key(one: &Signer, other: &Signer) -> bool {
-    one.scheme == other.scheme && one.key == other.key
 }
 
 /// Whether two places are in the same hands: the same registry and namespace, the same repository, the same domain. What
@@ -235,13 +220,13 @@ impl Refusal {
                 "install it by its own name with `--allow-experimental`, then what needs it"
                     .to_owned()
             }
-            Self::SignatureGone { .. } => {
+            Self::Signature(Change::SignatureLost { .. }) => {
                 "ask its author; if it is right, give `--allow-unsigned`".to_owned()
             }
-            Self::OtherSigner { now, .. } => format!(
-                "ask its author; if the new key is right, run `prowess trust accept` for key {}",
-                now.key
-            ),
+            Self::Signature(_) => {
+                "ask its author; if the new key is right, accept it with `prowess trust accept`"
+                    .to_owned()
+            }
             Self::OtherOwner { .. } | Self::OtherPlace { .. } => {
                 "remove the installed one first, or give `--replace-owner`".to_owned()
             }
@@ -257,10 +242,7 @@ impl fmt::Display for Refusal {
             Self::ExperimentalDependency => formatter.write_str(
                 "it would come along with another skill, and experimental skills are only installed by name",
             ),
-            Self::SignatureGone { was } => write!(formatter, "it was signed by {was}, and now it is not"),
-            Self::OtherSigner { was, now } => {
-                write!(formatter, "it was signed by {was}, and now by {now}")
-            }
+            Self::Signature(change) => change.fmt(formatter),
             Self::OtherOwner { was, now } => write!(formatter, "it belonged to `{was}`, and now to `{now}`"),
             Self::OtherPlace { was, now } => {
                 write!(formatter, "it was installed from {was}, and this one is from {now}")
@@ -275,27 +257,26 @@ impl fmt::Display for Question {
         match self {
             Self::Dangerous(grant) => write!(formatter, "it wants `{grant}`"),
             Self::Wider(grant) => write!(formatter, "it newly wants `{grant}`"),
-            Self::LowerTier { was, now } => write!(formatter, "it was {was}, and now it is {now}"),
+            Self::Tier(change) => change.fmt(formatter),
             Self::Older { was } => write!(formatter, "it is older than the installed {was}"),
-        }
-    }
-}
-
-impl fmt::Display for Signer {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.identity {
-            Some(identity) => write!(formatter, "{identity} ({} key {})", self.scheme, self.key),
-            None => write!(formatter, "{} key {}", self.scheme, self.key),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use prowess_trust::SignedBy;
+
     use super::*;
 
-    fn signer(key: &str) -> Signer {
-        Signer { scheme: "ed25519".to_owned(), key: key.to_owned(), identity: None }
+    fn evidence(case: &Case) -> Evidence {
+        let signer = |key: &str| SignedBy {
+            scheme: "ed25519".to_owned(),
+            key_id: key.to_owned(),
+            identity: None,
+            is_audit: false,
+        };
+        Evidence { tier: case.tier, signers: case.signer.map(signer).into_iter().collect() }
     }
 
     fn registry(address: &str) -> Pinned {
@@ -340,7 +321,7 @@ mod tests {
         let version = case.version.parse().expect("a version");
         let mut locked = Locked::new(version, String::new(), case.tier, String::new());
         locked.permissions = case.grants.iter().map(|text| (*text).to_owned()).collect();
-        locked.signer = case.signer.map(signer);
+        locked.signers = evidence(case).signers;
         locked.owner = Some(case.owner.to_owned());
         locked.source = Some(registry(case.registry));
         locked.explicit = case.explicit;
@@ -349,12 +330,10 @@ mod tests {
 
     #[track_caller]
     fn check(now: &Case, before: Option<&Case>, leave: Leave, expected: &[&str]) {
-        let signer = now.signer.map(signer);
         let candidate = Candidate {
             version: &now.version.parse().expect("a version"),
             grants: &grants(now.grants),
-            tier: now.tier,
-            signer: signer.as_ref(),
+            evidence: &evidence(now),
             owner: Some(now.owner),
             source: &registry(now.registry),
             is_explicit: now.explicit,
@@ -405,7 +384,15 @@ mod tests {
             "asks: it newly wants `shell:execute:git`",
         ];
         check(&Case { grants: WIDER, version: "1.0.1", ..SIGNED }, Some(&SIGNED), NONE, &asked);
-        check(&Case { grants: WIDER, tier: Tier::Verified, ..SIGNED }, Some(&SIGNED), NONE, &asked);
+        let verified = Case { tier: Tier::Verified, ..SIGNED };
+        check(
+            &Case { grants: WIDER, tier: Tier::Verified, ..SIGNED },
+            Some(&verified),
+            NONE,
+            &asked,
+        );
+        let raised = "asks: its tier was `community` and is now `verified`";
+        check(&verified, Some(&SIGNED), NONE, &[raised]);
         check(&Case { grants: &[], ..SIGNED }, Some(&SIGNED), NONE, &[]);
         check(
             &Case { version: "0.9.0", ..SIGNED },
@@ -418,8 +405,8 @@ mod tests {
     #[test]
     fn other_hands_are_refused() {
         // Attacks A5, A8, A9, C3, C4.
-        let gone = "refused: it was signed by ed25519 key k1, and now it is not";
-        let lower = "asks: it was community, and now it is experimental";
+        let gone = "refused: it was signed by the key `k1` and is not signed now";
+        let lower = "asks: its tier was `community` and is now `experimental`";
         let experimental = "refused: nobody that you trust has signed it: it is experimental";
         check(&UNSIGNED, Some(&SIGNED), NONE, &[experimental, gone, lower]);
         check(
@@ -432,7 +419,7 @@ mod tests {
             &Case { signer: Some("k2"), ..SIGNED },
             Some(&SIGNED),
             Leave { unsigned: true, experimental: true, replace_owner: true },
-            &["refused: it was signed by ed25519 key k1, and now by ed25519 key k2"],
+            &["refused: it was signed by the key `k1` and is now signed by the key `k2`"],
         );
         check(
             &Case { owner: "u-2", ..SIGNED },

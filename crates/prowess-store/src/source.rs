@@ -5,9 +5,11 @@ mod local;
 
 use std::fmt;
 
+use prowess_resolve::{Package, Release};
+
 use crate::name::SkillName;
 use crate::path::PackagePath;
-use crate::reference::Reference;
+use crate::reference::{Named, Reference};
 use crate::tree::Tree;
 
 pub use find::{Found, MOST_MANIFEST_BYTES, declared_name, distinct, skill_folders};
@@ -100,6 +102,19 @@ pub trait Source {
 
     /// The files of an offer, or of what a lock has recorded. Digests that the place promises have been compared.
     fn fetch(&self, name: &str, pinned: &Pinned) -> Result<Fetched, SourceError>;
+}
+
+/// Who knows what registries have. Implemented where there is a network.
+pub trait Catalogue {
+    /// Which skill of which registry a name means. A bare name that several publishers use is an error that lists them
+    /// (attack A7), and a namespace that belongs to one registry is never looked for in another (attack A9).
+    fn package(&self, named: &Named) -> Result<Package, SourceError>;
+
+    /// Every release of a skill.
+    fn releases(&self, package: &Package) -> Result<Vec<Release>, SourceError>;
+
+    /// The place of one release.
+    fn offer(&self, package: &Package, version: &semver::Version) -> Result<Offer, SourceError>;
 }
 
 /// Why a source has nothing to give.

@@ -5,10 +5,13 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use crate::content::MANIFEST;
+use crate::digest::FileHashes;
 use crate::folder::{Folder, Kind, flock, try_flock};
 use crate::journal;
+use crate::limits::Limits;
 use crate::name::SkillName;
 use crate::switch;
+use crate::tree::{TreeError, hash_folder};
 
 /// The lock file of a store (GAIA §7.3).
 pub const LOCK_FILE: &str = "skill-lock.json";
@@ -111,6 +114,55 @@ impl Store {
             }
         }
         Ok(names)
+    }
+
+    /// Whether there is a folder of that name.
+    pub fn is_installed(&self, name: &SkillName) -> Result<bool, StoreError> {
+        let kind = self.skills.kind(name.as_str().as_bytes());
+        kind.map(|kind| kind == Some(Kind::Folder))
+            .map_err(|source| self.access("list", SKILLS, source))
+    }
+
+    /// The `SKILL.md` of an installed skill.
+    pub fn manifest(&self, name: &SkillName) -> Result<Vec<u8>, StoreError> {
+        let access = |source| StoreError::Access {
+            doing: "read",
+            path: self.skill_path(name).join(MANIFEST),
+            source,
+        };
+        let folder = self.skills.folder_bytes(name.as_str().as_bytes()).map_err(access)?;
+        let file = folder.file(MANIFEST.as_bytes()).map_err(access)?;
+        let mut bytes = Vec::new();
+        file.take(Limits::PACKAGE.file_bytes).read_to_end(&mut bytes).map_err(access)?;
+        Ok(bytes)
+    }
+
+    /// The files at the root of an installed skill, any of which may be a signature, with what is in them.
+    pub fn files_at_root(&self, name: &SkillName) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let access =
+            |source| StoreError::Access { doing: "read", path: self.skill_path(name), source };
+        let folder = self.skills.folder_bytes(name.as_str().as_bytes()).map_err(access)?;
+        let mut files = Vec::new();
+        for entry in folder.entries().map_err(access)? {
+            let Ok(path) = String::from_utf8(entry.name) else { continue };
+            if entry.kind != Kind::File {
+                continue;
+            }
+            let file = folder.file(path.as_bytes()).map_err(access)?;
+            let mut bytes = Vec::new();
+            file.take(Limits::PACKAGE.file_bytes).read_to_end(&mut bytes).map_err(access)?;
+            files.push((path, bytes));
+        }
+        Ok(files)
+    }
+
+    /// The hash of every file of an installed skill; nothing when it is not there.
+    pub fn hash(&self, name: &SkillName) -> Result<Option<FileHashes>, TreeError> {
+        match self.skills.folder_bytes(name.as_str().as_bytes()) {
+            Ok(folder) => hash_folder(&folder, &Limits::PACKAGE).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(TreeError::Read { path: name.to_string(), source }),
+        }
     }
 
     /// Waits until nobody else changes the store, and finishes or throws away what others left undone.

@@ -33,14 +33,14 @@ pub struct Changes {
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
     /// Nothing has changed.
-    #[error("cannot change the store: {source}{}; nothing was changed", advice(.source))]
+    #[error("cannot change the store: {source}; nothing was changed{}", advice(.source))]
     Unchanged {
         /// What the system says.
         source: io::Error,
     },
     /// Neither done nor undone. The next command that changes the store finishes it first.
     #[error(
-        "the change of the store was interrupted: {source}{}; it is finished by the next command that changes the store",
+        "the change of the store was interrupted: {source}; it is finished by the next command that changes the store{}",
         advice(.source)
     )]
     Interrupted {

@@ -15,7 +15,7 @@ const CHECKSUM: Range<usize> = 148..156;
 const TYPE: usize = 156;
 const LINK: Range<usize> = 157..257;
 const MAGIC: Range<usize> = 257..265;
-const DEVICES: Range<usize> = 329..345;
+const DEVICES: [Range<usize>; 2] = [329..337, 337..345];
 const PREFIX: Range<usize> = 345..500;
 const REST: Range<usize> = 345..512;
 
@@ -112,9 +112,14 @@ pub(crate) fn read(block: &[u8; BLOCK]) -> Result<Fields, &'static str> {
     {
         return Err("it names the target of a link");
     }
-    // Zero is written as nothing by some.
-    let is_blank = |field: &[u8]| field.iter().all(|byte| matches!(byte, 0 | b' ' | b'0'));
-    if !block[DEVICES].chunks(8).all(is_blank) {
+    // Nobody here wants to know these, but a reader that can't read one takes the archive to end here.
+    if ![UID, GID, MTIME].into_iter().all(|field| is_number(&block[field])) {
+        return Err("a number in a header can't be read");
+    }
+    if !DEVICES
+        .into_iter()
+        .all(|field| is_empty(&block[field.clone()]) || number(&block[field]) == Some(0))
+    {
         return Err("it names a device");
     }
     let (Some(mode), Some(size)) = (number(&block[MODE]), number(&block[SIZE])) else {
@@ -133,6 +138,17 @@ pub(crate) fn read(block: &[u8; BLOCK]) -> Result<Fields, &'static str> {
 fn octal(field: &mut [u8], value: u64) {
     let digits = field.len() - 1;
     field[..digits].copy_from_slice(format!("{value:0digits$o}").as_bytes());
+}
+
+/// Some write nothing for zero.
+fn is_empty(field: &[u8]) -> bool {
+    field.iter().all(|byte| matches!(byte, 0 | b' '))
+}
+
+/// A number in any of the usual ways. Owners with very large numbers have them in base 256.
+fn is_number(field: &[u8]) -> bool {
+    const BASE_256: u8 = 0x80;
+    is_empty(field) || number(field).is_some() || field[0] == BASE_256
 }
 
 /// Octal digits, perhaps with blanks before and blanks or NULs after. Base 256 is for sizes that no package has.

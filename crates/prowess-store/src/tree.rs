@@ -1,6 +1,7 @@
 //! The files of a skill: read from a folder without following links, checked, and with bounds.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -10,7 +11,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use crate::content::{MANIFEST, Role, SIDECAR, role_of, role_of_folder, stays_executable};
 use crate::digest::{FileHasher, FileHashes, Sha256Digest};
 use crate::folder::{Entry, Folder, Kind};
-use crate::limits::Limits;
+use crate::limits::{Limits, size};
 use crate::path::{PackagePath, PathError, fold};
 
 /// Patterns of files that are not packed, in the syntax of `.gitignore`.
@@ -27,7 +28,7 @@ pub struct Tree {
 }
 
 /// A file of a skill.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct TreeFile {
     /// What is in it.
     pub bytes: Vec<u8>,
@@ -39,6 +40,14 @@ impl TreeFile {
     /// The hash of what is in it.
     pub fn digest(&self) -> Sha256Digest {
         Sha256Digest::of(&self.bytes)
+    }
+}
+
+impl fmt::Debug for TreeFile {
+    /// Without the bytes: there may be millions.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let executable = if self.executable { ", executable" } else { "" };
+        write!(formatter, "{} bytes{executable}", self.bytes.len())
     }
 }
 
@@ -91,9 +100,9 @@ pub enum TreeError {
         paths: Vec<String>,
     },
     /// Two names that are one on other systems (attack B8).
-    #[error("`{one}` and `{other}` are the same file on systems that ignore case; rename one")]
+    #[error("{}", same(.one, .other))]
     Twins {
-        /// One of them.
+        /// One of them. A folder ends with `/`.
         one: String,
         /// The other.
         other: String,
@@ -105,13 +114,13 @@ pub enum TreeError {
         found: Option<String>,
     },
     /// Too many files.
-    #[error("there are more than {most} files; a skill has fewer")]
+    #[error("there are more than {most} files and folders; a skill has fewer")]
     TooMany {
         /// The bound.
         most: usize,
     },
     /// One file is too large.
-    #[error("`{path}` has more than {} MiB", .most >> 20)]
+    #[error("`{path}` has more than {}", size(*.most))]
     FileTooLarge {
         /// The file.
         path: String,
@@ -119,7 +128,7 @@ pub enum TreeError {
         most: u64,
     },
     /// All together are too large.
-    #[error("the files have more than {} MiB together (R9)", .most >> 20)]
+    #[error("the files have more than {} together", size(*.most))]
     TooLarge {
         /// The bound in bytes.
         most: u64,
@@ -558,5 +567,28 @@ pub(crate) fn named(paths: &[String]) -> String {
 }
 
 fn spelled(found: Option<&str>) -> String {
-    found.map(|found| format!(", but `{found}`; rename it")).unwrap_or_default()
+    match found {
+        None => String::new(),
+        Some(found) => {
+            match found.strip_suffix(MANIFEST).and_then(|folder| folder.strip_suffix('/')) {
+                Some(folder) => {
+                    format!(" at the root, but in `{folder}`; that folder may be the skill")
+                }
+                None => format!(", but `{found}`; rename it"),
+            }
+        }
+    }
+}
+
+fn same(one: &str, other: &str) -> String {
+    let [one, other] = [one, other].map(prowess_format::text::visible);
+    if one == other {
+        format!("`{one}` is there twice")
+    } else if one.trim_end_matches('/') == other.trim_end_matches('/') {
+        format!("`{}` is a file and a folder", one.trim_end_matches('/'))
+    } else {
+        format!(
+            "`{one}` and `{other}` are one and the same where case or composition does not count; rename one"
+        )
+    }
 }

@@ -13,9 +13,10 @@ use std::io::{self, Read, Seek, SeekFrom};
 use prowess_format::text::{shorten, visible};
 
 use crate::digest::FileHashes;
-use crate::limits::Limits;
+use crate::limits::{Limits, size};
 use crate::name::{NameError, SkillName};
 use crate::path::{PackagePath, PathError};
+use crate::store::advice;
 use crate::tree::{Tree, TreeError, TreeFile};
 
 /// What is expected of an archive.
@@ -59,7 +60,7 @@ pub enum UnpackError {
     #[error("cannot read the archive: {0}")]
     Read(#[source] io::Error),
     /// A file can't be written.
-    #[error("cannot write `{path}`: {source}")]
+    #[error("cannot write `{path}`: {source}{}", advice(.source))]
     Write {
         /// The file.
         path: String,
@@ -87,7 +88,7 @@ pub enum UnpackError {
     #[error("the archive is refused: {0}")]
     Files(#[from] TreeError),
     /// It is larger than archives may be.
-    #[error("the archive has more than {} MiB", .most >> 20)]
+    #[error("the archive has more than {}", size(*.most))]
     ArchiveTooLarge {
         /// The bound in bytes.
         most: u64,

@@ -174,7 +174,7 @@ fn accepts(graph: &Graph, package: usize, wanted: usize, at: usize) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn an_answer_keeps_every_rule_and_is_found_when_there_is_one(graph in graphs()) {

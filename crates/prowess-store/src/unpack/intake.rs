@@ -16,6 +16,16 @@ use crate::tree::{Guard, TreeError};
 /// A longer manifest is none: the longest of 2,291 published ones has 128 kB.
 const MOST_MANIFEST_BYTES: usize = 1 << 20;
 
+/// How many times its size an archive may unpack to. Text stays below 20, and bombs reach 1,000.
+pub(super) const MOST_RATIO: u64 = 100;
+/// Below this much, any ratio is fine.
+const RATIO_FROM: u64 = 8 << 20;
+
+/// Whether an archive unpacks to absurdly much (attack B3).
+pub(super) fn is_too_dense(packed: u64, unpacked: u64) -> bool {
+    unpacked > RATIO_FROM && unpacked / MOST_RATIO > packed
+}
+
 pub(super) struct Intake<'a> {
     sink: &'a mut dyn Sink,
     pub(super) options: &'a UnpackOptions<'a>,

@@ -8,17 +8,13 @@ use std::rc::Rc;
 use flate2::bufread::GzDecoder;
 
 use super::UnpackError;
-use super::intake::{Deception, Intake, archive_error, deception};
+use super::intake::{Deception, Intake, MOST_RATIO, archive_error, deception, is_too_dense};
 use crate::tar_format::{BLOCK, Fields, TypeFlag, read as read_header};
 
 /// PAX records of one entry. A path has a few hundred bytes, times and owners less.
 const MOST_PAX_BYTES: u64 = 8 << 10;
 /// Zeroes after the end: writers fill up to whole records of some kilobytes.
 const MOST_PADDING: u64 = 1 << 20;
-/// What text of all kinds and tables of zeroes stay below; bombs reach 1,000.
-const MOST_RATIO: u64 = 200;
-/// Below this much, any ratio is fine.
-const RATIO_FROM: u64 = 8 << 20;
 
 pub(super) fn read(archive: impl Read, intake: &mut Intake<'_>) -> Result<(), UnpackError> {
     let packed = Rc::new(Cell::new(0));
@@ -245,7 +241,7 @@ impl<R: Read> Read for Stream<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.decoder.read(buffer)?;
         self.unpacked += count as u64;
-        if self.unpacked > RATIO_FROM && self.unpacked / MOST_RATIO > self.packed.get() {
+        if is_too_dense(self.packed.get(), self.unpacked) {
             return Err(io::Error::other(Deception::TooDense(MOST_RATIO)));
         }
         if count == 0 && !buffer.is_empty() && self.decoder.header().is_none() {

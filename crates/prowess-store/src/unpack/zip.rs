@@ -7,7 +7,7 @@ use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 
 use super::UnpackError;
-use super::intake::{Intake, archive_error, deception};
+use super::intake::{Intake, MOST_RATIO, archive_error, deception, is_too_dense};
 
 const END: &[u8] = b"PK\x05\x06";
 const CENTRAL: &[u8] = b"PK\x01\x02";
@@ -57,6 +57,10 @@ pub(super) fn read(
         return Err(UnpackError::ArchiveTooLarge { most: intake.options.limits.archive_bytes });
     }
     let (mut entries, directory_offset) = directory(&mut archive, length, intake)?;
+    let unpacked = entries.iter().map(|entry| u64::from(entry.length)).sum();
+    if is_too_dense(length, unpacked) {
+        return Err(UnpackError::TooDense { most: MOST_RATIO });
+    }
     // Each begins where the one before ends, so that no byte of the archive is left for somebody else.
     entries.sort_by_key(|entry| entry.offset);
     let mut expected = 0;
