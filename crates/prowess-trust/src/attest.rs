@@ -166,15 +166,14 @@ impl Attestation {
         subject: &Subject<'_>,
         signature: &Signature,
         scheme: Scheme,
-        proof: Proof,
+        proof: Proof<'_>,
     ) -> Result<Verdict, SignatureError> {
-        let entry = proof.anchor.as_ref().and_then(|id| subject.store.get(id));
         let witnessed = match proof.time {
             SignatureTime::Witnessed(at) => Some(at),
             SignatureTime::Unknown | SignatureTime::Claimed(_) => signature.first_seen,
         };
         let path = &signature.path;
-        let standing = match entry {
+        let standing = match proof.anchor {
             None => {
                 self.warnings.push(format!(
                     "the signature `{path}` holds, and its key `{}` is not in the trust store",

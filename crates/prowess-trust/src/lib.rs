@@ -42,6 +42,7 @@ pub use key_file::{Cost, KeyFileError, KeyFolder, KeyName, KeyNameError, ListedK
 pub use material::{Checked, Material, MaterialError};
 pub use scheme::oms::sign_oms;
 pub use scheme::record::{SignError, sign};
+pub use scheme::sigstore::SigstoreIdentity;
 pub use scheme::{Scheme, SignatureTime};
 pub use timestamp::{Timestamp, TimestampError};
 pub use trust_store::{

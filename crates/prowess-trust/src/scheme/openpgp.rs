@@ -42,7 +42,7 @@ pub(crate) fn fingerprint(certificate: &SignedPublicKey) -> String {
 }
 
 /// Checks an armored or binary detached signature.
-pub(super) fn verify(subject: &Subject<'_>) -> Result<Proof, SignatureError> {
+pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureError> {
     let signature = read_signature(subject.bytes)?;
     let contents = subject.contents;
     let files = contents.files_without(subject.signature_files);
@@ -93,7 +93,7 @@ pub(super) fn verify(subject: &Subject<'_>) -> Result<Proof, SignatureError> {
         identity: entry.label.clone().or(Some(whom)),
         covered: files.into_keys().collect(),
         time: SignatureTime::Claimed(made),
-        anchor: Some(entry.id()),
+        anchor: Some(entry),
     })
 }
 

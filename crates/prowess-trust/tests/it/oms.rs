@@ -305,7 +305,7 @@ fn envelopes_that_mean_something_else_are_refused() {
         bundle["verificationMaterial"] = json!({"certificate": {"rawBytes": ""}});
     }), @"
     experimental
-    refused skill.oms.sig: its signer is `certificate`, and only a key or a chain of certificates can be checked
+    warning: the signature `skill.oms.sig` proves nothing: it is by the key `of Sigstore`, which is not in the trust store
     ");
     assert_snapshot!(with(&|bundle| {
         bundle["verificationMaterial"]["publicKey"] = json!({"hint": ""});
@@ -324,7 +324,7 @@ fn envelopes_that_mean_something_else_are_refused() {
     let signature = Signature::detached("skill.oms.sig", twice.into_bytes());
     assert_snapshot!(outcome(&skill(), &[signature], &chain.trusted()), @"
     experimental
-    refused skill.oms.sig: it can't be read: the key `dsseEnvelope` is there twice at line 1 column 3116
+    refused skill.oms.sig: it can't be read: the key `dsseEnvelope` is there twice at line 1 column 3176
     ");
 }
 

@@ -19,6 +19,8 @@ const MAY_BE_LEFT_OUT: [&str; 4] = [".git", ".gitattributes", ".github", ".gitig
 /// The files that a statement is about.
 pub(super) struct Manifest {
     pub(super) files: BTreeMap<String, [u8; 32]>,
+    /// In the order of the statement.
+    pub(super) digests: Vec<[u8; 32]>,
     ignored: Vec<String>,
 }
 
@@ -45,7 +47,7 @@ pub(super) fn read(payload: &[u8]) -> Result<Manifest, SignatureError> {
     let resources = predicate.get("resources").and_then(Value::as_array);
     let resources = resources.ok_or_else(|| unreadable("`resources` is no list"))?;
     let mut files = BTreeMap::new();
-    let mut hash = Sha256::new();
+    let mut digests = Vec::new();
     for resource in resources {
         expect("hash", json::text(resource, "algorithm"), "sha256", "`sha256`")?;
         let name = json::text(resource, "name");
@@ -53,7 +55,7 @@ pub(super) fn read(payload: &[u8]) -> Result<Manifest, SignatureError> {
         let digest = json::text(resource, "digest").and_then(digest_from_hex);
         let digest =
             digest.ok_or_else(|| unreadable(&format!("the digest of `{name}` is no SHA-256")))?;
-        hash.update(digest);
+        digests.push(digest);
         if files.insert(name.to_owned(), digest).is_some() {
             return Err(unreadable(&format!("`{name}` is listed twice")));
         }
@@ -64,14 +66,14 @@ pub(super) fn read(payload: &[u8]) -> Result<Manifest, SignatureError> {
         _ => return Err(unreadable("it has not exactly one subject")),
     };
     let root = json::text(&subject["digest"], "sha256").and_then(digest_from_hex);
-    if root != Some(hash.finalize().into()) {
+    if root != Some(Sha256::digest(digests.concat()).into()) {
         return Err(unreadable("the digest of its subject is not that of its files"));
     }
 
     let ignored = serialization.get("ignore_paths").and_then(Value::as_array);
     let ignored = ignored.map_or(&[][..], Vec::as_slice);
     let ignored = ignored.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-    Ok(Manifest { files, ignored })
+    Ok(Manifest { files, digests, ignored })
 }
 
 /// The statement about these files. Signature files may come later, so it says that they are left out.
