@@ -72,8 +72,8 @@ pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureEr
     let contents = subject.contents;
     let files = contents.files_without(subject.signature_files);
     let name = &contents.name;
-    let signed = payload(Algorithm::Sigstore, subject.purpose, name, &contents.version, &files);
-    let signer = verify_bundle(subject.bytes, &signed, subject.store)?;
+    let text = payload(Algorithm::Sigstore, subject.purpose, name, &contents.version, &files);
+    let signer = verify_bundle(subject.bytes, &text, subject.store)?;
     Ok(Proof {
         key_id: signer.entry.id(),
         identity: signer.identity,

@@ -11,8 +11,8 @@ use crate::skill::{NOW, audit, now, outcome, release, shown, skill, store, trust
 fn a_claim_never_raises_the_tier() {
     let unsigned = attest(&skill(), &[], &store([trusted(1, Role::Root)]), now());
     let unknown = attest(&skill(), &[release(&skill(), 1)], &TrustStore::empty(), now());
-    let publisher = store([trusted(1, Role::Publisher)]);
-    let published = attest(&skill(), &[release(&skill(), 1)], &publisher, now());
+    let store = store([trusted(1, Role::Publisher)]);
+    let published = attest(&skill(), &[release(&skill(), 1)], &store, now());
     for (attestation, proved) in [
         (unsigned, Tier::Experimental),
         (unknown, Tier::Experimental),

@@ -2,6 +2,7 @@
 
 mod attesting;
 mod comparing;
+#[cfg(unix)]
 mod keys;
 mod minisign;
 mod model_signing;
@@ -9,4 +10,5 @@ mod oms;
 mod openpgp;
 mod records;
 mod skill;
+#[cfg(unix)]
 mod trust_store;

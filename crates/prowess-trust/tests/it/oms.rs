@@ -322,10 +322,8 @@ fn envelopes_that_mean_something_else_are_refused() {
     let mut twice = good.to_string();
     twice.insert_str(1, "\"dsseEnvelope\": {},");
     let signature = Signature::detached("skill.oms.sig", twice.into_bytes());
-    assert_snapshot!(outcome(&skill(), &[signature], &chain.trusted()), @"
-    experimental
-    refused skill.oms.sig: it can't be read: the key `dsseEnvelope` is there twice at line 1 column 3176
-    ");
+    let outcome = outcome(&skill(), &[signature], &chain.trusted());
+    assert!(outcome.contains("the key `dsseEnvelope` is there twice"), "{outcome}");
 }
 
 /// The signature holds, and the statement is not one that can be relied on.

@@ -1,5 +1,7 @@
 //! Detached OpenPGP signatures. The fixtures were made by gpg; `fixtures/openpgp/make.sh` says how.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use insta::assert_snapshot;
 use prowess_trust::{
     Algorithm, Material, Purpose, Role, Signature, TrustStore, TrustedKey, payload,
@@ -143,11 +145,9 @@ fn each_wrong_signature_has_its_own_error() {
 
 #[test]
 fn no_flipped_bit_of_the_signature_is_overlooked() {
-    use base64::Engine as _;
-    let base64 = base64::engine::general_purpose::STANDARD;
     // Armor without its checksum.
     let lines = fixture!("ed.asc").lines().filter(|line| !line.starts_with(['-', '=']));
-    let binary = base64.decode(lines.collect::<String>()).unwrap();
+    let binary = STANDARD.decode(lines.collect::<String>()).unwrap();
     let trusted = trusting(&[fixture!("ed.pub")]);
     let check = |bytes: &[u8]| {
         let signature = Signature::detached("SIGNATURE.sig", bytes.to_vec());

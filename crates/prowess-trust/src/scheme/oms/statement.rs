@@ -61,9 +61,9 @@ pub(super) fn read(payload: &[u8]) -> Result<Manifest, SignatureError> {
         }
     }
 
-    let subject = match value.get("subject").and_then(Value::as_array).map(Vec::as_slice) {
-        Some([subject]) => subject,
-        _ => return Err(unreadable("it has not exactly one subject")),
+    let subjects = value.get("subject").and_then(Value::as_array);
+    let Some([subject]) = subjects.map(Vec::as_slice) else {
+        return Err(unreadable("it has not exactly one subject"));
     };
     let root = json::text(&subject["digest"], "sha256").and_then(digest_from_hex);
     if root != Some(Sha256::digest(digests.concat()).into()) {

@@ -85,7 +85,7 @@ impl CryptoProvider for Ring {
         let verified = match scheme {
             SigningScheme::EcdsaP256Sha256 | SigningScheme::EcdsaP256Sha384 => {
                 let key = p256::ecdsa::VerifyingKey::from_sec1_bytes(key);
-                let signature = p256::ecdsa::DerSignature::from_bytes(signature.into());
+                let signature = p256::ecdsa::DerSignature::from_bytes(signature);
                 match (key, signature) {
                     (Ok(key), Ok(signature)) => key.verify_prehash(digest, &signature).is_ok(),
                     _ => false,
@@ -93,7 +93,7 @@ impl CryptoProvider for Ring {
             }
             SigningScheme::EcdsaP384Sha256 | SigningScheme::EcdsaP384Sha384 => {
                 let key = p384::ecdsa::VerifyingKey::from_sec1_bytes(key);
-                let signature = p384::ecdsa::DerSignature::from_bytes(signature.into());
+                let signature = p384::ecdsa::DerSignature::from_bytes(signature);
                 match (key, signature) {
                     (Ok(key), Ok(signature)) => key.verify_prehash(digest, &signature).is_ok(),
                     _ => false,

@@ -57,9 +57,10 @@ fn check(
     signed: &[u8],
     store: &TrustStore,
 ) -> Result<SignatureTime, SignatureError> {
-    let signer = verify_bundle(bundle.to_string().as_bytes(), signed, store)?;
-    Ok(signer.time)
+    verify_bundle(bundle.to_string().as_bytes(), signed, store).map(|signer| signer.time)
 }
+
+type Change<'a> = &'a dyn Fn(&mut Value);
 
 const COSIGN: &str = "bundles/cosign-v3-blob.sigstore.json";
 const COSIGN_TEXT: &str = "bundles/cosign-v3-blob.txt";
@@ -102,7 +103,7 @@ fn bundles_that_were_changed_are_refused() {
         *value = json!(format!("{changed}{}", &text[1..]));
     };
     let other = bundle("bundles/conda-attestation.sigstore.json");
-    let changes: [(&str, &dyn Fn(&mut Value)); 6] = [
+    let changes: [(&str, Change<'_>); 6] = [
         ("entry of another artifact", &|bundle| {
             *bundle.pointer_mut(entry).unwrap() = other.pointer(entry).unwrap().clone();
         }),
