@@ -133,7 +133,7 @@ pub fn attest(
 
 impl Signature {
     /// A signature that this machine has not seen before.
-    pub fn detached(path: &str, bytes: Vec<u8>) -> Self {
+    pub fn new(path: &str, bytes: Vec<u8>) -> Self {
         Self { path: path.to_owned(), bytes, first_seen: None }
     }
 }

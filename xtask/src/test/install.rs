@@ -130,7 +130,7 @@ pub(crate) fn reference_validator(permission: Permission) -> Result<PathBuf> {
     Ok(python)
 }
 
-/// An environment apart from the other, because the two want different versions of what they share.
+/// An environment apart from the other, so that neither changes what the other has installed.
 fn model_signing(permission: Permission) -> Result<PathBuf> {
     let (name, version) = MODEL_SIGNING;
     let folder = process::target_dir().join("tools/model-signing");

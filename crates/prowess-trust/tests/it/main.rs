@@ -4,6 +4,7 @@ mod attesting;
 mod comparing;
 #[cfg(unix)]
 mod keys;
+mod laws;
 mod minisign;
 mod model_signing;
 mod oms;

@@ -3,6 +3,12 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use insta::assert_snapshot;
+use pgp::composed::{
+    ArmorOptions, Deserializable as _, KeyType, SecretKeyParamsBuilder, SignedPublicKey,
+    SignedPublicSubKey,
+};
+use pgp::packet::KeyFlags;
+use pgp::types::Password;
 use prowess_trust::{
     Algorithm, Material, Purpose, Role, Signature, TrustStore, TrustedKey, payload,
 };
@@ -23,7 +29,7 @@ fn trusting(certificates: &[&str]) -> TrustStore {
 }
 
 fn check(signature: &str, certificates: &[&str]) -> String {
-    let signature = Signature::detached("SIGNATURE.asc", signature.as_bytes().to_vec());
+    let signature = Signature::new("SIGNATURE.asc", signature.as_bytes().to_vec());
     outcome(&skill(), &[signature], &trusting(certificates))
 }
 
@@ -50,7 +56,7 @@ fn signatures_by_gpg_count() {
     SIGNATURE.asc openpgp: publisher, 2 files
     ");
     // The signer is who the certificate says, under the fingerprint that gpg shows.
-    let signature = Signature::detached("SIGNATURE.asc", fixture!("sub.asc").into());
+    let signature = Signature::new("SIGNATURE.asc", fixture!("sub.asc").into());
     let trusted = trusting(&[fixture!("sub.pub")]);
     let attestation = prowess_trust::attest(&skill(), &[signature], &trusted, crate::skill::now());
     let verdict = &attestation.evidence[0];
@@ -61,7 +67,7 @@ fn signatures_by_gpg_count() {
 
 #[test]
 fn other_files_are_noticed() {
-    let signature = Signature::detached("SIGNATURE.asc", fixture!("ed.asc").into());
+    let signature = Signature::new("SIGNATURE.asc", fixture!("ed.asc").into());
     let trusted = trusting(&[fixture!("ed.pub")]);
     let changed = skill().with_file("scripts/greet.sh", b"echo hellO\n");
     assert_snapshot!(outcome(&changed, std::slice::from_ref(&signature), &trusted), @"
@@ -75,7 +81,7 @@ fn other_files_are_noticed() {
     refused SIGNATURE.asc: it does not fit the signed text; one of the two was changed, or the signature is forged
     ");
     // A release is not a sign-off.
-    let moved = Signature::detached("AUDIT.asc", fixture!("ed.asc").into());
+    let moved = Signature::new("AUDIT.asc", fixture!("ed.asc").into());
     assert_snapshot!(outcome(&skill(), &[moved], &trusted), @"
     experimental
     refused AUDIT.asc: it does not fit the signed text; one of the two was changed, or the signature is forged
@@ -143,6 +149,35 @@ fn each_wrong_signature_has_its_own_error() {
     ");
 }
 
+/// Attack C14: somebody puts another's signing subkey below their own primary key, without the subkey's agreement, so that its signatures seem to be theirs.
+#[test]
+fn an_adopted_subkey_does_not_sign_for_its_thief() {
+    let mut random = rsa::rand_core::OsRng;
+    let password = Password::empty();
+    let thief = SecretKeyParamsBuilder::default()
+        .key_type(KeyType::Ed25519Legacy)
+        .can_certify(true)
+        .can_sign(true)
+        .primary_user_id("thief@example.org".into())
+        .created_at(pgp::types::Timestamp::from_secs(1_791_360_000))
+        .build()
+        .unwrap()
+        .generate(random)
+        .unwrap();
+    let (victim, _) = SignedPublicKey::from_string(fixture!("sub.pub")).unwrap();
+    let subkey = victim.public_subkeys[0].key.clone();
+    let mut flags = KeyFlags::default();
+    flags.set_sign(true);
+    let primary = &thief.primary_key;
+    let binding =
+        subkey.sign(&mut random, primary, primary.public_key(), &password, flags, None).unwrap();
+    let mut stolen = thief.to_public_key();
+    stolen.public_subkeys.push(SignedPublicSubKey::new(subkey, vec![binding]));
+    let stolen = stolen.to_armored_string(ArmorOptions::default()).unwrap();
+    let outcome = check(fixture!("sub.asc"), &[&stolen]);
+    assert!(outcome.contains("has no valid leave to sign"), "{outcome}");
+}
+
 #[test]
 fn no_flipped_bit_of_the_signature_is_overlooked() {
     // Armor without its checksum.
@@ -150,7 +185,7 @@ fn no_flipped_bit_of_the_signature_is_overlooked() {
     let binary = STANDARD.decode(lines.collect::<String>()).unwrap();
     let trusted = trusting(&[fixture!("ed.pub")]);
     let check = |bytes: &[u8]| {
-        let signature = Signature::detached("SIGNATURE.sig", bytes.to_vec());
+        let signature = Signature::new("SIGNATURE.sig", bytes.to_vec());
         outcome(&skill(), &[signature], &trusted)
     };
     assert_snapshot!(check(&binary), @"
