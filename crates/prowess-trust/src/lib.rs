@@ -33,7 +33,7 @@ mod scheme;
 mod timestamp;
 mod trust_store;
 
-pub use attest::{Attestation, Refusal, Signature, Standing, Verdict, attest};
+pub use attest::{Attestation, Refusal, Signature, Standing, Verdict, attest, detached_payload};
 pub use compare::{Change, Evidence, SignedBy, compare};
 pub use contents::{Algorithm, Contents, FileDifference, Purpose, payload};
 pub use error::{SignatureError, Weight};

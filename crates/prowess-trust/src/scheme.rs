@@ -30,19 +30,9 @@ pub enum Scheme {
 }
 
 /// The files that are signatures by their name alone.
-pub(crate) const SIGNATURE_NAMES: &[&str] = &[
-    "AUDIT.asc",
-    "AUDIT.json",
-    "AUDIT.minisig",
-    "AUDIT.sig",
-    "AUDIT.sigstore.json",
-    "SIGNATURE.asc",
-    "SIGNATURE.json",
-    "SIGNATURE.minisig",
-    "SIGNATURE.sig",
-    "SIGNATURE.sigstore.json",
-    "skill.oms.sig",
-];
+pub(crate) fn signature_names() -> &'static [&'static str] {
+    &Scheme::FILE_NAMES[..Scheme::FILE_NAMES.len() - 1]
+}
 
 /// When something was signed, and who says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +80,23 @@ impl Scheme {
             Scheme::Sigstore => "sigstore",
         }
     }
+
+    /// The names of files, at the top of a skill's folder, that [`attest`](crate::attest) wants to see.
+    pub const FILE_NAMES: &[&str] = &[
+        "AUDIT.asc",
+        "AUDIT.json",
+        "AUDIT.minisig",
+        "AUDIT.sig",
+        "AUDIT.sigstore.json",
+        "SIGNATURE.asc",
+        "SIGNATURE.json",
+        "SIGNATURE.minisig",
+        "SIGNATURE.sig",
+        "SIGNATURE.sigstore.json",
+        "skill.oms.sig",
+        // Which of these is a signature is for its text to say, so it stays the last.
+        "signature.json",
+    ];
 
     /// Which scheme and purpose a file of a skill is a signature of, by its name; `None` for every other file.
     ///

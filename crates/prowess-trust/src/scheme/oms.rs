@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use self::bundle::{Bundle, Signer};
 use super::record::SignError;
-use super::{Proof, SIGNATURE_NAMES, SignatureTime, Subject, sigstore};
+use super::{Proof, SignatureTime, Subject, signature_names, sigstore};
 use crate::contents::{Contents, hex};
 use crate::error::SignatureError;
 use crate::key::{PublicKey, SecretKey};
@@ -27,7 +27,7 @@ pub fn sign_oms(contents: &Contents, key: &SecretKey) -> Result<String, SignErro
             found: key.public().kind().as_str(),
         });
     };
-    let files = contents.files_without(&SIGNATURE_NAMES.iter().copied().collect());
+    let files = contents.files_without(&signature_names().iter().copied().collect());
     let statement = statement::written(&contents.name, &files);
     let signature = key.sign(&bundle::signed_text(statement.as_bytes()))?;
     Ok(bundle::written(&key.public().oms_hint(), statement.as_bytes(), &signature))

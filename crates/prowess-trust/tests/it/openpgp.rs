@@ -10,7 +10,8 @@ use pgp::composed::{
 use pgp::packet::KeyFlags;
 use pgp::types::Password;
 use prowess_trust::{
-    Algorithm, Material, Purpose, Role, Signature, TrustStore, TrustedKey, payload,
+    Algorithm, Contents, Material, Purpose, Role, Signature, TrustStore, TrustedKey,
+    detached_payload,
 };
 
 use crate::skill::{outcome, skill, store};
@@ -35,10 +36,20 @@ fn check(signature: &str, certificates: &[&str]) -> String {
 
 #[test]
 fn the_fixtures_were_made_for_this_skill() {
-    let skill = skill();
-    let (name, version) = (&skill.name, &skill.version);
-    let text = payload(Algorithm::OpenPgp, Purpose::Release, name, version, &skill.files);
-    assert_eq!(text, PAYLOAD);
+    let text = |contents: &Contents, signatures: &[Signature]| {
+        detached_payload(contents, signatures, Algorithm::OpenPgp, Purpose::Release)
+    };
+    assert_eq!(text(&skill(), &[]), PAYLOAD);
+    // Other signatures that lie there make no difference; a file that only has such a name does.
+    for (name, bytes, is_signature) in [
+        ("skill.oms.sig", "{}", true),
+        ("signature.json", "{\"signature_version\": 1}", true),
+        ("signature.json", "{\"font\": \"cursive\"}", false),
+    ] {
+        let contents = skill().with_file(name, bytes.as_bytes());
+        let signature = Signature::new(name, bytes.into());
+        assert_eq!(text(&contents, &[signature]) == PAYLOAD, is_signature, "{name} {bytes}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use crate::contents::{digest_from_hex, hex};
 use crate::error::SignatureError;
 use crate::json;
-use crate::scheme::SIGNATURE_NAMES;
+use crate::scheme::signature_names;
 
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 const PREDICATE_TYPE: &str = "https://model_signing/signature/v1.0";
@@ -93,7 +93,7 @@ pub(super) fn written(name: &str, files: &BTreeMap<String, [u8; 32]>) -> String 
                 "method": "files",
                 "hash_type": "sha256",
                 "allow_symlinks": false,
-                "ignore_paths": SIGNATURE_NAMES,
+                "ignore_paths": signature_names(),
             },
             "resources": resources,
         },
