@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Cursor;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -298,6 +299,95 @@ fn nothing_is_published_before_it_is_on_the_disk() {
         .rposition(|step| step.starts_with("exchange") || step.starts_with("rename two"))
         .unwrap();
     assert!(steps[last_switch..lock_file].contains(&"fsync skills".to_owned()), "{steps:#?}");
+}
+
+/// More than a few files are put on the disk with one call, and before the journal has its name as well.
+#[test]
+fn many_files_go_to_the_disk_together() {
+    let home = temporary();
+    let manifest = b"---\nname: many\ndescription: d\n---\n\n# X\n";
+    let mut entries = vec![file("SKILL.md", manifest)];
+    entries.extend((0..70).map(|number| file(&format!("f{number}"), b"x")));
+    let archive = gz(&tar(&entries));
+    let ((), steps) = faults::with(None, Exchange::Real, || {
+        let store = Store::open(home.path()).unwrap();
+        let mut stage = store.stage().unwrap();
+        let skill = stage.unpack(Cursor::new(archive), &OPTIONS).unwrap();
+        let changes = Changes { install: vec![skill], remove: Vec::new(), lock_file: None };
+        store.lock().unwrap().commit(stage, &changes).unwrap();
+    });
+    let position = |wanted: &str| steps.iter().position(|step| step == wanted);
+    let published = position("rename journal-new journal").unwrap();
+    if cfg!(target_os = "linux") {
+        let synced = position("syncfs stage").unwrap();
+        assert!(position("write f69").unwrap() < synced && synced < published, "{steps:#?}");
+    } else {
+        assert!(position("fsync f69").unwrap() < published, "{steps:#?}");
+    }
+}
+
+/// What runs on a file system of its own. Its parent is [`a_really_full_disk_changes_nothing`].
+#[test]
+#[ignore = "needs a small file system; another test makes it"]
+fn tenant() {
+    let disk = std::path::PathBuf::from(std::env::var(STORE).expect("the parent sets it"));
+    let store = disk.join("store");
+    seed(&store);
+    let before = state(&store);
+    // All that is left, up to the last page.
+    let mut filling = fs::File::create(disk.join("filling")).unwrap();
+    while filling.write_all(&[0; 4096]).is_ok() {}
+    drop(filling);
+    let full = act(&store, Action::Update).unwrap_err();
+    assert!(full.contains("No space left on device") && full.contains("free some space"), "{full}");
+    assert_eq!(state(&store), before);
+
+    let mount = |options: &str| {
+        let status = Command::new("mount").args(["-o", options]).arg(&disk).status();
+        assert!(status.unwrap().success());
+    };
+    mount("remount,ro");
+    let read_only = act(&store, Action::Update).unwrap_err();
+    assert!(
+        read_only.contains("Read-only file system") && read_only.contains("make it writable"),
+        "{read_only}"
+    );
+    assert_eq!(state(&store), before);
+
+    mount("remount,rw");
+    fs::remove_file(disk.join("filling")).unwrap();
+    act(&store, Action::Update).unwrap();
+    assert_ne!(state(&store), before);
+}
+
+/// A disk that is full and one that can't be written to, both real: clear errors, and nothing has changed.
+#[test]
+fn a_really_full_disk_changes_nothing() {
+    const NO_MOUNT: i32 = 77;
+    const SCRIPT: &str = r#"mount -t tmpfs -o size=256k tmpfs "$0" || exit 77
+        exec "$1" --exact crashes::tenant --ignored --nocapture"#;
+    let home = temporary();
+    let output = Command::new("unshare")
+        .args(["--map-root-user", "--mount", "sh", "-c", SCRIPT])
+        .arg(home.path())
+        .arg(std::env::current_exe().unwrap())
+        .env(STORE, home.path())
+        .output();
+    match output {
+        Ok(output) if output.status.success() => {
+            assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+        }
+        Ok(output) if output.status.code() != Some(NO_MOUNT) => {
+            let [out, error] =
+                [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+            // `unshare` itself ends with 1 where namespaces are not allowed, before any test has said a word.
+            assert!(!out.contains("running"), "{out}{error}");
+            let _ = writeln!(std::io::stderr(), "SKIPPED: no file system can be mounted: {error}");
+        }
+        _ => {
+            let _ = writeln!(std::io::stderr(), "SKIPPED: no file system can be mounted");
+        }
+    }
 }
 
 /// A journal of another version is not guessed at, and one that leads elsewhere is not followed.
