@@ -66,6 +66,10 @@ impl LockedStore<'_> {
             }
         }
         let steps = steps(changes);
+        if !stage.belongs_to(self.store).map_err(|source| CommitError::Unchanged { source })? {
+            let source = io::Error::other("the change was prepared in another store");
+            return Err(CommitError::Unchanged { source });
+        }
         prepare(self.store, &stage.folder, changes, &steps)
             .map_err(|source| CommitError::Unchanged { source })?;
         // From here on the journal may be found by others, so the folder is not thrown away before it is gone.

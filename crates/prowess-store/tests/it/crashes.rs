@@ -49,6 +49,16 @@ enum Action {
 impl Action {
     const ALL: [Self; 4] = [Self::Install, Self::Update, Self::Remove, Self::Everything];
 
+    /// On file systems of both kinds, where it makes a difference: only updates exchange anything.
+    const EVERYWHERE: [(Self, Exchange); 6] = [
+        (Self::Install, Exchange::Real),
+        (Self::Update, Exchange::Real),
+        (Self::Remove, Exchange::Real),
+        (Self::Everything, Exchange::Real),
+        (Self::Update, Exchange::Missing),
+        (Self::Everything, Exchange::Missing),
+    ];
+
     fn installs(self) -> &'static [(&'static str, u32)] {
         match self {
             Self::Install => &[("fresh", 1)],
@@ -156,44 +166,42 @@ fn victim() {
 /// Attack B15: the real process is killed with SIGKILL before every single change of the disk.
 #[test]
 fn killed_anywhere_old_or_new_is_whole() {
-    for exchange in [Exchange::Real, Exchange::Missing] {
-        for action in Action::ALL {
-            let [before, after] = before_and_after(action);
-            let (mut old, mut new) = (0, 0);
-            for step in 0..steps(action, exchange).len() {
-                let home = temporary();
-                let store = home.path().join("store");
-                seed(&store);
-                let output = Command::new(std::env::current_exe().unwrap())
-                    .args(["--exact", "crashes::victim", "--ignored", "--nocapture"])
-                    .env(STORE, &store)
-                    .env(ACTION, format!("{action:?}"))
-                    .env(STEP, step.to_string())
-                    .env(EXCHANGE, format!("{exchange:?}"))
-                    .output()
-                    .unwrap();
-                let signal = std::os::unix::process::ExitStatusExt::signal(&output.status);
-                assert_eq!(
-                    signal,
-                    Some(9),
-                    "{action:?} {step}: {}",
-                    String::from_utf8_lossy(&output.stderr)
-                );
-                // Without anybody's help every skill is old or new, except where names can't be exchanged.
-                if exchange == Exchange::Real {
-                    whole(&store, &before, &after);
-                }
-                let opened = Store::open(&store).unwrap();
-                drop(opened.lock().unwrap());
-                let found = state(&store);
-                assert!(
-                    found == before || found == after,
-                    "{action:?} {exchange:?} {step}: {found:#?}"
-                );
-                if found == before { old += 1 } else { new += 1 }
+    for (action, exchange) in Action::EVERYWHERE {
+        let [before, after] = before_and_after(action);
+        let (mut old, mut new) = (0, 0);
+        for step in 0..steps(action, exchange).len() {
+            let home = temporary();
+            let store = home.path().join("store");
+            seed(&store);
+            let output = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "crashes::victim", "--ignored", "--nocapture"])
+                .env(STORE, &store)
+                .env(ACTION, format!("{action:?}"))
+                .env(STEP, step.to_string())
+                .env(EXCHANGE, format!("{exchange:?}"))
+                .output()
+                .unwrap();
+            let signal = std::os::unix::process::ExitStatusExt::signal(&output.status);
+            assert_eq!(
+                signal,
+                Some(9),
+                "{action:?} {step}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            // Without anybody's help every skill is old or new, except where names can't be exchanged.
+            if exchange == Exchange::Real {
+                whole(&store, &before, &after);
             }
-            assert!(old > 0 && new > 0, "{action:?} {exchange:?}: both happen");
+            let opened = Store::open(&store).unwrap();
+            drop(opened.lock().unwrap());
+            let found = state(&store);
+            assert!(
+                found == before || found == after,
+                "{action:?} {exchange:?} {step}: {found:#?}"
+            );
+            if found == before { old += 1 } else { new += 1 }
         }
+        assert!(old > 0 && new > 0, "{action:?} {exchange:?}: both happen");
     }
 }
 
@@ -213,35 +221,33 @@ fn whole(store: &Path, before: &BTreeMap<String, String>, after: &BTreeMap<Strin
 /// A disk that is full from some step on, or a step that fails once: the old state stays, and nothing is left over.
 #[test]
 fn failing_anywhere_changes_nothing_or_everything() {
-    for exchange in [Exchange::Real, Exchange::Missing] {
-        for action in Action::ALL {
-            let [before, after] = before_and_after(action);
-            for step in 0..steps(action, exchange).len() {
-                for fault in [Fault::FailOnce(FULL), Fault::FailFrom(READ_ONLY)] {
-                    let home = temporary();
-                    let store = home.path().join("store");
-                    seed(&store);
-                    let (result, reached) =
-                        faults::with(Some((step, fault)), exchange, || act(&store, action));
-                    let at = format!(
-                        "{action:?} {exchange:?} {fault:?} at {step} ({:?}): {result:?}",
-                        reached.get(step)
-                    );
-                    let found = without_staging(state(&store));
-                    match &result {
-                        Ok(()) => assert_eq!(found, after, "{at}"),
-                        Err(error) if error.contains("finished by the next command") => {}
-                        Err(_) => assert_eq!(found, before, "{at}"),
-                    }
-                    // Once there is space again, whatever was left over goes.
-                    let opened = Store::open(&store).unwrap();
-                    drop(opened.lock().unwrap());
-                    let found = state(&store);
-                    assert!(found == before || found == after, "{at}: {found:#?}");
-                    let one_failure = matches!(fault, Fault::FailOnce(_));
-                    let interrupted = result.is_err_and(|error| error.contains("interrupted"));
-                    assert!(!(one_failure && interrupted), "{at}: one failure is taken back");
+    for (action, exchange) in Action::EVERYWHERE {
+        let [before, after] = before_and_after(action);
+        for step in 0..steps(action, exchange).len() {
+            for fault in [Fault::FailOnce(FULL), Fault::FailFrom(READ_ONLY)] {
+                let home = temporary();
+                let store = home.path().join("store");
+                seed(&store);
+                let (result, reached) =
+                    faults::with(Some((step, fault)), exchange, || act(&store, action));
+                let at = format!(
+                    "{action:?} {exchange:?} {fault:?} at {step} ({:?}): {result:?}",
+                    reached.get(step)
+                );
+                let found = without_staging(state(&store));
+                match &result {
+                    Ok(()) => assert_eq!(found, after, "{at}"),
+                    Err(error) if error.contains("finished by the next command") => {}
+                    Err(_) => assert_eq!(found, before, "{at}"),
                 }
+                // Once there is space again, whatever was left over goes.
+                let opened = Store::open(&store).unwrap();
+                drop(opened.lock().unwrap());
+                let found = state(&store);
+                assert!(found == before || found == after, "{at}: {found:#?}");
+                let one_failure = matches!(fault, Fault::FailOnce(_));
+                let interrupted = result.is_err_and(|error| error.contains("interrupted"));
+                assert!(!(one_failure && interrupted), "{at}: one failure is taken back");
             }
         }
     }
@@ -428,4 +434,16 @@ fn one_skill_is_not_changed_twice_at_once() {
     let result = store.lock().unwrap().commit(stage, &changes);
     assert!(matches!(result, Err(CommitError::Twice(name)) if name.as_str() == "one"));
     assert_eq!(fs::read_dir(home.path().join("staging")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_change_belongs_to_one_store() {
+    let home = temporary();
+    let [one, other] = ["one", "other"].map(|name| Store::open(&home.path().join(name)).unwrap());
+    let mut stage = one.stage().unwrap();
+    let skill = stage.unpack(Cursor::new(archive("one", 1)), &OPTIONS).unwrap();
+    let changes = Changes { install: vec![skill], remove: Vec::new(), lock_file: None };
+    let error = other.lock().unwrap().commit(stage, &changes).unwrap_err();
+    assert_snapshot!(error, @"cannot change the store: the change was prepared in another store; nothing was changed");
+    assert_eq!(other.installed().unwrap(), []);
 }

@@ -368,16 +368,16 @@ fn changed_tar_archives_are_refused_or_read_alike() {
     let headers: Vec<usize> = (0..base.len() - 1024).step_by(512).filter(is_header).collect();
     let mut changer = Changer { state: 0x9e37_79b9 };
     let archives = (0..1_000).map(|_| {
-        let mut changed = changer.change(&base, |changer| match changer.below(4) {
+        let mut bytes = changer.change(&base, |changer| match changer.below(4) {
             0 => changer.below(base.len() - 1024),
             _ => headers[changer.below(headers.len())] + changer.below(345),
         });
-        for block in changed.chunks_mut(512).filter(|block| block[257..].starts_with(b"ustar")) {
+        for block in bytes.chunks_mut(512).filter(|block| block[257..].starts_with(b"ustar")) {
             block[148..156].fill(b' ');
             let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
             block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
         }
-        gz(&changed)
+        gz(&bytes)
     });
     compare(&readers(), archives);
 }
