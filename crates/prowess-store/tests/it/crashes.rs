@@ -6,6 +6,7 @@ use std::io::Cursor;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use insta::assert_snapshot;
 use prowess_store::faults::{self, Exchange, Fault};
@@ -91,8 +92,26 @@ fn act(store: &Path, action: Action) -> Result<(), String> {
     locked.commit(stage, &Changes { install, remove, lock_file }).map_err(|error| error.to_string())
 }
 
-/// Two skills and a lock file.
+/// Two skills and a lock file. Unpacked once: there are thousands of stores here.
 fn seed(store: &Path) {
+    static FILES: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+    let files = FILES.get_or_init(|| {
+        let home = temporary();
+        unpack_seed(home.path());
+        state(home.path())
+    });
+    for (path, text) in files {
+        match path.strip_suffix('/') {
+            Some(folder) => fs::create_dir_all(store.join(folder)).unwrap(),
+            None => {
+                fs::create_dir_all(store.join(path).parent().unwrap()).unwrap();
+                fs::write(store.join(path), text).unwrap();
+            }
+        }
+    }
+}
+
+fn unpack_seed(store: &Path) {
     let opened = Store::open(store).unwrap();
     let mut stage = opened.stage().unwrap();
     let install = ["one", "two"]
