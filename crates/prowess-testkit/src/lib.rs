@@ -6,6 +6,8 @@ mod provider;
 mod scene;
 #[cfg(target_os = "linux")]
 mod terminal;
+#[cfg(feature = "tls")]
+pub mod tls;
 
 use std::path::{Path, PathBuf};
 
