@@ -27,6 +27,7 @@ use prowess_engine::{Model, ModelError};
 
 pub use discover::{LocalServer, find_local};
 pub use key::KeySource;
+pub(crate) use key::{read_file as read_key_file, reason};
 pub use provider::{Kind, Origin, Provider, Timeouts};
 pub use remote::RemoteModel;
 pub use retry::Retries;
@@ -44,7 +45,7 @@ pub fn choose(
 }
 
 /// The value of a variable that is not empty.
-fn variable<'v>(variables: &'v [(String, String)], name: &str) -> Option<&'v str> {
+pub(crate) fn variable<'v>(variables: &'v [(String, String)], name: &str) -> Option<&'v str> {
     let found = variables.iter().find(|(known, _)| known == name);
     found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
 }

@@ -9,7 +9,7 @@ use crate::approvals::StoreError;
 use crate::credentials::CredentialError;
 use crate::digest::DigestError;
 use crate::envelope::{Envelope, NOT_EXECUTABLE, NOT_FOUND, Outcome, REFUSED};
-use crate::inputs::InputError;
+use crate::inputs::{InputError, hint_to_give};
 use crate::lower::FileError;
 use crate::programs::ProgramError;
 use crate::tool::openclaw::HandlerError;
@@ -177,16 +177,8 @@ impl RunError {
     pub fn hints(&self) -> Vec<String> {
         match self {
             RunError::Inputs { errors, .. } => {
-                let wanted: Vec<String> = errors
-                    .iter()
-                    .filter_map(InputError::parameter)
-                    .map(|name| format!("--input {name}=…"))
-                    .collect();
-                if wanted.is_empty() {
-                    Vec::new()
-                } else {
-                    vec![format!("give `{}`", wanted.join(" "))]
-                }
+                let wanted = errors.iter().filter_map(InputError::parameter);
+                hint_to_give(wanted).into_iter().collect()
             }
             RunError::Denied(denied) => denied.reasons().iter().map(about_denial).collect(),
             RunError::Requirements { .. } => {

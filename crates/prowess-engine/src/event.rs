@@ -3,7 +3,7 @@
 //! `thought`, `token`, `citation`, `error` and `done` are those of AFL §8; a tool adds `started`, `output` and `warning`, a
 //! workflow its own around those of its nodes.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use serde_json::Value;
 
@@ -83,8 +83,8 @@ pub struct Source {
     pub text: String,
     /// The bytes of the document's text that it is.
     pub range: Range<u64>,
-    /// The page, in documents that have some.
-    pub page: Option<u32>,
+    /// The first and the last page, in documents that have some.
+    pub pages: Option<RangeInclusive<u32>>,
     /// Whether the model got to see it.
     pub injected: bool,
 }

@@ -9,6 +9,12 @@ use prowess_format::skill::{Parameter, Tool};
 use prowess_format::text::{alternatives, shorten};
 use serde_json::{Map, Value};
 
+/// What to type for inputs that want a value, on one line.
+pub fn hint_to_give<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<String> {
+    let options: Vec<String> = names.into_iter().map(|name| format!("--input {name}=…")).collect();
+    (!options.is_empty()).then(|| format!("give `{}`", options.join(" ")))
+}
+
 /// What is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {

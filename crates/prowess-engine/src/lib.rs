@@ -60,7 +60,7 @@ pub use envelope::{
 pub use error::RunError;
 pub use event::{Event, Source, Stream, Thought};
 pub use handle::{Surroundings, ToolHandle};
-pub use inputs::InputError;
+pub use inputs::{InputError, hint_to_give};
 pub use lower::FileError;
 pub use model::{
     BoxFuture, Message, Model, ModelError, ModelErrorKind, ModelFacts, ModelRequest, ModelStream,
@@ -74,7 +74,7 @@ pub use registry::{NameTaken, RegisteredTool, ToolRegistry};
 pub use retrieve::{Passage, Query, RetrieveError, Retriever};
 pub use run::{Cancel, run, run_with};
 pub use shelf::{FolderShelf, Found, Shelf, ShelfError};
-pub use skill_files::DirectoryFiles;
+pub use skill_files::{DirectoryFiles, SPELLINGS, check_skill};
 pub use tool::openclaw::HandlerError;
 pub use tool::python::{LoadError, LoadStep, Loading, PythonWorkers, load_skill};
 pub use world::{State, World, WorldError};

@@ -254,17 +254,8 @@ fn failed(failure: Failure, around: &PromptSurroundings<'_>) -> Envelope {
             let is_missing = errors.iter().any(|it| matches!(it, InputError::Missing { .. }));
             let outcome =
                 if is_missing { Outcome::MissingParameter } else { Outcome::InvalidParameter };
-            let wanted: Vec<String> = errors
-                .iter()
-                .filter_map(InputError::input)
-                .map(|name| format!("--input {name}=…"))
-                .collect();
-            let hints = if wanted.is_empty() {
-                Vec::new()
-            } else {
-                vec![format!("give `{}`", wanted.join(" "))]
-            };
-            stopped(outcome, USAGE, joined(&errors), hints)
+            let hint = inputs::hint_to_give(errors.iter().filter_map(InputError::input));
+            stopped(outcome, USAGE, joined(&errors), hint.into_iter().collect())
         }
         Failure::Refused(error) => Envelope { answer: Some(Box::default()), ..error.envelope() },
         Failure::Halt(Halt::Model(error)) => {

@@ -1,7 +1,7 @@
 //! Knowledge bases, as far as the engine cares: a question goes in, passages come back, best first.
 
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use serde_json::Value;
 
@@ -41,8 +41,8 @@ pub struct Passage {
     pub text: String,
     /// The bytes of the document's text that it is.
     pub range: Range<u64>,
-    /// The page, counted from 1, in documents that have some.
-    pub page: Option<u32>,
+    /// The first and the last page that it is on, counted from 1, in documents that have some.
+    pub pages: Option<RangeInclusive<u32>>,
 }
 
 /// Why nothing was looked up.

@@ -1,16 +1,13 @@
 //! Other skills by their names: those that a skill depends on (SRT §4.6) and those that a workflow uses (AFL §7.3).
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use prowess_format::diagnostic::Severity;
-use prowess_format::rules::{Place, SkillFiles};
 use prowess_format::skill::Skill;
-use prowess_format::{ReadOptions, check_bytes, form_of};
 use prowess_policy::Trust;
 
 use crate::prepare::Subject;
-use crate::skill_files::{DirectoryFiles, SPELLINGS, read_bounded};
+use crate::skill_files::{main_file, read_skill};
 
 /// Who finds skills.
 pub trait Shelf: Send + Sync {
@@ -96,8 +93,7 @@ impl Shelf for FolderShelf {
         }
         for folder in &self.folders {
             let directory = folder.join(name);
-            let file = SPELLINGS.iter().map(|name| directory.join(name)).find(|it| it.is_file());
-            let Some(file) = file else { continue };
+            let Some(file) = main_file(&directory) else { continue };
             return read(&directory, &file, name).map_err(broken);
         }
         Err(ShelfError::NotThere { name: name.to_owned(), places: self.folders.clone() })
@@ -108,18 +104,12 @@ fn read(directory: &Path, file: &Path, name: &str) -> Result<Found, String> {
     let told = |error: std::io::Error| format!("cannot read `{}`: {error}", file.display());
     let directory = directory.canonicalize().map_err(told)?;
     let file = file.canonicalize().map_err(told)?;
-    let bytes = read_bounded(&file).map_err(told)?;
-    let files = DirectoryFiles::new(&directory);
-    let place = Place { directory: None, files: Some(&files as &dyn SkillFiles) };
-    let form = form_of(&file.file_name().unwrap_or_default().to_string_lossy());
-    let mut text = Cow::Borrowed("");
-    let checked = check_bytes(&bytes, &mut text, ReadOptions { form, dialect: None, place });
-    let error = checked.diagnostics.iter().find(|found| found.severity == Severity::Error);
-    if let Some(error) = error {
+    let (skill, diagnostics) = read_skill(&file, &directory, None).map_err(told)?;
+    if let Some(error) = diagnostics.iter().find(|found| found.severity == Severity::Error) {
         return Err(format!("{} (`{}`)", error.message, file.display()));
     }
-    let name = checked.skill.name_or(name).to_owned();
-    Ok(Found { skill: checked.skill, name, directory, file })
+    let name = skill.name_or(name).to_owned();
+    Ok(Found { skill, name, directory, file })
 }
 
 #[cfg(test)]

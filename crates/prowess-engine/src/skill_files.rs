@@ -1,18 +1,22 @@
 //! The files of a skill's directory, as the rules of a check want them.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
-use prowess_format::document::MAX_FILE_BYTES;
+use prowess_format::diagnostic::Diagnostic;
+use prowess_format::dialect::Dialect;
+use prowess_format::document::{Form, MAX_FILE_BYTES};
 use prowess_format::python::{PythonError, PythonModule};
-use prowess_format::rules::SkillFiles;
+use prowess_format::rules::{Place, SkillFiles};
+use prowess_format::skill::Skill;
 use prowess_format::span::Span;
+use prowess_format::{ReadOptions, check_bytes, form_of};
 
-/// How the main file of a skill is spelt, the usual way first (OC-7).
-pub(crate) const SPELLINGS: &[&str] =
-    &["SKILL.md", "skill.md", "Skill.md", "skills.md", "SKILLS.md"];
+/// How real skills spell their main file, the proper spelling first (OC-7).
+pub const SPELLINGS: &[&str] = &["SKILL.md", "skill.md", "Skill.md", "skills.md", "SKILLS.md"];
 
 /// The files of a skill's directory. Nothing is looked at before a rule asks.
 #[derive(Debug)]
@@ -66,6 +70,37 @@ impl SkillFiles for DirectoryFiles<'_> {
             })
             .as_ref()
     }
+}
+
+/// The main file of a skill's directory, where it has one.
+pub(crate) fn main_file(directory: &Path) -> Option<PathBuf> {
+    SPELLINGS.iter().map(|name| directory.join(name)).find(|file| file.is_file())
+}
+
+/// The text of a main file as a skill, checked together with the files of its directory.
+pub fn check_skill(
+    bytes: &[u8],
+    form: Form,
+    dialect: Option<&'static Dialect>,
+    directory: Option<&Path>,
+) -> (Skill, Vec<Diagnostic>) {
+    let files = directory.map(DirectoryFiles::new);
+    let files = files.as_ref().map(|files| files as &dyn SkillFiles);
+    let place = Place { directory: None, files };
+    let mut text = Cow::Borrowed("");
+    let checked = check_bytes(bytes, &mut text, ReadOptions { form, dialect, place });
+    (checked.skill, checked.diagnostics)
+}
+
+/// The same with the file read first.
+pub(crate) fn read_skill(
+    file: &Path,
+    directory: &Path,
+    dialect: Option<&'static Dialect>,
+) -> io::Result<(Skill, Vec<Diagnostic>)> {
+    let bytes = read_bounded(file)?;
+    let form = form_of(&file.file_name().unwrap_or_default().to_string_lossy());
+    Ok(check_skill(&bytes, form, dialect, Some(directory)))
 }
 
 /// Reads a file; one byte more than a skill may have, so that its reader sees that it is too large.

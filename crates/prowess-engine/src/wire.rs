@@ -195,8 +195,11 @@ fn source(source: &Source) -> Value {
         "end": source.range.end,
         "injected": source.injected,
     });
-    if let Some(page) = source.page {
-        object["page"] = page.into();
+    if let Some(pages) = &source.pages {
+        object["page"] = (*pages.start()).into();
+        if pages.start() != pages.end() {
+            object["last_page"] = (*pages.end()).into();
+        }
     }
     object
 }

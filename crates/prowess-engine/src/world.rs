@@ -36,6 +36,18 @@ pub struct State {
     pub cache: PathBuf,
 }
 
+impl State {
+    /// Where the user's own skills are.
+    pub fn skills(&self) -> PathBuf {
+        self.data.join("skills")
+    }
+
+    /// Where the user's knowledge bases are.
+    pub fn knowledge(&self) -> PathBuf {
+        self.data.join("knowledge")
+    }
+}
+
 /// Why there is no world.
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {

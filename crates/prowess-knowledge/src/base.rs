@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -15,7 +16,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, Index, IndexReader, ReloadPolicy, Searcher, SegmentReader, Term};
 
 use crate::analyze;
-use crate::document::{Document, Format};
+use crate::document::{Document, Format, page_at};
 use crate::embed::{self, Embedder};
 use crate::error::BaseError;
 use crate::journal::JournalReader;
@@ -234,6 +235,30 @@ impl Base {
         })
     }
 
+    /// The bytes of the journal that documents are made of.
+    pub(crate) fn journal_bytes(&self) -> Result<u64, BaseError> {
+        let seen = self.seen()?;
+        let mut bytes = 0;
+        for at in self.records(&seen)? {
+            let (record, text_at) = self.record(at)?;
+            // A line break ends it.
+            bytes += text_at - at + record.bytes + 1;
+        }
+        Ok(bytes)
+    }
+
+    /// The pages that a part of a document is on, counted from 1.
+    pub(crate) fn pages(&self, entry: &Entry) -> Result<Option<RangeInclusive<u32>>, BaseError> {
+        let Some(first) = entry.page.and_then(|page| u32::try_from(page).ok()) else {
+            return Ok(None);
+        };
+        // The index has the first one; where the others begin stands in the document's record.
+        let record = self.record(entry.record)?.0;
+        let last = usize::try_from(entry.end.saturating_sub(1)).unwrap_or(usize::MAX);
+        let last = page_at(&record.pages, last).unwrap_or(first);
+        Ok(Some(first..=last.max(first)))
+    }
+
     /// Looks at every chunk: whether its text is there and is what was indexed, and whether it has its vector.
     pub fn verify(&self) -> Result<Verdict, BaseError> {
         const MOST_PROBLEMS: usize = 100;
@@ -395,6 +420,7 @@ impl Base {
         Ok(Entry {
             doc,
             chunk: number(&columns.chunk),
+            record: number(&columns.record),
             at: number(&columns.at),
             start: number(&columns.start),
             end: number(&columns.end),
@@ -445,6 +471,7 @@ impl Seen {
 pub(crate) struct Entry {
     pub(crate) doc: String,
     pub(crate) chunk: u64,
+    pub(crate) record: u64,
     pub(crate) at: u64,
     pub(crate) start: u64,
     pub(crate) end: u64,

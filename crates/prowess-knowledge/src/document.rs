@@ -56,6 +56,9 @@ impl fmt::Display for Format {
     }
 }
 
+/// Fields that every document has, so that none of its own can have their names: its id and its format.
+pub const FIELDS_OF_ALL: [&str; 2] = ["doc", "format"];
+
 /// A document that can be put into a base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
@@ -78,9 +81,14 @@ pub struct Document {
 impl Document {
     /// The page that a byte of the text is on, counted from 1.
     pub(crate) fn page_at(&self, at: usize) -> Option<u32> {
-        let pages = self.pages.partition_point(|&begin| begin <= at);
-        u32::try_from(pages).ok().filter(|&page| page > 0)
+        page_at(&self.pages, at)
     }
+}
+
+/// The same for pages that begin at these bytes.
+pub(crate) fn page_at(begins: &[usize], at: usize) -> Option<u32> {
+    let pages = begins.partition_point(|&begin| begin <= at);
+    u32::try_from(pages).ok().filter(|&page| page > 0)
 }
 
 /// A digest of a file together with everything else that decides what becomes of it.

@@ -111,10 +111,15 @@ impl BaseError {
             Self::Io { .. } => {
                 vec!["look at the folder's owner and at the room on the disk".to_owned()]
             }
-            Self::Damaged { path, .. } | Self::Index { path, .. } => vec![format!(
-                "make the base anew with `prowess kb new` and add its documents again; what is left of it is in `{}`",
-                path.display()
-            )],
+            Self::Damaged { path, .. } | Self::Index { path, .. } => {
+                let name = base_of(path).unwrap_or("NAME");
+                vec![
+                    format!("take it away with `prowess kb remove {name}`; your own files stay"),
+                    format!(
+                        "then make it anew with `prowess kb new {name}`, and add its documents again"
+                    ),
+                ]
+            }
             Self::Version { .. } => {
                 vec!["use the version of prowess that wrote it, or a later one".to_owned()]
             }
@@ -125,6 +130,15 @@ impl BaseError {
             Self::Embed(error) => error.hints(),
         }
     }
+}
+
+/// The name of the base that a file belongs to, as its folder has it.
+fn base_of(path: &Path) -> Option<&str> {
+    let is_inside = |it: &&Path| {
+        let name = it.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("data-") || name == crate::settings::FILE
+    };
+    path.ancestors().find(is_inside)?.parent()?.file_name()?.to_str()
 }
 
 /// The system's words without its numbers and capitals.

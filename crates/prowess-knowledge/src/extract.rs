@@ -73,7 +73,7 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, ExtractError> {
     let bytes = read().map_err(|error| ExtractError::Io(reason(&error)))?;
     if bytes.len() as u64 > MOST_FILE_BYTES {
         return Err(ExtractError::TooLarge(format!(
-            "it has more than {} MB",
+            "it has more than {} MiB",
             MOST_FILE_BYTES >> 20
         )));
     }
@@ -139,7 +139,7 @@ fn one_line(title: &str) -> String {
 }
 
 fn too_much_text() -> ExtractError {
-    ExtractError::TooLarge(format!("it holds more than {} MB of text", MOST_TEXT_BYTES >> 20))
+    ExtractError::TooLarge(format!("it holds more than {} MiB of text", MOST_TEXT_BYTES >> 20))
 }
 
 /// Text that grows block by block, with one blank where several are, and empty lines between blocks.

@@ -27,7 +27,7 @@ mod writer;
 
 pub use base::{Base, DocumentRecord, Figures, Verdict};
 pub use bases::Bases;
-pub use document::{Document, Format, digest};
+pub use document::{Document, FIELDS_OF_ALL, Format, digest};
 pub use error::BaseError;
 pub use language::{Language, UnknownLanguage};
 pub use name::{BaseName, InvalidName};

@@ -33,9 +33,10 @@ create table if not exists prowess_documents (
     doc text not null, digest text not null, primary key (base, doc));
 create table if not exists prowess_chunks (
     id bigserial primary key, base text not null, doc text not null, chunk bigint not null,
-    first bigint not null, past bigint not null, page bigint, address bytea not null,
+    first bigint not null, past bigint not null, page bigint, last_page bigint, address bytea not null,
     words bigint not null, fields text[] not null, text text not null, embedding vector not null,
     foreign key (base, doc) references prowess_documents on delete cascade);
+alter table prowess_chunks add column if not exists last_page bigint;
 create index if not exists prowess_chunks_of_base on prowess_chunks (base, doc);
 create table if not exists prowess_words (
     base text not null, word text not null,
@@ -153,10 +154,13 @@ impl PostgresBases {
                     for word in words {
                         *counts.entry(word).or_default() += 1;
                     }
-                    let page = document.page_at(chunk.range.start).map(i64::from);
+                    let page = |at| document.page_at(at).map(i64::from);
+                    let first_page = page(chunk.range.start);
+                    let last_page = page(chunk.range.end.saturating_sub(1));
                     let row = transaction.query_one(
-                        "insert into prowess_chunks (base, doc, chunk, first, past, page, address, words, fields, \
-                         text, embedding) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::text::vector) \
+                        "insert into prowess_chunks (base, doc, chunk, first, past, page, last_page, address, words, \
+                         fields, text, embedding) \
+                         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::text::vector) \
                          returning id",
                         &[
                             &name.as_str(),
@@ -164,7 +168,8 @@ impl PostgresBases {
                             &signed(index),
                             &signed(chunk.range.start),
                             &signed(chunk.range.end),
-                            &page,
+                            &first_page,
+                            &last_page,
                             &chunk.address.as_slice(),
                             &length,
                             &fields,
@@ -236,7 +241,7 @@ impl PostgresBases {
                 let fused = fuse(&[&ids(by_words), &ids(by_vectors)]);
                 let wanted: Vec<i64> = fused.iter().map(|(id, _)| *id).collect();
                 let rows = transaction.query(
-                    "select id, doc, chunk, first, past, page, text, address from prowess_chunks \
+                    "select id, doc, chunk, first, past, page, text, address, last_page from prowess_chunks \
                      where id = any($1)",
                     &[&wanted],
                 )?;
@@ -344,13 +349,14 @@ fn literal(vector: &[f32]) -> String {
 }
 
 fn passage(row: &postgres::Row, score: f64) -> Passage {
-    let page: Option<i64> = row.get(5);
+    let page = |column: usize| row.get::<_, Option<i64>>(column).and_then(|it| it.try_into().ok());
+    let first: Option<u32> = page(5);
     Passage {
         doc_id: row.get(1),
         chunk_index: unsigned(row.get(2)),
         score,
         text: row.get(6),
         range: unsigned(row.get(3))..unsigned(row.get(4)),
-        page: page.and_then(|page| u32::try_from(page).ok()),
+        pages: first.map(|first| first..=page(8).unwrap_or(first)),
     }
 }

@@ -1,5 +1,7 @@
 //! A question to passages: words, vectors, and both together.
 
+use std::ops::RangeInclusive;
+
 use prowess_engine::{Passage, Query};
 use serde_json::Value;
 use tantivy::collector::TopDocs;
@@ -194,18 +196,19 @@ fn passages(
             continue;
         }
         keys.push(entry.key);
-        passages.push(passage(entry, text, score));
+        let pages = base.pages(&entry)?;
+        passages.push(passage(entry, text, pages, score));
     }
     Ok(passages)
 }
 
-fn passage(entry: Entry, text: String, score: f64) -> Passage {
+fn passage(entry: Entry, text: String, pages: Option<RangeInclusive<u32>>, score: f64) -> Passage {
     Passage {
         doc_id: entry.doc,
         chunk_index: entry.chunk,
         score,
         text,
         range: entry.start..entry.end,
-        page: entry.page.and_then(|page| u32::try_from(page).ok()),
+        pages,
     }
 }

@@ -10,7 +10,7 @@ use crate::embed::{Source, Stamp};
 use crate::error::BaseError;
 use crate::language::Language;
 
-const FILE: &str = "base.json";
+pub(crate) const FILE: &str = "base.json";
 const VERSION: u64 = 1;
 
 /// What is decided when a base is made.

@@ -8,8 +8,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tantivy::{IndexWriter, TantivyDocument, Term};
 
-use crate::base::{Base, INDEX, TEXTS, check_stamp, create_data, data_folder, head_of, key};
-use crate::document::Document;
+use crate::base::{
+    Base, DocumentRecord, INDEX, TEXTS, check_stamp, create_data, data_folder, head_of, key,
+};
+use crate::document::{Document, FIELDS_OF_ALL};
 use crate::embed::Embedder;
 use crate::error::BaseError;
 use crate::journal::Journal;
@@ -146,13 +148,31 @@ impl Writer {
         if let Some(digest) = self.uncommitted.get(id) {
             return Ok(digest.clone());
         }
+        Ok(self.committed(id)?.map(|record| record.digest))
+    }
+
+    /// A document as the last commit has it.
+    pub fn committed(&self, id: &str) -> Result<Option<DocumentRecord>, BaseError> {
         let seen = self.base.seen()?;
         let Some(at) = self.base.find(&seen, id)? else { return Ok(None) };
-        Ok(Some(self.base.record(at)?.0.digest))
+        Ok(Some(self.base.record(at)?.0))
     }
 
     /// Adds a document, or replaces the one of its name when it differs.
     pub fn add(&mut self, document: &Document) -> Result<Added, BaseError> {
+        let known = match &self.vectors {
+            Some(_) => self.base.rows_of(&document.id, &document.title)?,
+            None => HashMap::new(),
+        };
+        self.add_with(document, known.into_iter().map(|(text, row)| (text, Row::Known(row))))
+    }
+
+    /// The same with the rows of texts for which no embedder has to be asked.
+    fn add_with(
+        &mut self,
+        document: &Document,
+        known: impl Iterator<Item = (String, Row)>,
+    ) -> Result<Added, BaseError> {
         check_bounds(document)?;
         let before = self.digest(&document.id)?;
         if before.as_ref() == Some(&document.digest) {
@@ -165,7 +185,7 @@ impl Writer {
         let texts: Vec<&str> =
             chunks.iter().map(|chunk| &document.text[chunk.range.clone()]).collect();
         // First what can fail for reasons outside, so that a failure leaves the writer as it was.
-        let rows = self.vectors_of(document, &texts)?;
+        let rows = self.vectors_of(document, &texts, &known.collect())?;
         let head = head_of(document);
         let record = self.texts.append(head.as_bytes())?;
         let at = self.texts.append(document.text.as_bytes())?;
@@ -191,8 +211,10 @@ impl Writer {
                 entry.add_u64(fields.vector, *row);
             }
             entry.add_text(fields.text, titled(&document.title, text));
-            entry.add_text(fields.field, field_term("doc", &document.id));
-            entry.add_text(fields.field, field_term("format", document.format.as_str()));
+            let of_all = [document.id.as_str(), document.format.as_str()];
+            for (name, value) in FIELDS_OF_ALL.iter().zip(of_all) {
+                entry.add_text(fields.field, field_term(name, value));
+            }
             for (name, value) in &document.fields {
                 entry.add_text(fields.field, field_term(name, value));
             }
@@ -237,9 +259,11 @@ impl Writer {
         if !self.uncommitted.is_empty() {
             self.commit()?;
         }
-        let used = self.base.figures()?.text_bytes;
+        let used = self.base.journal_bytes()?;
         let waste = self.texts.end().saturating_sub(used);
-        if room == Room::GiveBack || (waste > WASTE && waste > used) {
+        let is_worthwhile = waste > WASTE && waste > used;
+        // Every text that no document has any more is in the journal too, whichever process has left it there.
+        if (room == Room::GiveBack && waste > 0) || is_worthwhile {
             return self.rewrite();
         }
         self.engine.wait_merging_threads().map_err(BaseError::index(&self.base.data))
@@ -259,7 +283,14 @@ impl Writer {
         let mut writer = Self::of(copy, folder.clone(), next, embedder, lock)?;
         let seen = base.seen()?;
         for at in base.records(&seen)? {
-            writer.add(&base.document(at)?)?;
+            let document = base.document(at)?;
+            // The vectors come along: an embedder that is a server may be away, and asking it costs.
+            let known = base.rows_of(&document.id, &document.title)?.into_iter();
+            let known = known.filter_map(|(text, row)| {
+                let row = seen.rows.as_ref()?.row(row)?;
+                Some((text, Row::New(row.to_vec())))
+            });
+            writer.add_with(&document, known)?;
         }
         writer.commit()?;
         let Self { engine, _lock: lock, .. } = writer;
@@ -270,17 +301,21 @@ impl Writer {
         Ok(())
     }
 
-    /// Rows for chunks. Those of an earlier version of the document that say the same are taken over.
-    fn vectors_of(&self, document: &Document, texts: &[&str]) -> Result<Vec<Row>, BaseError> {
+    /// Rows for chunks. Those that are known are taken over.
+    fn vectors_of(
+        &self,
+        document: &Document,
+        texts: &[&str],
+        known: &HashMap<String, Row>,
+    ) -> Result<Vec<Row>, BaseError> {
         let (Some(embedder), Some(_)) = (&self.embedder, &self.vectors) else {
             return Ok(Vec::new());
         };
-        let known = self.base.rows_of(&document.id, &document.title)?;
         let mut rows: Vec<Row> = Vec::with_capacity(texts.len());
         let mut missing = Vec::new();
         for (index, text) in texts.iter().enumerate() {
             rows.push(match known.get(*text) {
-                Some(&row) => Row::Known(row),
+                Some(row) => row.clone(),
                 None => {
                     missing.push(index);
                     Row::New(Vec::new())
@@ -332,12 +367,13 @@ pub(crate) fn titled(title: &str, text: &str) -> String {
 /// Whether the room of documents that are gone is given back at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// Now: nothing of a removed document stays on the disk.
+    /// Now: nothing of a removed or replaced document stays in the files of the base.
     GiveBack,
     /// When it is more than what is used.
     WhenWorthwhile,
 }
 
+#[derive(Clone)]
 enum Row {
     Known(u64),
     New(Vec<u8>),
@@ -409,6 +445,11 @@ fn check_bounds(document: &Document) -> Result<(), BaseError> {
     if document.title.len() > MOST_TITLE_BYTES {
         return Err(BaseError::TooMuch(format!(
             "the title of `{id}` has more than {MOST_TITLE_BYTES} bytes"
+        )));
+    }
+    if let Some(name) = FIELDS_OF_ALL.iter().find(|name| document.fields.contains_key(**name)) {
+        return Err(BaseError::TooMuch(format!(
+            "`{id}` has a field `{name}`, which every document has already"
         )));
     }
     let is_large = |(name, value): (&String, &String)| name.len() + value.len() > MOST_FIELD_BYTES;

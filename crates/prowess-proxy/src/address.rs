@@ -6,6 +6,29 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
+use crate::host::{Authority, DnsName, Host};
+
+/// What an `http` or `https` address leads to that is never reached, as far as the text shows it: a name may lead anywhere,
+/// and is looked up when it is used. Nothing is asked here, neither a resolver nor the kernel.
+pub fn never_reached(url: &str) -> Option<&'static str> {
+    let (scheme, rest) = url.trim_start().split_once("://")?;
+    if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
+        return None;
+    }
+    let authority = rest.split(['/', '?', '#']).next()?;
+    match authority.parse::<Authority>().ok()?.host {
+        Host::Address(IpAddr::V4(address)) => forbidden_v4(address),
+        Host::Address(IpAddr::V6(address)) => forbidden_v6(address),
+        Host::Name(name) => is_localhost(&name).then_some("a loopback address"),
+    }
+}
+
+/// RFC 6761: such names are this machine, whatever a resolver says.
+pub(crate) fn is_localhost(name: &DnsName) -> bool {
+    let name = name.as_str();
+    name == "localhost" || name.ends_with(".localhost")
+}
+
 /// What makes an address unreachable for a sandbox, or `None` if it is an ordinary public one.
 pub(crate) fn forbidden(address: IpAddr) -> Option<&'static str> {
     match address {

@@ -104,7 +104,7 @@ impl Refusal {
         // A grant for it would be refused in the next step, so nobody is told to add one.
         let never = match host {
             Host::Address(address) => address::forbidden(*address),
-            Host::Name(name) => is_localhost(name.as_str()).then_some("a loopback address"),
+            Host::Name(name) => address::is_localhost(name).then_some("a loopback address"),
         };
         if let Some(what) = never {
             return Self::address(host, port, what);
@@ -207,11 +207,6 @@ impl Refusal {
         let message = format!("this run's {cap} bytes of network traffic are used up");
         Self::about(RefusalKind::ByteCap, host, port, message)
     }
-}
-
-/// RFC 6761: such names are this machine, whatever a resolver says.
-fn is_localhost(name: &str) -> bool {
-    name == "localhost" || name.ends_with(".localhost")
 }
 
 /// What a client is told, and what a terminal shows.

@@ -1,5 +1,7 @@
 //! The command line: one verb each, with options that every verb understands.
 
+use std::ffi::OsString;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use prowess_format::dialect::{self, Dialect};
@@ -97,7 +99,55 @@ pub(crate) fn verbs(command: &clap::Command) -> impl Iterator<Item = &clap::Comm
 
 /// Reads this process's arguments.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
-    Cli::try_parse()
+    Cli::try_parse_from(with_hyphened_words(std::env::args_os().collect()))
+}
+
+/// In a question to a knowledge base nothing is an operator, so that `-word` is a word too, as far as it is no option. It
+/// is put behind a `--`, with everything else that is no option.
+fn with_hyphened_words(arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_word = |text: &OsString| {
+        let text = text.to_string_lossy();
+        text.len() > 1 && text.starts_with('-') && !text.starts_with("--")
+    };
+    let verbs = |at: usize| arguments.get(at).is_some_and(|it| it == ["kb", "search"][at - 1]);
+    if !(verbs(1) && verbs(2) && arguments[3..].iter().any(is_word)) {
+        return arguments;
+    }
+    let mut command = command();
+    command.build();
+    let search = command.find_subcommand("kb").and_then(|kb| kb.find_subcommand("search"));
+    let options: Vec<&clap::Arg> =
+        search.map(|it| it.get_arguments().collect()).unwrap_or_default();
+    let is_option = |text: &str| match text.strip_prefix("--") {
+        Some(_) => true,
+        None => text.strip_prefix('-').is_some_and(|letters| {
+            let known = |letter| options.iter().any(|option| option.get_short() == Some(letter));
+            !letters.is_empty() && letters.chars().all(known)
+        }),
+    };
+    let takes_value = |text: &str| {
+        let named = |option: &&clap::Arg| option.get_long() == text.strip_prefix("--");
+        options.iter().any(|option| named(option) && option.get_action().takes_values())
+    };
+    let mut sorted = arguments[..3].to_vec();
+    let mut words = Vec::new();
+    let mut rest = arguments[3..].iter();
+    while let Some(argument) = rest.next() {
+        let text = argument.to_string_lossy();
+        if text == "--" {
+            words.extend(rest.by_ref().cloned());
+        } else if is_option(&text) {
+            sorted.push(argument.clone());
+            if takes_value(&text) {
+                sorted.extend(rest.next().cloned());
+            }
+        } else {
+            words.push(argument.clone());
+        }
+    }
+    sorted.push("--".into());
+    sorted.extend(words);
+    sorted
 }
 
 /// The whole command line as data, for completions, man pages and the reference. The parser's own `help` has no page,

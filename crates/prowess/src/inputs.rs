@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::Args;
 use prowess_format::render::parse_input;
 use prowess_format::skill::Parameter;
+use prowess_format::text::closest;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, reason};
@@ -68,6 +69,28 @@ pub(crate) fn values(
         values.insert(name.to_owned(), value);
     }
     Ok(values)
+}
+
+/// Refuses names that a prompt does not declare, as tools and workflows do. Where something is missing too, that is told
+/// together with it.
+pub(crate) fn refuse_unknown(
+    values: &Map<String, Value>,
+    declared: &[Parameter],
+) -> Result<(), Error> {
+    let is_missing =
+        |input: &Parameter| input.required && !values.contains_key(input.name.as_str());
+    let is_declared = |name: &str| declared.iter().any(|input| *input.name == *name);
+    let Some(name) = values.keys().find(|name| !is_declared(name)) else { return Ok(()) };
+    if declared.iter().any(is_missing) {
+        return Ok(());
+    }
+    let names: Vec<&str> = declared.iter().map(|input| input.name.as_str()).collect();
+    let error = Error::usage(format!("the skill has no input `{name}`"));
+    Err(match closest(name, names.iter().copied()) {
+        Some(similar) => error.hint(format!("did you mean `{similar}`?")),
+        None if names.is_empty() => error.hint("it has no inputs"),
+        None => error.hint(format!("its inputs are `{}`", names.join("`, `"))),
+    })
 }
 
 fn object_values(object: &str) -> Result<Map<String, Value>, Error> {

@@ -6,14 +6,12 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
+pub(crate) use prowess_engine::SPELLINGS;
 use prowess_format::document::{Form, MAX_FILE_BYTES};
 use prowess_format::form_of;
 
 use crate::error::Error;
 
-/// How real skills spell their main file, the proper spelling first (OC-7).
-pub(crate) const SPELLINGS: &[&str] =
-    &["SKILL.md", "skill.md", "Skill.md", "skills.md", "SKILLS.md"];
 /// A directory that is one tool pack (TP-1).
 pub(crate) const TOOL_PACK: &str = "toolpack.json";
 /// How the names of other tool packs end (TP-1).

@@ -40,14 +40,13 @@ pub(crate) fn is_prompt(skill: &Skill) -> bool {
 
 /// Where knowledge bases are.
 pub(crate) fn bases(world: &World) -> Bases {
-    Bases::open(&world.state.data.join("knowledge"))
+    Bases::open(&world.state.knowledge())
 }
 
 /// Where skills are found by name: beside the one that is meant, and among the user's own.
 pub(crate) fn shelf(beside: Option<&Path>, world: &World) -> FolderShelf {
     let beside = beside.and_then(Path::parent).map(Path::to_owned);
-    let own = world.state.data.join("skills");
-    FolderShelf { folders: beside.into_iter().chain([own]).collect() }
+    FolderShelf { folders: beside.into_iter().chain([world.state.skills()]).collect() }
 }
 
 /// A runtime for a conversation.

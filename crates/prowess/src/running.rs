@@ -1,15 +1,15 @@
 //! What the verbs about running share: a skill on this machine, and the machine.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
+use std::sync::Arc;
+#[cfg(unix)]
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use prowess_engine::DirectoryFiles;
-use prowess_engine::{Cancel, RunError, Subject, World};
+use prowess_engine::{Cancel, RunError, Subject, World, check_skill};
 use prowess_format::diagnostic::Severity;
 use prowess_format::dialect::Dialect;
-use prowess_format::rules::{Place, SkillFiles};
 use prowess_format::skill::Skill;
-use prowess_format::{ReadOptions, check_bytes};
 use prowess_policy::{Mode, Origin, Tier, Trust};
 
 use crate::checking;
@@ -27,7 +27,8 @@ pub(crate) struct Sound {
     pub(crate) skill: Skill,
     pub(crate) name: String,
     directory: Option<PathBuf>,
-    file: PathBuf,
+    /// Its main file, free of symbolic links.
+    pub(crate) file: PathBuf,
 }
 
 impl Sound {
@@ -55,13 +56,9 @@ pub(crate) fn sound(
         return Err(Error::usage("a skill from standard input can't be run")
             .hint("save it in a folder of its own and name that"));
     }
-    let files = loaded.directory.as_deref().map(DirectoryFiles::new);
-    let place =
-        Place { directory: None, files: files.as_ref().map(|files| files as &dyn SkillFiles) };
-    let mut text = Cow::Borrowed("");
-    let checked =
-        check_bytes(&loaded.bytes, &mut text, ReadOptions { form: loaded.form, dialect, place });
-    if checked.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+    let directory = loaded.directory.as_deref();
+    let (skill, diagnostics) = check_skill(&loaded.bytes, loaded.form, dialect, directory);
+    if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         let findings = checking::print_problems(loaded, dialect, printer);
         let error = Error::failed(format!("`{}` has errors and was not {done}", loaded.shown))
             .hint("correct them first, or try `prowess check --fix`");
@@ -70,12 +67,12 @@ pub(crate) fn sound(
     let real = |path: &std::path::Path| {
         path.canonicalize().map_err(|source| Error::io("find", path, &source))
     };
-    let directory = loaded.directory.as_deref().map(real).transpose()?;
+    let directory = directory.map(real).transpose()?;
     let fallback = directory.as_deref().unwrap_or(&loaded.path);
     let fallback = fallback.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Sound {
-        name: checked.skill.name_or(&fallback).to_owned(),
-        skill: checked.skill,
+        name: skill.name_or(&fallback).to_owned(),
+        skill,
         file: real(&loaded.path)?,
         directory,
     })
@@ -126,3 +123,39 @@ pub(crate) fn listen_for_signals(cancel: &Cancel) {
 
 #[cfg(not(unix))]
 pub(crate) fn listen_for_signals(_cancel: &Cancel) {}
+
+/// A wish to stop what can be stopped between two steps. The first signal asks for it, a second one ends the process.
+pub(crate) struct Interrupt {
+    signal: Arc<AtomicUsize>,
+}
+
+impl Interrupt {
+    #[cfg(unix)]
+    pub(crate) fn listen() -> Self {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        let signal = Arc::new(AtomicUsize::new(0));
+        let again = Arc::new(AtomicBool::new(false));
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            // Without a handler a signal ends this process, as it always did.
+            let known = usize::try_from(number).unwrap_or_default();
+            let _ = signal_hook::flag::register_conditional_shutdown(
+                number,
+                128 + number,
+                again.clone(),
+            );
+            let _ = signal_hook::flag::register_usize(number, signal.clone(), known);
+            let _ = signal_hook::flag::register(number, again.clone());
+        }
+        Self { signal }
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn listen() -> Self {
+        Self { signal: Arc::new(AtomicUsize::new(0)) }
+    }
+
+    /// The signal that asked for it.
+    pub(crate) fn signal(&self) -> Option<u8> {
+        u8::try_from(self.signal.load(Ordering::SeqCst)).ok().filter(|number| *number > 0)
+    }
+}

@@ -1,5 +1,6 @@
 //! Shows what happens during a run, as it happens: for people with a sign of life, for programs as lines of JSON.
 
+use std::ops::RangeInclusive;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -155,9 +156,15 @@ impl<'p> Show<'p> {
     }
 }
 
+/// `page 3`, or `pages 3–4` where it goes on.
+pub(crate) fn pages(pages: &RangeInclusive<u32>) -> String {
+    let (first, last) = pages.clone().into_inner();
+    if first == last { format!("page {first}") } else { format!("pages {first}–{last}") }
+}
+
 /// A passage, by what a person finds it with.
 fn place_of(source: &Source) -> String {
-    let page = source.page.map_or_else(String::new, |page| format!(", page {page}"));
+    let page = source.pages.as_ref().map_or_else(String::new, |it| format!(", {}", pages(it)));
     let (start, end) = (source.range.start, source.range.end);
     format!("{}{page}, bytes {start}–{end}", inline(&source.doc_id))
 }

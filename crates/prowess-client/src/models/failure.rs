@@ -8,7 +8,7 @@ use prowess_engine::{ModelError, ModelErrorKind};
 use serde_json::Value;
 
 use super::key::reason;
-use super::provider::Provider;
+use super::provider::{Origin, Provider};
 
 /// The most characters of a provider's explanation.
 const LONGEST_EXPLANATION: usize = 400;
@@ -45,8 +45,20 @@ pub(crate) fn of_status(provider: &Provider, model: &str, refusal: &Refusal<'_>)
         }
         ModelErrorKind::UnknownModel => {
             let error = ModelError::new(kind, format!("`{name}` has no model `{model}`{with}"));
-            if name == "ollama" {
-                error.hint(format!("get it with `ollama pull {model}`"))
+            // An Ollama of the user's own goes by another name, and says this.
+            let is_ollama = name == "ollama"
+                || explained.text.as_deref().is_some_and(|it| it.contains("try pulling it first"));
+            if is_ollama {
+                error.hint(match &provider.origin {
+                    // Its own program looks at the variable, and at the usual port without it.
+                    Origin::BuiltIn | Origin::Variable(_) => {
+                        format!("get it with `ollama pull {model}`")
+                    }
+                    Origin::ConfigFile | Origin::Argument => {
+                        let address = origin(provider);
+                        format!("get it with `OLLAMA_HOST={address} ollama pull {model}`")
+                    }
+                })
             } else {
                 error.hint("`prowess models` lists what servers on this machine have")
             }

@@ -64,7 +64,7 @@ pub struct Provider {
     pub origin: Origin,
     /// Where its key comes from.
     pub key: KeySource,
-    /// Whether it is a server that people run on their own machine.
+    /// Whether it is a server that people run on their own machine: a known one, or any whose address is this machine's.
     pub is_local: bool,
     /// How long it may take.
     pub timeouts: Timeouts,

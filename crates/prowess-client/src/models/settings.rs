@@ -129,13 +129,20 @@ impl Settings {
 
     fn nothing_chosen(&self) -> ModelError {
         let example = self.hinted.first().copied().unwrap_or("ollama");
+        let [first, second] = self.ways_to_choose(&format!("{example}/NAME"));
         not_configured("no model is chosen")
-            .hint(format!("name one: `--model {example}/NAME`, or set `{MODEL_VARIABLE}`"))
-            .hint(format!(
-                "or write `model = \"{example}/NAME\"` into `{}`",
-                self.config_path.display()
-            ))
+            .hint(first)
+            .hint(second)
             .hint("`prowess models` shows what is configured, and servers on this machine")
+    }
+
+    /// What somebody does who wants this model, one line each.
+    pub fn ways_to_choose(&self, model: &str) -> [String; 2] {
+        let path = self.config_path.display();
+        [
+            format!("name one: `--model {model}`, or set `{MODEL_VARIABLE}`"),
+            format!("or write `model = \"{model}\"` into `{path}`"),
+        ]
     }
 }
 
@@ -187,6 +194,7 @@ fn built_in(
         Kind::Anthropic => anthropic_url(url),
         Kind::OpenAi => url,
     };
+    let is_local = provider::is_loopback(&url);
     let key = match key_of(said, folders) {
         Some(key) => key,
         None => match known.key_variable {
@@ -204,7 +212,7 @@ fn built_in(
         base_url: url,
         origin: if *said == ProviderConfig::default() { origin } else { said_by(origin) },
         key,
-        is_local: known.is_local,
+        is_local: known.is_local || is_local,
         timeouts: timeouts(said),
         omits_temperature: said.omits_temperature,
     })
@@ -226,6 +234,7 @@ fn own(name: &str, said: &ProviderConfig, folders: &Folders<'_>) -> Result<Provi
     let text = said.base_url.as_deref();
     let url = checked_url(name, text.ok_or_else(|| missing("base_url", "http://HOST:PORT/v1"))?)?;
     let kind = said.kind.ok_or_else(|| missing("kind", "openai"))?;
+    let is_local = provider::is_loopback(&url);
     Ok(Provider {
         name: name.to_owned(),
         kind,
@@ -235,7 +244,7 @@ fn own(name: &str, said: &ProviderConfig, folders: &Folders<'_>) -> Result<Provi
         },
         origin: Origin::ConfigFile,
         key: key_of(said, folders).unwrap_or(KeySource::None),
-        is_local: false,
+        is_local,
         timeouts: timeouts(said),
         omits_temperature: said.omits_temperature,
     })

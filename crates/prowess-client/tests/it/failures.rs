@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use prowess_client::models::Provider;
 use prowess_testkit::{Answer, Reply, ScriptedProvider};
 use serde_json::json;
 
@@ -144,7 +145,9 @@ fn nobody_listens() {
     Unreachable: `ollama` at http://127.0.0.1:1 can't be reached: connection refused (tried 3 times)
       hint: start the server; `prowess models` shows which ones run
     ");
-    let other = run(all(&model_with("openai", "http://127.0.0.1:1", |_| ()), &request("Hi")));
+    // A test reaches nothing but this machine, so it is said not to be.
+    let elsewhere = |provider: &mut Provider| provider.is_local = false;
+    let other = run(all(&model_with("openai", "http://127.0.0.1:1", elsewhere), &request("Hi")));
     assert!(other.ends_with("hint: check the base URL, the network and `HTTPS_PROXY`"), "{other}");
 }
 

@@ -99,6 +99,6 @@ fn shown(passage: &Passage) -> Value {
 }
 
 fn source(passage: Passage, injected: bool) -> Source {
-    let Passage { doc_id, chunk_index, score, text, range, page } = passage;
-    Source { doc_id, chunk_index, score, text, range, page, injected }
+    let Passage { doc_id, chunk_index, score, text, range, pages } = passage;
+    Source { doc_id, chunk_index, score, text, range, pages, injected }
 }

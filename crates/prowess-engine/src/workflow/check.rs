@@ -7,27 +7,35 @@ use prowess_format::render::parse_input;
 use prowess_format::text::closest;
 use serde_json::Value;
 
-use super::graph::{Edge, MappingSource, SkillUse, Task, Workflow};
+use super::graph::{Code, Edge, Http, Llm, MappingSource, SkillUse, Task, Text, Workflow};
 use super::read::read;
 use super::rules;
 use super::skill::{Part, Unusable, hint_of};
-use super::template::Reference;
+use super::template::{Reference, Template};
 use crate::shelf::Shelf;
 
+/// What a workflow is checked against.
+#[derive(Clone, Copy)]
+pub struct CheckSurroundings<'c> {
+    /// Where skills are.
+    pub shelf: &'c dyn Shelf,
+    /// The names of all knowledge bases, where somebody knows them.
+    pub bases: Option<&'c [String]>,
+}
+
 /// Reads and checks a workflow. With an error among the findings it can't be run.
-pub fn check(text: &str, shelf: &dyn Shelf) -> (Option<Workflow>, Vec<Diagnostic>) {
+pub fn check(text: &str, around: CheckSurroundings<'_>) -> (Option<Workflow>, Vec<Diagnostic>) {
     let (workflow, found) = read(text);
     let mut findings = Findings::default();
     let unread = !found.is_empty();
     findings.extend(found);
     if let Some(workflow) = &workflow {
-        let mut checker = Checker { workflow, shelf, findings };
+        let mut checker = Checker { workflow, around, findings };
         // What could not be read leaves gaps, and everything around a gap would look wrong.
-        if unread {
-            checker.skills();
-        } else {
-            checker.all();
+        if !unread {
+            checker.ways();
         }
+        checker.nodes();
         findings = checker.findings;
     }
     (workflow, findings.into_sorted())
@@ -35,12 +43,12 @@ pub fn check(text: &str, shelf: &dyn Shelf) -> (Option<Workflow>, Vec<Diagnostic
 
 struct Checker<'c> {
     workflow: &'c Workflow,
-    shelf: &'c dyn Shelf,
+    around: CheckSurroundings<'c>,
     findings: Findings,
 }
 
 impl Checker<'_> {
-    fn all(&mut self) {
+    fn ways(&mut self) {
         self.ends();
         let cycles = self.cycles();
         self.unreachable();
@@ -48,7 +56,6 @@ impl Checker<'_> {
         if !cycles {
             self.references();
         }
-        self.skills();
     }
 
     fn ends(&mut self) {
@@ -208,25 +215,70 @@ impl Checker<'_> {
         Some((message, format!("write `{{{{{}.output}}}}`", node.id)))
     }
 
-    fn skills(&mut self) {
+    /// What each node is about, whatever stands around it.
+    fn nodes(&mut self) {
         for (number, node) in self.workflow.nodes.iter().enumerate() {
-            let (used, is_llm) = match &node.task {
-                Task::Skill(used) => (used, false),
-                Task::Llm(llm) => match &llm.skill {
-                    Some(used) => (used, true),
-                    None => continue,
-                },
-                _ => continue,
-            };
-            let has_parents = self.workflow.incoming(number).next().is_some();
-            self.skill(used, is_llm, has_parents);
+            let has_parents = || self.workflow.incoming(number).next().is_some();
+            match &node.task {
+                Task::Skill(used) => self.skill(used, false, has_parents()),
+                Task::Llm(Llm { skill: Some(used), .. }) => self.skill(used, true, has_parents()),
+                Task::Knowledge { base } => self.base(base),
+                Task::Http(http) => self.address(http),
+                Task::Code(code) => self.program(code),
+                Task::Llm(_) | Task::Start { .. } | Task::Condition { .. } | Task::End { .. } => {}
+            }
+        }
+    }
+
+    fn base(&mut self, base: &Text) {
+        let Some(bases) = self.around.bases else { return };
+        let name = base.value.trim();
+        if bases.iter().any(|known| known == name) {
+            return;
+        }
+        let help = match closest(name, bases.iter().map(String::as_str)) {
+            Some(similar) => format!("did you mean `{similar}`?"),
+            None => format!("make it with `prowess kb new {name}`, or name another one"),
+        };
+        let message = format!("there is no knowledge base `{name}`");
+        self.findings.push(rules::UNKNOWN_BASE.at(base.span, message).help(help));
+    }
+
+    /// Only an address that nothing is inserted into before its path is known here.
+    fn address(&mut self, http: &Http) {
+        let (text, template) = &http.url;
+        let known = template.beginning();
+        let behind_scheme = known.split_once("://").map_or("", |(_, rest)| rest);
+        if template.references().next().is_some() && !behind_scheme.contains(['/', '?', '#']) {
+            return;
+        }
+        if let Some(what) = prowess_proxy::never_reached(known) {
+            let message = format!("this leads to {what}, which is refused when it runs");
+            let help = "`http` nodes reach public addresses only; call a server of your own from a tool that is granted it";
+            self.findings.push(rules::GUARDED_ADDRESS.at(text.span, message).help(help));
+        }
+    }
+
+    fn program(&mut self, code: &Code) {
+        let template = Template::parse(&code.code.value);
+        for (reference, span) in template.references() {
+            // Braces in braces are Python too, so only what would find something is meant as a reference.
+            let root = reference.root();
+            let is_meant =
+                self.workflow.position(root).is_some() || self.workflow.inputs().contains(&root);
+            if is_meant {
+                let message = format!("`{{{{{reference}}}}}` is not replaced in code");
+                let help = "a program reads its input from standard input (`sys.stdin.read()`); other values come as variables of `env`";
+                let place = code.code.part(span);
+                self.findings.push(rules::REFERENCE_IN_CODE.at(place, message).help(help));
+            }
         }
     }
 
     fn skill(&mut self, used: &SkillUse, is_llm: bool, has_parents: bool) {
         let (name, tool) = used.skill_and_tool();
         let place = used.name.span;
-        let found = match self.shelf.find(name) {
+        let found = match self.around.shelf.find(name) {
             Ok(found) => found,
             Err(error) => {
                 let told = rules::UNKNOWN_SKILL.at(place, error.to_string());

@@ -20,7 +20,7 @@ mod skill;
 mod store;
 mod template;
 
-pub use check::check;
+pub use check::{CheckSurroundings, check};
 pub use event::WorkflowEvent;
 pub use expression::{Expression, ExpressionError};
 pub use graph::{
@@ -33,5 +33,5 @@ pub use rules::ALL as RULES;
 pub use run::{Ended, Limits, Models, Surroundings, public_fetcher, run};
 pub use schedule::{Schedule, State};
 pub use scope::{InputsError, inputs_of};
-pub use store::{OpenRun, RunId, RunRecord, RunStore, RunStoreError};
+pub use store::{KeptRun, OpenRun, RunId, RunRecord, RunState, RunStore, RunStoreError};
 pub use template::{Lookup, Reference, Template, part_of, text_of};

@@ -241,25 +241,28 @@ impl Reader<'_> {
     }
 
     fn llm(&mut self, data: &Json, ids: &[&str]) -> Result<Llm, Told> {
-        let system = self.optional_text(data, "systemPrompt")?;
-        let system = system.filter(|text| !text.value.trim().is_empty());
-        let skill = self.optional_text(data, "skillName")?;
-        let skill = skill.filter(|name| !name.value.trim().is_empty());
-        let mappings = self.mappings(data, ids)?;
-        let temperature = self.number(data, "temperature", 0.0..=2.0)?;
-        let model = self.optional_text(data, "model")?;
+        // Each field is read before the first mistake ends the node, here and below: an author wants to know them all.
+        let system = self.optional_text(data, "systemPrompt");
+        let skill = self.optional_text(data, "skillName");
+        let mappings = self.mappings(data, ids);
+        let temperature = self.number(data, "temperature", 0.0..=2.0);
+        let model = self.optional_text(data, "model");
+        let inherits_history = self.flag(data, "inheritChatHistory");
+        let system = system?.filter(|text| !text.value.trim().is_empty());
+        let skill = skill?.filter(|name| !name.value.trim().is_empty());
+        let mappings = mappings?;
         Ok(Llm {
             system: system.map(|text| (text.clone(), Template::parse(&text.value))),
-            temperature,
-            model: model.map(|text| text.value).filter(|name| !name.trim().is_empty()),
+            temperature: temperature?,
+            model: model?.map(|text| text.value).filter(|name| !name.trim().is_empty()),
             skill: skill.map(|name| SkillUse { name, mappings }),
-            inherits_history: self.flag(data, "inheritChatHistory")?,
+            inherits_history: inherits_history?,
         })
     }
 
     fn skill_use(&mut self, data: &Json, whole: &str, ids: &[&str]) -> Result<SkillUse, Told> {
-        let name = self.filled(data, "skillName", whole)?;
-        Ok(SkillUse { name, mappings: self.mappings(data, ids)? })
+        let (name, mappings) = (self.filled(data, "skillName", whole), self.mappings(data, ids));
+        Ok(SkillUse { name: name?, mappings: mappings? })
     }
 
     fn mappings(&mut self, data: &Json, ids: &[&str]) -> Result<Vec<Mapping>, Told> {
@@ -278,20 +281,10 @@ impl Reader<'_> {
     }
 
     fn http(&mut self, data: &Json, whole: &str) -> Result<Http, Told> {
-        let url = self.filled(data, "url", whole)?;
-        let method = match self.optional_text(data, "method")? {
-            Some(text) => {
-                let method = text.value.trim().to_uppercase();
-                if !METHODS.contains(&method.as_str()) {
-                    let message = format!("`{}` is no method", text.value);
-                    let help = format!("there are {}", METHODS.join(", "));
-                    self.findings.push(rules::INVALID_REQUEST.at(text.span, message).help(help));
-                    return Err(Told);
-                }
-                method
-            }
-            None => "GET".to_owned(),
-        };
+        let (url, method) = (self.filled(data, "url", whole), self.method(data));
+        let (headers, timeout) = (self.texts(data, "headers"), self.seconds(data));
+        let path = self.optional_text(data, "responsePath");
+        let (url, method, headers) = (url?, method?, headers?);
         let address = Template::parse(&url.value);
         let starts_right = ["http://", "https://"]
             .iter()
@@ -303,7 +296,6 @@ impl Reader<'_> {
             let help = "begin with `https://` or `http://`";
             self.findings.push(rules::INVALID_REQUEST.at(url.span, message).help(help));
         }
-        let headers = self.texts(data, "headers")?;
         for (name, text, _) in &headers {
             if name.is_empty() || !name.bytes().all(is_header_byte) {
                 let message = format!("`{name}` is no name of a header");
@@ -316,14 +308,12 @@ impl Reader<'_> {
             None => (self.placed(body, ""), HttpBody::Json(json_template(body))),
         });
         let body = body.filter(|(_, body)| *body != HttpBody::Text(Template::default()));
-        let path = self.optional_text(data, "responsePath")?;
-        let path = path.filter(|path| !path.value.trim().is_empty());
+        let path = path?.filter(|path| !path.value.trim().is_empty());
         if let Some(path) = path.as_ref().filter(|_| method == "HEAD") {
             let message = "`HEAD` has no answer that `responsePath` could look into";
             let help = "use `GET`, or remove the path";
             self.findings.push(rules::PART_OF_TEXT.at(path.span, message).help(help));
         }
-        let timeout = self.seconds(data)?;
         let response_path = path.map(|path| {
             // `$.data.items[0].name`, as people write it too.
             let plain =
@@ -332,15 +322,26 @@ impl Reader<'_> {
             (path.clone(), segments.collect())
         });
         let url = (url, address);
-        Ok(Http { method, url, headers, body, timeout, response_path })
+        Ok(Http { method, url, headers, body, timeout: timeout?, response_path })
+    }
+
+    fn method(&mut self, data: &Json) -> Result<String, Told> {
+        let Some(text) = self.optional_text(data, "method")? else { return Ok("GET".to_owned()) };
+        let method = text.value.trim().to_uppercase();
+        if !METHODS.contains(&method.as_str()) {
+            let message = format!("`{}` is no method", text.value);
+            let help = format!("there are {}", METHODS.join(", "));
+            self.findings.push(rules::INVALID_REQUEST.at(text.span, message).help(help));
+            return Err(Told);
+        }
+        Ok(method)
     }
 
     fn code(&mut self, data: &Json, whole: &str) -> Result<Code, Told> {
-        let code = self.filled(data, "code", whole)?;
-        let variables = self.texts(data, "env")?;
-        let timeout = self.seconds(data)?;
+        let (code, variables) = (self.filled(data, "code", whole), self.texts(data, "env"));
+        let timeout = self.seconds(data);
         let memory = self.whole_number(data, "memoryLimitMb", MEMORY)?.unwrap_or(USUAL_MEMORY);
-        Ok(Code { code, variables, timeout, memory: memory << 20 })
+        Ok(Code { code: code?, variables: variables?, timeout: timeout?, memory: memory << 20 })
     }
 
     fn seconds(&mut self, data: &Json) -> Result<Duration, Told> {

@@ -70,6 +70,15 @@ rules! {
     FIELD_TYPE = "workflow-field-type", Error;
 
     /// ## What it does
+    /// Flags an `http` node that leads to this machine, its network, or the metadata service of its cloud.
+    /// ## Why is this bad?
+    /// A workflow that somebody else wrote could reach what only you can reach, so such requests are refused when the
+    /// node's turn comes, and the run stops there.
+    /// ## Example
+    /// `"url": "http://localhost:8080/api"` becomes a tool of a skill that is granted this address, or a public address.
+    GUARDED_ADDRESS = "workflow-guarded-address", Warning;
+
+    /// ## What it does
     /// Flags a condition that can't be read.
     /// ## Why is this bad?
     /// A condition that nobody understands would always be false, and half of the workflow dead.
@@ -137,6 +146,16 @@ rules! {
     PART_OF_TEXT = "workflow-part-of-text", Error;
 
     /// ## What it does
+    /// Flags `{{…}}` in the program of a `code` node.
+    /// ## Why is this bad?
+    /// Values are never pasted into programs: one that holds a quote would become a part of the program. The braces stay
+    /// as they are, which is not what was meant.
+    /// ## Example
+    /// `print(len("{{start.output}}"))` becomes `import sys; print(len(sys.stdin.read()))`. What other nodes give comes
+    /// with `"env": {"TITLE": "{{page.output.title}}"}` as a variable.
+    REFERENCE_IN_CODE = "workflow-reference-in-code", Warning;
+
+    /// ## What it does
     /// Flags workflows that are larger than any that people make: 4 MiB, 1,000 nodes, 5,000 edges.
     /// ## Why is this bad?
     /// It is probably no workflow, and would take the memory of others.
@@ -151,6 +170,14 @@ rules! {
     /// ## Example
     /// `"sourceHandle": "yes"` becomes `"sourceHandle": "true"`.
     UNKNOWN_BRANCH = "workflow-unknown-branch", Error;
+
+    /// ## What it does
+    /// Flags a knowledge base that is not there.
+    /// ## Why is this bad?
+    /// The node would fail when its turn comes. It is a warning, because a base may be made before the workflow is run.
+    /// ## Example
+    /// `"knowledgeBaseId": "handbok"` becomes `"knowledgeBaseId": "handbook"`.
+    UNKNOWN_BASE = "workflow-unknown-knowledge-base", Warning;
 
     /// ## What it does
     /// Flags types of nodes that do not exist.

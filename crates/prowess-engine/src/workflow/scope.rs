@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::graph::Workflow;
 use super::template::{Lookup, Reference, part_of, text_of};
+use crate::inputs::hint_to_give;
 use prowess_format::text::closest;
 
 /// The name under which a lone input is known too (AFL).
@@ -97,7 +98,7 @@ impl InputsError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            InputsError::Missing(name) => format!("give `--input {name}=…`"),
+            InputsError::Missing(name) => hint_to_give([name.as_str()]).unwrap_or_default(),
             InputsError::Unknown { known, .. } => known.clone(),
         }
     }

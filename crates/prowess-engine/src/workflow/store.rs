@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde_json::{Map, Value, json};
 
@@ -61,6 +62,32 @@ pub struct OpenRun {
     _lock: File,
 }
 
+/// A run as a list shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptRun {
+    /// Its name.
+    pub id: RunId,
+    /// What it was started with.
+    pub record: RunRecord,
+    /// Whether it can be resumed.
+    pub state: RunState,
+    /// How many nodes have ended.
+    pub ended_nodes: usize,
+    /// When something was last written down.
+    pub changed: SystemTime,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunState {
+    /// A process is at work on it.
+    Running,
+    /// It was stopped, or a node failed: it can go on.
+    Stopped,
+    /// There is nothing left to do.
+    Ended,
+}
+
 /// Why a run can't be kept or found.
 #[derive(Debug, thiserror::Error)]
 pub enum RunStoreError {
@@ -93,7 +120,7 @@ impl RunStoreError {
     pub fn hint(&self) -> String {
         match self {
             RunStoreError::NotThere(_) => {
-                "`prowess workflow run` prints the name of a run when it stops early".to_owned()
+                "`prowess workflow list` shows the runs that there are".to_owned()
             }
             RunStoreError::Busy(_) => "wait for it, or end it first".to_owned(),
             RunStoreError::Broken { .. } => "start the workflow again".to_owned(),
@@ -168,15 +195,7 @@ impl RunStore {
             return Err(RunStoreError::NotThere(id.0));
         }
         let lock = locked(&folder, &id)?;
-        let (path, mut run) = object(folder.join("run.json"))?;
-        let broken = |reason: &str| RunStoreError::Broken { path, reason: reason.to_owned() };
-        let (Some(Value::String(text)), Some(Value::Object(inputs))) =
-            (run.remove("workflow"), run.remove("inputs"))
-        else {
-            return Err(broken("it has no workflow"));
-        };
-        let settings = run.remove("settings").unwrap_or_default();
-        let record = RunRecord { text, inputs, settings };
+        let record = record(&folder)?;
         let mut outputs = HashMap::new();
         let disk = |source| RunStoreError::Disk { path: folder.clone(), source };
         for entry in std::fs::read_dir(&folder).map_err(disk)? {
@@ -191,6 +210,25 @@ impl RunStore {
             outputs.insert(id, node.remove("output").unwrap_or_default());
         }
         Ok(OpenRun { id, record, folder, outputs, _lock: lock })
+    }
+
+    /// All runs, the latest first. What can't be read is left out: it can't be resumed either.
+    pub fn list(&self) -> Result<Vec<KeptRun>, RunStoreError> {
+        let entries = match std::fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(source) => return Err(RunStoreError::Disk { path: self.folder.clone(), source }),
+        };
+        let mut runs: Vec<KeptRun> = entries
+            .flatten()
+            .filter_map(|entry| {
+                kept(RunId::parse(&entry.file_name().to_string_lossy())?, &entry.path())
+            })
+            .collect();
+        runs.sort_by(|one, other| {
+            other.changed.cmp(&one.changed).then_with(|| one.id.0.cmp(&other.id.0))
+        });
+        Ok(runs)
     }
 
     /// What has ended well long ago goes away; what can be resumed stays. Nothing here may stop a new run.
@@ -236,6 +274,47 @@ impl OpenRun {
         let text = json!({ "version": VERSION, "output": output }).to_string();
         state_file::replace(&path, &text).map_err(|source| RunStoreError::Disk { path, source })
     }
+}
+
+fn record(folder: &Path) -> Result<RunRecord, RunStoreError> {
+    let (path, mut run) = object(folder.join("run.json"))?;
+    let (Some(Value::String(text)), Some(Value::Object(inputs))) =
+        (run.remove("workflow"), run.remove("inputs"))
+    else {
+        return Err(RunStoreError::Broken { path, reason: "it has no workflow".to_owned() });
+    };
+    let settings = run.remove("settings").unwrap_or_default();
+    Ok(RunRecord { text, inputs, settings })
+}
+
+fn kept(id: RunId, folder: &Path) -> Option<KeptRun> {
+    let record = record(folder).ok()?;
+    let mut ended_nodes = 0;
+    let mut changed = folder.join("run.json").metadata().ok()?.modified().ok()?;
+    for entry in std::fs::read_dir(folder).ok()?.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if is_of_node(&name) {
+            ended_nodes += 1;
+        } else if name != ENDED {
+            continue;
+        }
+        let written = entry.metadata().ok().and_then(|it| it.modified().ok());
+        changed = written.map_or(changed, |written| changed.max(written));
+    }
+    let state = if folder.join(ENDED).is_file() {
+        RunState::Ended
+    } else if is_locked(folder) {
+        RunState::Running
+    } else {
+        RunState::Stopped
+    };
+    Some(KeptRun { id, record, state, ended_nodes, changed })
+}
+
+/// Whether a process is at work. Looking takes the lock for an instant, shared, so that two who look do not see each other.
+fn is_locked(folder: &Path) -> bool {
+    let lock = File::open(folder.join("lock"));
+    lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 fn is_of_node(name: &str) -> bool {

@@ -56,6 +56,14 @@ pub(crate) fn is_name(character: char) -> bool {
 }
 
 impl Template {
+    /// The text before the first reference; all of it, where there is none.
+    pub fn beginning(&self) -> &str {
+        match self.pieces.first() {
+            Some(Piece::Text(text)) => text,
+            Some(Piece::Reference { .. }) | None => "",
+        }
+    }
+
     /// Takes a text apart. Braces that hold no reference are text.
     pub fn parse(text: &str) -> Self {
         let mut pieces = Vec::new();

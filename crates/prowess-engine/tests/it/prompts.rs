@@ -95,7 +95,7 @@ impl Retriever for Shelved {
                 score: 0.5,
                 text: (*text).to_owned(),
                 range: 10..10 + text.len() as u64,
-                page: None,
+                pages: None,
             });
             passages.collect()
         });

@@ -81,6 +81,9 @@ fn inputs_take_their_place_in_order_of_priority() {
     assert_snapshot!(shown(&text, &inputs(json!({"article": "A", "style": "loud"}))), @"loud: A");
     assert_snapshot!(shown(&text, &inputs(json!({"article": "A"}))), @"dry: A");
     assert_snapshot!(shown(&text, &inputs(json!({"article": "A", "style": ""}))), @": A");
+    // AFL §3.3: a required input must be provided, and one that is provided empty is (an empty list of commits is one).
+    assert_snapshot!(shown(&text, &inputs(json!({"article": ""}))), @"dry:");
+    assert_snapshot!(shown(&text, &inputs(json!({"article": null}))), @"error: Missing required input: 'article'");
     assert_snapshot!(shown(&agent_flow("[{{my-var}}]"), &inputs(json!({"article": "A"}))), @"[]");
 }
 

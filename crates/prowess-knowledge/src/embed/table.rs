@@ -55,8 +55,9 @@ impl Width {
 impl Table {
     /// Reads a table (`.safetensors`) and the vocabulary that lies beside it.
     pub fn read(path: &Path) -> Result<Self, EmbedError> {
-        let vocabulary = vocabulary_of(path)?;
+        // The table first: without it nobody needs to hear about a vocabulary.
         let table = read_bounded(path, MOST_TABLE_BYTES)?;
+        let vocabulary = vocabulary_of(path)?;
         let vocabulary = read_bounded(&vocabulary, MOST_VOCABULARY_BYTES)?;
         Self::of(table, &vocabulary).map_err(|error| EmbedError {
             message: format!("`{}`: {}", path.display(), error.message),

@@ -45,7 +45,8 @@ pub(super) fn extract_within(bytes: &[u8], most: u64) -> Result<Extracted, Extra
             .map_err(|error| broken(format!("`{part}`: {error}")))?;
         if xml.len() as u64 > most {
             return Err(ExtractError::TooLarge(format!(
-                "`{part}` unpacks to more than {most} bytes"
+                "`{part}` unpacks to more than {} MiB",
+                most >> 20
             )));
         }
         flow.block();

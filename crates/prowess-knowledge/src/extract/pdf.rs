@@ -62,7 +62,7 @@ fn read(bytes: &[u8]) -> Result<Extracted, ExtractError> {
         }
         if unpacked > MOST_CONTENT_BYTES {
             return Err(ExtractError::TooLarge(format!(
-                "its pages unpack to more than {} MB",
+                "its pages unpack to more than {} MiB",
                 MOST_CONTENT_BYTES >> 20
             )));
         }

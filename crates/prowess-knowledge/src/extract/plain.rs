@@ -1,4 +1,5 @@
-//! Plain text and Markdown: the bytes are the text, so that places in it are places in the file.
+//! Plain text and Markdown: in UTF-8 the bytes are the text, so that places in it are places in the file. In other
+//! encodings they are places in the file as UTF-8, which is what the guide says.
 
 use super::{ExtractError, Extracted};
 

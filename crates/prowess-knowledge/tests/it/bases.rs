@@ -98,6 +98,71 @@ fn what_is_removed_is_gone_from_the_disk() {
 }
 
 #[test]
+fn what_is_replaced_is_gone_from_the_disk_also_after_a_process_that_was_killed() {
+    let base = OnDisk::new();
+    let holds = || {
+        prowess_testkit::files_below(base.bases.root(), &|_| true)
+            .iter()
+            .any(|file| prowess_testkit::bytes(file).windows(5).any(|part| part == b"xyzzy"))
+    };
+    let put = |text: &str| {
+        let mut writer = base.bases.writer(&base.name, || {}).expect("nobody else writes");
+        writer.add(&document("code", text, &[])).expect("it can be added");
+        writer.commit().expect("it can be committed");
+        writer
+    };
+    put("the launch code is xyzzy").finish(Room::GiveBack).expect("it ends well");
+    assert!(holds());
+    // One that is killed after its commit leaves the earlier text, and the next one finds it.
+    drop(put("the launch code has changed"));
+    assert!(holds());
+    let writer = base.bases.writer(&base.name, || {}).expect("nobody else writes");
+    writer.finish(Room::GiveBack).expect("it ends well");
+    assert!(!holds());
+    put("it has changed again").finish(Room::GiveBack).expect("it ends well");
+    let documents = base.bases.base(&base.name).expect("it opens").documents();
+    assert_eq!(documents.expect("it lists").len(), 1);
+}
+
+/// Counts the texts that it is asked about.
+struct Counted {
+    words: Words,
+    asked: std::sync::atomic::AtomicUsize,
+}
+
+impl Embedder for Counted {
+    fn stamp(&self) -> &Stamp {
+        self.words.stamp()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.asked.fetch_add(texts.len(), std::sync::atomic::Ordering::SeqCst);
+        self.words.embed(texts)
+    }
+}
+
+#[test]
+fn giving_back_room_asks_no_embedder() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let embedder = Arc::new(Counted { words: Words::new(), asked: 0.into() });
+    let name: BaseName = "test".parse().expect("it is a name");
+    let stamp = Some(embedder.stamp().clone());
+    let bases = Bases::open(folder.path());
+    let settings = Settings { language: Language::English, embedder: stamp };
+    bases.create(&name, &settings).expect("it can be made");
+    let mut base = OnDisk { _folder: folder, bases: bases.asking(embedder.clone()), name };
+    for id in ["a", "b", "c"] {
+        base.add(&document(id, &format!("About {id}: herons."), &[]));
+    }
+    let asked = || embedder.asked.load(std::sync::atomic::Ordering::SeqCst);
+    assert_eq!(asked(), 3);
+    assert!(base.remove("b"));
+    assert_eq!(asked(), 3);
+    let verdict = base.bases.base(&base.name).expect("it opens").verify().expect("it is looked at");
+    assert_eq!((verdict.chunks, verdict.problems), (2, Vec::new()));
+}
+
+#[test]
 fn a_name_that_leads_elsewhere_is_no_base() {
     let base = OnDisk::new();
     for name in ["../test", "/etc", ".embedders", "", "nope"] {

@@ -156,12 +156,17 @@ fn tells_exact_places(shelf: &mut dyn Shelf) {
     let place = |number: u64| usize::try_from(number).expect("it is small");
     assert_eq!(first.text, text[place(first.range.start)..place(first.range.end)]);
     assert!(first.text.contains("The quetzal hides in here."));
-    let page = match first.range.start {
+    let page = |at: u64| match at {
         0..1500 => 1,
         1500..3000 => 2,
         _ => 3,
     };
-    assert_eq!(first.page, Some(page));
+    assert_eq!(first.pages, Some(page(first.range.start)..=page(first.range.end - 1)));
+    // A passage that goes on over the edge of a page names both.
+    let mut edge = document("edge.txt", "The axolotl smiles. Its gills are feathers.", &[]);
+    edge.pages = vec![0, 20];
+    shelf.add(&edge);
+    assert_eq!(search(shelf, &query("axolotl", 1))[0].pages, Some(1..=2));
 }
 
 fn filters_by_fields(shelf: &mut dyn Shelf) {

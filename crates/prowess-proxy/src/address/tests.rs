@@ -127,3 +127,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_a_text_shows_is_known_before_anything_is_looked_up() {
+    let check = crate::never_reached;
+    for (url, what) in [
+        ("http://127.0.0.1:8080/", "a loopback address"),
+        ("https://LOCALHOST", "a loopback address"),
+        ("http://a.localhost./x", "a loopback address"),
+        ("http://[::1]:80/?q", "a loopback address"),
+        ("http://192.168.0.1#x", "a private address"),
+        ("http://169.254.169.254/latest", "a cloud metadata address"),
+    ] {
+        assert_eq!(check(url), Some(what), "{url}");
+    }
+    // Names may lead anywhere, and what is no address is told by others.
+    for url in
+        ["http://example.org/", "https://8.8.8.8/", "ftp://127.0.0.1/", "127.0.0.1", "http://", ""]
+    {
+        assert_eq!(check(url), None, "{url}");
+    }
+}

@@ -8,12 +8,12 @@ mod remove;
 mod search;
 
 use clap::{Args, Subcommand, ValueEnum};
-use prowess_knowledge::{BaseError, BaseName, Bases};
+use prowess_knowledge::{BaseError, BaseName};
 
 use super::Outcome;
 use crate::error::{Error, ErrorKind};
 use crate::printer::Printer;
-use crate::running;
+use crate::{prompting, running};
 
 /// Make, fill and search knowledge bases
 ///
@@ -52,7 +52,7 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let bases = Bases::open(&running::world()?.state.data.join("knowledge"));
+    let bases = prompting::bases(&running::world()?);
     match &arguments.action {
         Action::New(arguments) => new::run(&bases, arguments, printer),
         Action::Add(arguments) => add::run(&bases, arguments, printer),
@@ -70,9 +70,19 @@ fn parse_name(text: &str) -> Result<BaseName, String> {
 /// `NAME=VALUE`, for the fields of documents.
 fn parse_field(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
+        Some((name, "")) => Err(format!("`{name}` has no value: expected `NAME=VALUE`")),
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("expected `NAME=VALUE`".to_owned()),
     }
+}
+
+/// The same for fields that somebody gives to documents: every document has some already.
+fn parse_own_field(text: &str) -> Result<(String, String), String> {
+    let (name, value) = parse_field(text)?;
+    if prowess_knowledge::FIELDS_OF_ALL.contains(&name.as_str()) {
+        return Err(format!("every document has `{name}` already: take another name"));
+    }
+    Ok((name, value))
 }
 
 fn failed(error: &BaseError) -> Error {

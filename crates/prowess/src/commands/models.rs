@@ -33,6 +33,12 @@ Examples:
 
 With a server that runs: prowess models --test ollama/llama3.2
 
+Exit codes:
+  0  all is well
+  1  the model does not answer, or the settings make no sense
+  2  no model is named or chosen, or the arguments are wrong
+  3  the provider has no such model
+
 Variables: PROWESS_MODEL, OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY,
 ANTHROPIC_BASE_URL, OLLAMA_HOST, HTTP_PROXY, HTTPS_PROXY, NO_PROXY.
 
@@ -73,6 +79,13 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let runtime = prompting::runtime()?;
     match &arguments.test {
         Some(wanted) => {
+            if wanted.is_none() && settings.model.is_none() {
+                let example = list_example(&settings, &runtime, &world);
+                return Err(Error::usage("no model is named or chosen")
+                    .hint(format!("name one: `prowess models --test {example}`"))
+                    .hint(format!("or choose one: `PROWESS_MODEL={example}`"))
+                    .hint("`prowess models` lists the models of servers on this machine"));
+            }
             let tested = runtime.block_on(test(&settings, wanted.as_deref(), &world))?;
             match arguments.format {
                 Format::Text => printer.report(&tested.page()),
@@ -112,15 +125,20 @@ impl List<'_> {
         }
         printer.report(&page);
         // What is wrong with the choice, or that there is none, is no result but worth knowing.
-        if let Err(error) = self.settings.choose(None) {
-            if self.settings.model.is_some() {
-                printer.warning(&error.message);
-            } else {
-                printer.note(&error.message);
+        let Err(error) = self.settings.choose(None) else { return };
+        if self.settings.model.is_some() {
+            printer.warning(&error.message);
+        } else {
+            printer.note(&error.message);
+        }
+        if let (None, Some(model)) = (&self.settings.model, found_model(self.found)) {
+            for hint in self.settings.ways_to_choose(&model) {
+                printer.note(&hint);
             }
-            for hint in error.hints.iter().filter(|hint| !hint.contains("`prowess models`")) {
-                printer.note(hint);
-            }
+            return;
+        }
+        for hint in error.hints.iter().filter(|hint| !hint.contains("`prowess models`")) {
+            printer.note(hint);
         }
     }
 
@@ -212,6 +230,17 @@ impl List<'_> {
             .collect();
         json!({ "chosen": chosen, "providers": providers })
     }
+}
+
+/// A model that is really there.
+fn found_model(found: &[LocalServer]) -> Option<String> {
+    let server = found.iter().find(|server| !server.models.is_empty())?;
+    Some(format!("{}/{}", server.provider, inline(server.models.first()?)))
+}
+
+fn list_example(settings: &Settings, runtime: &tokio::runtime::Runtime, world: &World) -> String {
+    let found = runtime.block_on(find_local(settings, &world.environment));
+    found_model(&found).unwrap_or_else(|| "PROVIDER/NAME".to_owned())
 }
 
 fn key_origin(key: &KeySource) -> Option<String> {

@@ -1,9 +1,11 @@
 //! `prowess prompt`: what a model is told about the tools of skills.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use prowess_engine::Offer;
+use prowess_format::document::Form;
+use prowess_format::form_of;
 use prowess_policy::Mode;
 use serde_json::{Value, json};
 
@@ -19,11 +21,13 @@ use crate::running::{self, Sound};
 /// Reads skills and prints their tools as a model is told about them: the lines
 /// that small function-calling models expect, or the `tools` of a request to a
 /// provider. Only skills that are there in the mode are listed. Where two skills
-/// have a tool of the same name, the skill's name stands before it.
+/// have a tool of the same name, the skill's name stands before it. Of several
+/// paths, those that lead to no skill are left out with a note.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess prompt examples/git-insights examples/word-count
+  prowess prompt examples/* --mode Dev
   prowess prompt examples/text-stats --mode Dev --format openai
   prowess prompt examples/git-insights --native \"typer=Type text at cursor\"")]
 pub(crate) struct Arguments {
@@ -67,8 +71,16 @@ fn native(text: &str) -> Result<(String, String), String> {
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let mut skills: Vec<Sound> = Vec::new();
     for path in &arguments.paths {
+        // A shell's `*` names whatever lies there; who names one thing alone means it.
+        if arguments.paths.len() > 1 && !may_be_skill(path)? {
+            printer.note(&format!("`{}` is no skill and is left out", loading::shown(path)));
+            continue;
+        }
         let loaded = loading::load(path)?;
-        skills.push(running::sound(&loaded, arguments.dialect.dialect, "listed", printer)?);
+        let sound = running::sound(&loaded, arguments.dialect.dialect, "listed", printer)?;
+        if skills.iter().all(|known| known.file != sound.file) {
+            skills.push(sound);
+        }
     }
     let offer = Offer {
         native: arguments.native.clone(),
@@ -84,6 +96,20 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         Format::Json => printer.json(&whole(&offer)),
     }
     Ok(Outcome::Fine)
+}
+
+/// Whether a path leads to something that looks like a skill: a folder with a main file, a file that has the name of one
+/// or front matter. What is not there is nobody's guess.
+fn may_be_skill(path: &Path) -> Result<bool, Error> {
+    if path.is_dir() {
+        return Ok(loading::main_file(path)?.is_some());
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if !path.exists() || loading::is_main_name(&name) || name.ends_with(loading::TOOL_PACK_ENDING) {
+        return Ok(true);
+    }
+    let bytes = loading::read(path).map_err(|source| Error::io("read", path, &source))?;
+    Ok(form_of(&name) == Form::Markdown && bytes.starts_with(b"---"))
 }
 
 fn whole(offer: &Offer) -> Value {

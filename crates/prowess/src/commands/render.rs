@@ -127,6 +127,7 @@ fn render_prompt(
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     let values = inputs::values(&arguments.inputs, &skill.inputs)?;
+    inputs::refuse_unknown(&values, &skill.inputs)?;
     let directory = loaded.directory.as_ref().map(|directory| absolute(directory));
     let project = absolute(Path::new("."));
     let context = RenderContext {
@@ -178,11 +179,7 @@ fn refused<E: ToString>(errors: &[E], is_unknown: impl Fn(&&E) -> bool, wanted: 
     let others = errors.iter().filter(|error| !is_unknown(error));
     let messages: Vec<String> = unknown.chain(others).map(ToString::to_string).collect();
     let error = Error::usage(messages.join("; "));
-    if wanted.is_empty() {
-        return error;
-    }
-    let options: Vec<String> = wanted.iter().map(|name| format!("--input {name}=…")).collect();
-    error.hint(format!("give `{}`", options.join(" ")))
+    prowess_engine::hint_to_give(wanted.iter().copied()).into_iter().fold(error, Error::hint)
 }
 
 fn absolute(path: &Path) -> String {

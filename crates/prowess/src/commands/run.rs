@@ -45,15 +45,17 @@ use crate::showing::{Format, Show};
 Examples:
   prowess run examples/word-count --input file=examples/README.md --yes
   prowess run examples/word-count --input file=/dev/null --yes --format json
+  prowess run examples/release-notes --input commits=@log --model ollama/qwen3
 
 Exit codes:
-    0  the tool succeeded
-    n  the tool's own code, if it failed; 1 if a function raised an error
+    0  the tool succeeded, or the model has answered
+    n  the tool's own code, if it failed; 1 if a function raised an error, if
+       the model failed, or if its answer is not what the skill declares
     2  a value is missing or wrong, or the arguments are
     3  the skill or the tool does not exist
-  124  the time was up
+  124  the time was up, the tool's or the model's
   125  it was refused: by you, by the policy, because the skill has errors,
-       or for want of a sandbox
+       or for want of a sandbox or a model
   126  the program can't be executed
   127  there is no such program
   129, 130, 143, 141
@@ -141,6 +143,8 @@ impl From<prowess_engine::RunError> for NotRun {
 }
 
 fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRun> {
+    // While the skill is read and decided about.
+    prowess_sandbox::warm_up();
     let (loaded, tool_name) = choosing::load_with_tool(&arguments.path)?;
     let sound = running::sound(&loaded, arguments.dialect.dialect, "run", printer)?;
     if tool_name.is_none() && prompting::is_prompt(&sound.skill) {
@@ -154,8 +158,6 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
             return Err(Error::usage(message).hint(format!("leave `{option}` out")).into());
         }
     }
-    // While it is decided about.
-    prowess_sandbox::warm_up();
     let tool = choose(&sound, tool_name.as_deref(), &loaded)?;
     let values = inputs::values(&arguments.inputs, &tool.parameters)?;
     let mut world = running::world()?;
@@ -198,6 +200,7 @@ fn start_prompt(
     printer: &mut Printer,
 ) -> Result<Envelope, Error> {
     let values = inputs::values(&arguments.inputs, &sound.skill.inputs)?;
+    inputs::refuse_unknown(&values, &sound.skill.inputs)?;
     let cancel = Cancel::default();
     running::listen_for_signals(&cancel);
     let wish = Wish {
@@ -222,8 +225,10 @@ fn choose<'s>(
     loaded: &loading::Loaded,
 ) -> Result<&'s Tool, Error> {
     choosing::choose(&sound.skill, name, loaded, "run")?.ok_or_else(|| {
-        running::refused(format!("`{}` has no tools to run", loaded.shown))
-            .hint(format!("`prowess render {}` prints its text", loaded.shown))
+        let shown = &loaded.shown;
+        running::refused(format!("`{shown}` is a text for an agent, and has nothing to run"))
+            .hint(format!("`prowess render {shown}` prints what an agent gets to read"))
+            .hint("an agent follows it: put the skill's folder where yours looks for skills")
     })
 }
 

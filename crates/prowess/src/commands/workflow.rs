@@ -1,15 +1,17 @@
 //! `prowess workflow`: checks graphs of skills, runs them, and goes on with runs that did not end.
 
+mod list;
 mod show;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::{Args, Subcommand, ValueEnum};
 use prowess_client::models;
 use prowess_engine::workflow::{
-    self, Ended, InputsError, Limits, Models, OpenRun, RunRecord, RunStore, RunStoreError,
-    Surroundings, Workflow,
+    self, CheckSurroundings, Ended, InputsError, Limits, Models, OpenRun, RunRecord, RunStore,
+    RunStoreError, Surroundings, Workflow,
 };
 use prowess_engine::{
     ApprovalStore, Approver, Asked, Cancel, Consent, Event, FolderShelf, Model, ModelError, Reply,
@@ -45,20 +47,33 @@ Examples:
   prowess workflow check examples/release-workflow.json
   prowess workflow check examples/release-workflow.json --format mermaid
   prowess workflow run examples/release-workflow.json --input log=
+  prowess workflow list
 
-Exit codes:
-    0  all is well
-    1  findings at error level, or a node failed
-    2  an input is missing or wrong, or the arguments are
-    3  the file or the run does not exist
-  124  a model took too long
-  125  it was refused: the workflow has errors, a tool was not approved, or
-       there is no model
-  129, 130, 143, 141
-       it was ended by SIGHUP, Ctrl-C or SIGTERM, or nobody read its output")]
+Each verb has exit codes of its own, see `prowess workflow run --help`.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
+}
+
+/// The codes that `run` and `resume` end with, for their help.
+macro_rules! exit_codes {
+    ($not_found:literal) => {
+        concat!(
+            "\
+Exit codes:
+    0  all nodes that were to run have ended well
+    1  a node failed
+    2  an input is missing or wrong, or the arguments are
+    3  ",
+            $not_found,
+            "
+  124  a model took too long
+  125  it was refused: the workflow has errors, a tool was not approved, there
+       is no model, or another process is at work on the run
+  129, 130, 143, 141
+       it was ended by SIGHUP, Ctrl-C or SIGTERM, or nobody read its output"
+        )
+    };
 }
 
 #[derive(Subcommand)]
@@ -67,7 +82,18 @@ enum Action {
     ///
     /// Cycles, nodes that nothing leads to, references that find nothing, skills
     /// that are not there or do not get their inputs: each with its place and what
-    /// to do.
+    /// to do. Nothing is run, and no model or server is asked.
+    #[command(after_long_help = "\
+Examples:
+  prowess workflow check examples/release-workflow.json
+  prowess workflow check examples/release-workflow.json --format sarif
+  prowess workflow check examples/release-workflow.json --format mermaid
+
+Exit codes:
+  0  it can be run; there may be warnings
+  1  findings at error level
+  2  the arguments are wrong
+  3  the file does not exist")]
     Check {
         /// The workflow's file; `-` is standard input
         #[arg(value_name = "FILE")]
@@ -79,6 +105,17 @@ enum Action {
         format: CheckFormat,
     },
     /// Run a workflow
+    ///
+    /// The workflow is checked first, and one with errors is not run. The result
+    /// goes to standard output; the run's name and its steps are said on a
+    /// terminal, or with `--verbose`. A run that stops early prints the command
+    /// that goes on with it.
+    #[command(after_long_help = concat!("\
+Examples:
+  prowess workflow run examples/release-workflow.json --input log=
+  prowess workflow run examples/release-workflow.json --input log= --format json
+
+", exit_codes!("the file does not exist")))]
     Run {
         /// The workflow's file
         #[arg(value_name = "FILE")]
@@ -96,14 +133,22 @@ enum Action {
     /// Go on with a run that was stopped or failed
     ///
     /// Nodes that have ended are not run again; what was interrupted is. The
-    /// workflow and its inputs are those that the run was started with.
+    /// workflow and its inputs are those that the run was started with. Without a
+    /// name it says which runs there are to go on with.
+    #[command(after_long_help = concat!("\
+Examples:
+  prowess workflow resume release-notes-x7Gk2pQz
+  prowess workflow resume release-notes-x7Gk2pQz --model ollama/llama3.2
+
+", exit_codes!("the run does not exist")))]
     Resume {
-        /// The run's name, which it printed when it stopped
+        /// The run's name, which it printed when it stopped; `workflow list` has it
         #[arg(value_name = "RUN")]
-        run_name: String,
+        run_name: Option<String>,
         #[command(flatten)]
         run: RunOptions,
     },
+    List(list::Arguments),
 }
 
 /// Where skills are.
@@ -148,10 +193,11 @@ enum CheckFormat {
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let (options, ended) = match &arguments.action {
         Action::Check { file, skills, format } => return check(file, skills, *format, printer),
+        Action::List(arguments) => return list::run(arguments, printer),
         Action::Run { file, inputs, skills, mode, run } => {
             (run, start(file, inputs, skills, *mode, run, printer))
         }
-        Action::Resume { run_name, run } => (run, resume(run_name, run, printer)),
+        Action::Resume { run_name, run } => (run, resume(run_name.as_deref(), run, printer)),
     };
     match ended {
         Ok(ended) => Ok(Outcome::Ended(u8::try_from(ended.exit_code & 0xff).unwrap_or(1))),
@@ -171,7 +217,7 @@ fn check(
     let text = load(file)?;
     let world = running::world()?;
     let shelf = shelf(&skills.folders, file, &world);
-    let (workflow, diagnostics) = workflow::check(&text, &shelf);
+    let (workflow, diagnostics) = examined(&text, &shelf, &world);
     if format == CheckFormat::Mermaid
         && let Some(workflow) = &workflow
     {
@@ -201,6 +247,13 @@ fn check(
         printer.data(&format!("{shown}: ok (workflow, {nodes} nodes, {edges} edges)\n"));
     }
     Ok(Outcome::Fine)
+}
+
+fn examined(text: &str, shelf: &FolderShelf, world: &World) -> (Option<Workflow>, Vec<Diagnostic>) {
+    // Without the list nobody can say that a base is missing.
+    let bases = prompting::bases(world).names().ok();
+    let bases = bases.map(|it| it.iter().map(ToString::to_string).collect::<Vec<_>>());
+    workflow::check(text, CheckSurroundings { shelf, bases: bases.as_deref() })
 }
 
 fn examine(
@@ -242,7 +295,7 @@ fn load(file: &Path) -> Result<String, Error> {
 /// Skills by their names: of the folders that are named, beside the workflow, and installed.
 fn shelf(named: &[PathBuf], file: &Path, world: &World) -> FolderShelf {
     let beside = loading::parent(file);
-    let own = world.state.data.join("skills");
+    let own = world.state.skills();
     let folders = named.iter().cloned().chain([beside.to_owned(), beside.join("skills"), own]);
     FolderShelf { folders: folders.collect() }
 }
@@ -258,7 +311,7 @@ fn start(
     let text = load(file)?;
     let world = running::world()?;
     let shelf = shelf(&skills.folders, file, &world);
-    let workflow = sound(&text, file, &shelf, printer)?;
+    let workflow = sound(&text, file, &shelf, &world, printer)?;
     let inputs = inputs::values(given, &[])?;
     let inputs = workflow::inputs_of(&workflow, inputs).map_err(|error| wrong_inputs(&error))?;
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -277,16 +330,23 @@ fn start(
     whole.run(open, options.model.as_deref(), printer)
 }
 
-fn resume(name: &str, options: &RunOptions, printer: &mut Printer) -> Result<Ended, Error> {
+fn resume(name: Option<&str>, options: &RunOptions, printer: &mut Printer) -> Result<Ended, Error> {
     let world = running::world()?;
-    let open = RunStore::of(&world.state).open(name).map_err(|error| not_kept(&error))?;
+    let store = RunStore::of(&world.state);
+    let Some(name) = name else {
+        return Err(list::offer(Error::usage("the name of the run is missing"), &store));
+    };
+    let open = store.open(name).map_err(|error| match error {
+        RunStoreError::NotThere(_) => list::offer(Error::not_found(error.to_string()), &store),
+        other => not_kept(&other),
+    })?;
     let settings = &open.record.settings;
     let file = PathBuf::from(settings["file"].as_str().unwrap_or_default());
     let folders = settings["skills"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let shelf = shelf(&folders.map(PathBuf::from).collect::<Vec<_>>(), &file, &world);
     let mode = settings["mode"].as_str().and_then(|mode| mode.parse().ok()).unwrap_or(Mode::Global);
     let model = options.model.clone().or_else(|| settings["model"].as_str().map(str::to_owned));
-    let workflow = sound(&open.record.text, &file, &shelf, printer)?;
+    let workflow = sound(&open.record.text, &file, &shelf, &world, printer)?;
     let whole = Whole { workflow: &workflow, shelf: &shelf, world: &world, mode, options };
     whole.run(open, model.as_deref(), printer)
 }
@@ -296,9 +356,10 @@ fn sound(
     text: &str,
     file: &Path,
     shelf: &FolderShelf,
+    world: &World,
     printer: &mut Printer,
 ) -> Result<Workflow, Error> {
-    let (workflow, diagnostics) = workflow::check(text, shelf);
+    let (workflow, diagnostics) = examined(text, shelf, world);
     let failed = diagnostics.iter().any(is_error);
     let examined = examine(file, text, workflow.as_ref(), diagnostics, CheckFormat::Full);
     let reports = examined.report.as_slice();
@@ -342,7 +403,11 @@ impl Whole<'_> {
         printer: &mut Printer,
     ) -> Result<Ended, Error> {
         let world = self.world;
-        let configured = Configured { default: model.map(str::to_owned), world: world.clone() };
+        let configured = Configured {
+            default: model.map(str::to_owned),
+            world: world.clone(),
+            made: Mutex::default(),
+        };
         let bases = prompting::bases(world);
         let approvals = ApprovalStore::of(&world.state);
         let fetcher = workflow::public_fetcher();
@@ -381,18 +446,26 @@ impl Whole<'_> {
     }
 }
 
-/// The models that are configured.
+/// The models that are configured, each made once: its connections serve all nodes.
 struct Configured {
     /// The one for nodes that name none.
     default: Option<String>,
     world: World,
+    made: Mutex<HashMap<Option<String>, Arc<dyn Model>>>,
 }
 
 impl Models for Configured {
     fn model(&self, name: Option<&str>) -> Result<Arc<dyn Model>, ModelError> {
-        let wanted = name.or(self.default.as_deref());
-        let model = models::choose(wanted, &self.world.environment, &self.world.state.config)?;
-        Ok(Arc::from(model))
+        let wanted = name.or(self.default.as_deref()).map(str::to_owned);
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(model) = made.get(&wanted) {
+            return Ok(Arc::clone(model));
+        }
+        let World { environment, state, .. } = &self.world;
+        let model: Arc<dyn Model> =
+            Arc::from(models::choose(wanted.as_deref(), environment, &state.config)?);
+        made.insert(wanted, Arc::clone(&model));
+        Ok(model)
     }
 }
 

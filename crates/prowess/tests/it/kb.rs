@@ -82,6 +82,7 @@ fn mistakes_are_met_with_the_next_step() {
             "kb new ../papers",
             "kb new papers --language klingon",
             "kb new papers --embedder nowhere.safetensors",
+            "kb new papers --embedder /nofile",
             "kb new papers --embedder table.safetensors",
             "kb new papers --embedder http://127.0.0.1:9/v1/embeddings",
             "kb new papers --embedder table.safetensors --embedding-model m",
@@ -92,6 +93,10 @@ fn mistakes_are_met_with_the_next_step() {
             "kb search nothing at all",
             "kb search papers at all",
             "kb search papers x --filter nonsense",
+            "kb search papers x --fliter a=b",
+            "kb add papers notes --field year=",
+            "kb add papers notes --field format=pdf",
+            "kb add papers notes --field doc=x",
             "kb remove papers nowhere.md",
             "kb remove nothing",
             "kb info nothing",
@@ -121,6 +126,85 @@ fn changed_files_are_updated_and_gone_ones_pruned_when_asked() {
     let after =
         story(&scene, &["kb add papers ./notes", "kb add papers notes --prune", "kb info papers"]);
     assert_snapshot!(before + &after);
+}
+
+#[test]
+fn fields_stay_when_a_document_changes() {
+    let scene = library();
+    let before = story(
+        &scene,
+        &["kb new papers --quiet", "kb add papers notes --field team=lab --field year=2026"],
+    );
+    let scene = scene.file("notes/wings.md", "# Wings\n\nCold wings.\n");
+    let after = story(
+        &scene,
+        &[
+            "kb add papers notes",
+            "kb search papers cold wings --top 1 --filter team=lab --filter year=2026",
+            // Who names some means exactly those.
+            "kb add papers notes --field team=shop",
+            "kb search papers cold wings --top 1 --filter year=2026",
+            "kb search papers cold wings --top 1 --filter team=shop",
+        ],
+    );
+    assert_snapshot!(before + &after);
+}
+
+#[test]
+fn a_word_may_begin_with_a_hyphen() {
+    let scene = library().file("notes/flags.txt", "The option -word means nothing here.\n");
+    story(&scene, &["kb new papers", "kb add papers notes"]);
+    let plain = scene.run("kb search papers --top 1 -- -word option");
+    assert!(plain.contains("notes/flags.txt"), "{plain}");
+    for question in ["-word option --top 1", "--top=1 -word option", "--top 1 -word option -q"] {
+        assert_eq!(scene.run(&format!("kb search papers {question}")), plain, "{question}");
+    }
+}
+
+#[test]
+fn a_damaged_base_says_how_to_make_it_anew() {
+    let scene = library();
+    story(&scene, &["kb new papers", "kb add papers notes"]);
+    let root = scene.path().join("home/.local/share/prowess/knowledge/papers");
+    let lists = prowess_testkit::files_below(&root, &|name| name == "meta.json");
+    assert_eq!(lists.len(), 1);
+    std::fs::write(&lists[0], "nonsense").expect("it is ours");
+    let broken = scene;
+    assert_snapshot!(story(
+        &broken,
+        &["kb info papers", "kb remove papers --yes", "kb new papers", "kb add papers notes"]
+    ));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_run_says_what_it_has_kept() {
+    let scene = library();
+    story(&scene, &["kb new papers"]);
+    // A pipe is read as long as somebody writes into it: the run is in the middle of its files then.
+    let pipe = scene.path().join("notes/m.txt");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo is there").success());
+    let files = ["notes/bread.txt", "notes/m.txt", "notes/wings.md"];
+    let mut child = scene
+        .command(&[&["kb", "add", "papers"][..], &files[..]].concat())
+        .stdin(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut open = std::fs::File::options().write(true).open(&pipe).expect("somebody reads");
+    let id = child.id().to_string();
+    let sent = std::process::Command::new("kill").args(["-INT", &id]).status();
+    assert!(sent.expect("kill is there").success());
+    open.write_all(b"Rye bread keeps longer.\n").expect("it is read");
+    drop(open);
+    let mut said = String::new();
+    let mut errors = child.stderr.take().expect("a pipe");
+    errors.read_to_string(&mut said).expect("it is text");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130), "{said}");
+    assert!(said.contains("stopped after 2 of 3 files; these are kept"), "{said}");
+    let found = scene.run("kb search papers rye bread --top 5");
+    assert!(found.contains("notes/m.txt") && !found.contains("wings"), "{found}");
 }
 
 #[cfg(target_os = "linux")]

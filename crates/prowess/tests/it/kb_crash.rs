@@ -1,8 +1,8 @@
-//! `kill -9` while documents go into a base: nothing that was acknowledged is lost, and nothing is ever damaged.
+//! `kill -9` while documents go into a base or out of it: nothing that was acknowledged is lost, and nothing is ever damaged.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use prowess_testkit::Scene;
@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use crate::scene;
 
 /// How often a process is killed, each at another moment.
-const DEATHS: usize = 20;
+const DEATHS: usize = 14;
+const FEWER_DEATHS: usize = 7;
 const DOCUMENTS: usize = 12;
 
 /// A table of embeddings with a row for each byte.
@@ -59,8 +60,8 @@ fn write_documents(scene: &Scene, round: usize) -> BTreeSet<String> {
         .collect()
 }
 
-fn add(scene: &Scene) -> Child {
-    let mut command = scene.command(&["kb", "add", "crash", "docs"]);
+fn start(scene: &Scene, arguments: &[&str]) -> Child {
+    let mut command = scene.command(arguments);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().expect("the program starts")
 }
@@ -118,18 +119,35 @@ fn documents(info: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-#[test]
-fn killed_processes_lose_nothing_and_damage_nothing() {
+/// A base with vectors, and its folder.
+fn empty_base() -> (Scene, PathBuf) {
     let (table, tokenizer) = table();
     let scene =
         scene().home("home").file("table.safetensors", table).file("tokenizer.json", tokenizer);
     scene.run("kb new crash --embedder table.safetensors");
     let folder = scene.path().join("home/.local/share/prowess/knowledge/crash");
+    (scene, folder)
+}
+
+/// What is in a sound base.
+fn sound_documents(scene: &Scene, round: usize) -> BTreeSet<String> {
+    let info = info(scene);
+    assert_eq!(info["problems"], json!([]), "round {round}");
+    documents(&info)
+}
+
+#[test]
+fn killed_processes_lose_nothing_and_damage_nothing() {
+    let (scene, folder) = empty_base();
     let mut acknowledged = BTreeSet::new();
     let mut killed = 0;
     for round in 1..=DEATHS {
         let wanted = write_documents(&scene, round);
-        killed += usize::from(kill_after(add(&scene), &folder, (round * 7) % 40));
+        killed += usize::from(kill_after(
+            start(&scene, &["kb", "add", "crash", "docs"]),
+            &folder,
+            (round * 7) % 40,
+        ));
         let after_death = info(&scene);
         assert_eq!(after_death["problems"], json!([]), "round {round}");
         let there = documents(&after_death);
@@ -147,4 +165,50 @@ fn killed_processes_lose_nothing_and_damage_nothing() {
     assert!(killed >= 5, "{killed} of {DEATHS} processes were killed");
     let found = scene.run(&format!("kb search crash document version {DEATHS} --top 1"));
     assert!(found.contains(&format!("version {DEATHS}")), "{found}");
+}
+
+#[test]
+fn pruning_that_is_killed_takes_away_only_what_is_gone() {
+    let (scene, folder) = empty_base();
+    let mut before = write_documents(&scene, 0);
+    assert!(scene.run("kb add crash docs").starts_with("exit 0"));
+    let mut killed = 0;
+    for round in 1..=FEWER_DEATHS {
+        std::fs::remove_dir_all(scene.path().join("docs")).expect("it is ours");
+        let wanted = write_documents(&scene, round);
+        let child = start(&scene, &["kb", "add", "crash", "docs", "--prune"]);
+        killed += usize::from(kill_after(child, &folder, (round * 11) % 50));
+        let there = sound_documents(&scene, round);
+        // What was there and has its file still is there, and nothing else has come than what was to come.
+        assert!(before.intersection(&wanted).all(|it| there.contains(it)), "round {round}");
+        assert!(there.iter().all(|it| before.contains(it) || wanted.contains(it)), "round {round}");
+        let said = scene.run("kb add crash docs --prune");
+        assert!(said.starts_with("exit 0"), "round {round}: {said}");
+        assert_eq!(sound_documents(&scene, round), wanted, "round {round}");
+        before = wanted;
+    }
+    assert!(killed >= 3, "{killed} of {FEWER_DEATHS} processes were killed");
+}
+
+#[test]
+fn a_removal_that_is_killed_is_done_or_not_begun() {
+    let (scene, folder) = empty_base();
+    let mut left = write_documents(&scene, 1);
+    assert!(scene.run("kb add crash docs").starts_with("exit 0"));
+    let mut killed = 0;
+    for round in 1..=FEWER_DEATHS {
+        let document = left.first().expect("there are more than are removed").clone();
+        let child = start(&scene, &["kb", "remove", "crash", &document]);
+        killed += usize::from(kill_after(child, &folder, (round * 5) % 27));
+        let mut there = sound_documents(&scene, round);
+        there.insert(document.clone());
+        assert_eq!(there, left, "round {round}");
+        if sound_documents(&scene, round).contains(&document) {
+            let said = scene.run(&format!("kb remove crash {document}"));
+            assert!(said.starts_with("exit 0"), "round {round}: {said}");
+        }
+        left.remove(&document);
+        assert_eq!(sound_documents(&scene, round), left, "round {round}");
+    }
+    assert!(killed >= 3, "{killed} of {FEWER_DEATHS} processes were killed");
 }

@@ -77,6 +77,29 @@ fn what_is_configured_and_what_is_found() {
 }
 
 #[test]
+fn servers_of_the_users_own_on_this_machine_are_asked_too() {
+    let script = Script::new([]).page("/v1/models", list(&["mine:7b"]));
+    let provider = ScriptedProvider::start(script);
+    let url = provider.url();
+    let home = format!("[providers.home]\nkind = \"openai\"\nbase_url = \"{url}\"\n");
+    let scene = with(&home);
+    let said = check(&scene, "models", Some(&provider));
+    // The next step names a model that is there, and not one of a server that is not.
+    assert!(said.contains("models   home/mine:7b\n"), "{said}");
+    assert!(said.contains("note: name one: `--model home/mine:7b`"), "{said}");
+    insta::assert_snapshot!(check(&scene, "models --test", Some(&provider)));
+    // The usual variable with an address of this machine is the same.
+    let scene = with("").variable("OPENAI_BASE_URL", url);
+    let said = check(&scene, "models", Some(&provider));
+    assert!(said.contains("models   openai/mine:7b\n"), "{said}");
+}
+
+#[test]
+fn a_test_without_a_model_is_a_wrong_argument() {
+    insta::assert_snapshot!(check(&with(""), "models --test", None));
+}
+
+#[test]
 fn many_models_are_cut_for_people_and_not_for_programs() {
     let names: Vec<String> = (0..23).map(|number| format!("m{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -147,12 +170,16 @@ fn a_model_that_does_not_answer_fails() {
     let mut told = String::new();
     for (model, reply) in [
         ("ollama/m", Reply::json(404, &unknown)),
+        // An Ollama by another name, at an address that its own program would not ask.
+        ("mine/m", Reply::json(404, &unknown)),
         ("openai/m", Reply::json(401, &wrong)),
         ("openai/m", Reply::bytes(200, "text/html", "<h1>hello</h1>")),
         ("nobody/m", Reply::json(200, &json!({}))),
     ] {
         let provider = ScriptedProvider::start(reply);
-        let scene = with("")
+        let url = provider.url();
+        let mine = format!("[providers.mine]\nkind = \"openai\"\nbase_url = \"{url}\"\n");
+        let scene = with(if model.starts_with("mine/") { &mine } else { "" })
             .variable("OLLAMA_HOST", provider.url())
             .variable("OPENAI_BASE_URL", provider.url())
             .variable("OPENAI_API_KEY", KEY);

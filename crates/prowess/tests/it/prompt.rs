@@ -22,3 +22,19 @@ fn tools_are_listed_for_every_reader() {
     assert_snapshot!(scene.run("prompt word-count --native typer"));
     assert_snapshot!(scene.run("prompt nowhere"));
 }
+
+#[test]
+fn of_many_paths_each_skill_is_listed_once_and_the_rest_is_left_out() {
+    let scene = scene().copy("examples", "examples").file("notes/todo.txt", "Nothing\n");
+    // What a shell makes of `examples/*`, and a skill once more by its file.
+    let mut paths: Vec<String> = std::fs::read_dir(scene.path().join("examples"))
+        .expect("it is there")
+        .map(|entry| format!("examples/{}", entry.expect("it is read").file_name().display()))
+        .collect();
+    paths.sort();
+    paths.extend(["examples/word-count/SKILL.md".to_owned(), "./examples/word-count".to_owned()]);
+    paths.push("notes".to_owned());
+    assert_snapshot!(scene.run(&format!("prompt {}", paths.join(" "))));
+    // Alone it was meant.
+    assert!(scene.run("prompt notes").starts_with("exit 3"));
+}

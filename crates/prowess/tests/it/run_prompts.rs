@@ -251,3 +251,35 @@ fn a_base_that_is_missing_or_silent_is_a_warning() {
     scene.stdout("kb add handbook paper.md");
     assert_snapshot!(scene.run("run asks --input article=zzzqqq"));
 }
+
+#[test]
+fn a_name_that_is_no_input_is_refused_everywhere() {
+    let (scene, provider) = asking(SUMMARY, Answer::text(["x"]));
+    let scene =
+        scene.copy("examples/release-workflow.json", "flow.json").copy("examples", "skills");
+    let told: Vec<String> = [
+        "run article-summary --input article=x --input stile=y",
+        "render article-summary --input article=x --input stile=y",
+        "workflow run flow.json --input log=x --input lag=y",
+    ]
+    .iter()
+    .map(|arguments| format!("$ {arguments}\n{}", scene.run(arguments)))
+    .collect();
+    assert_snapshot!(told.join("\n"));
+    assert_eq!(provider.requests().len(), 0);
+}
+
+#[test]
+fn a_required_input_may_be_empty() {
+    let (scene, provider) = asking(SUMMARY, Answer::text(["There is nothing to summarise."]));
+    assert!(scene.run("run article-summary --input article=").starts_with("exit 0"));
+    let body = provider.request(0).json();
+    let prompt = body["messages"][1]["content"].as_str().unwrap_or_default().trim_end().to_owned();
+    assert_eq!(prompt, "Summarise in a concise tone:");
+}
+
+#[test]
+fn a_text_for_an_agent_is_not_run() {
+    let scene = scene().home("home").copy("examples/commit-messages", "commit-messages");
+    assert_snapshot!(scene.run("run commit-messages"));
+}

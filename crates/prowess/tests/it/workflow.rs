@@ -44,7 +44,7 @@ fn a_workflow_can_be_drawn() {
 #[test]
 fn findings_come_with_their_places() {
     let scene = scene().home("home").file("flow.json", BROKEN);
-    let all: Vec<String> = ["full", "concise", "json"]
+    let all: Vec<String> = ["full", "concise", "json", "sarif", "github"]
         .iter()
         .map(|format| scene.run(&format!("workflow check flow.json --format {format}")))
         .collect();
@@ -56,11 +56,34 @@ fn findings_come_with_their_places() {
     assert_eq!(refused["findings"].as_array().map(Vec::len), Some(2), "{refused}");
 }
 
+const DOUBTFUL: &str = r#"{"nodes": [
+  {"id": "start", "type": "start"},
+  {"id": "ask", "type": "http", "data": {"url": "http://169.254.169.254/latest/meta-data/"}},
+  {"id": "facts", "type": "knowledge", "data": {"knowledgeBaseId": "handbok"}},
+  {"id": "count", "type": "code", "data": {"code": "print(len('{{start.output}}'))"}},
+  {"id": "end", "type": "end"}
+], "edges": [
+  {"source": "start", "target": "ask"},
+  {"source": "ask", "target": "facts"},
+  {"source": "facts", "target": "count"},
+  {"source": "count", "target": "end"}
+]}
+"#;
+
+#[test]
+fn what_will_go_wrong_is_said_before() {
+    let scene = scene().home("home").file("flow.json", DOUBTFUL);
+    scene.stdout("kb new handbook");
+    assert_snapshot!(scene.run("workflow check flow.json"));
+}
+
 #[test]
 fn what_is_named_has_to_be_there() {
     let scene = with_examples();
     let all: Vec<String> = [
         "workflow check missing.json",
+        "workflow list",
+        "workflow resume",
         "workflow resume missing",
         "workflow resume ../../x",
         "workflow run examples/release-workflow.json",
@@ -157,9 +180,19 @@ fn a_killed_run_goes_on_without_repeating_what_has_ended() {
             break;
         }
     }
+    // While a process is at work, a run is running.
+    assert_eq!(state_of(&scene, &run), "running");
     // SIGKILL: nothing can be written down after this.
     child.kill().expect("it is ours");
     child.wait().expect("it ends");
+    assert_eq!(state_of(&scene, &run), "stopped");
+    for arguments in ["workflow resume", "workflow resume misspelt"] {
+        let told = scene.run(arguments);
+        assert!(told.contains(&format!("can be resumed, the latest first: `{run}`")), "{told}");
+    }
+    let told = scene.stdout("workflow list");
+    assert!(told.starts_with(&run) && told.contains("  stopped  "), "{told}");
+    assert!(told.contains("  2 of 4 nodes  ") && told.contains("flow.json"), "{told}");
     let resumed = scene.run(&format!("workflow resume {run} --format events"));
     assert_snapshot!(resumed.replace(&run, "RUN"));
     let counted = |wanted: &str| {
@@ -167,4 +200,13 @@ fn a_killed_run_goes_on_without_repeating_what_has_ended() {
         requests.iter().filter(|it| it.json()["messages"][0]["content"] == wanted).count()
     };
     assert_eq!((counted("first"), counted("second")), (1, 2));
+    assert_eq!(state_of(&scene, &run), "ended");
+}
+
+fn state_of(scene: &Scene, run: &str) -> String {
+    let list = scene.stdout("workflow list --format json");
+    let list: Value = serde_json::from_str(&list).expect("one JSON object");
+    let runs = list["runs"].as_array().expect("a list");
+    let found = runs.iter().find(|it| it["run_id"] == run).expect("it is listed");
+    found["state"].as_str().unwrap_or_default().to_owned()
 }

@@ -18,7 +18,7 @@ use crate::prepare::{self, Call, Prepared, Subject};
 use crate::redact::Redactor;
 use crate::registry::ToolRegistry;
 use crate::run::{self, Cancel};
-use crate::skill_files::SPELLINGS;
+use crate::skill_files::main_file;
 use crate::world::World;
 
 /// What loading needs from around it.
@@ -89,8 +89,7 @@ fn resolve(directory: &Path) -> Result<(PathBuf, PathBuf), LoadError> {
     let shown = directory.display().to_string();
     let stopped = |reason: String| LoadError::new(&shown, LoadStep::Resolve, &reason);
     let directory = directory.canonicalize().map_err(|error| stopped(error.to_string()))?;
-    let file = SPELLINGS.iter().map(|name| directory.join(name)).find(|file| file.is_file());
-    let file = file.ok_or_else(|| stopped("there is no SKILL.md".to_owned()))?;
+    let file = main_file(&directory).ok_or_else(|| stopped("there is no SKILL.md".to_owned()))?;
     Ok((directory, file))
 }
 

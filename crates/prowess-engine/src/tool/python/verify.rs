@@ -1,17 +1,14 @@
 //! Declared tools against the functions of `tools.py` (GAIA §5.4), without running anything.
 
-use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
 use prowess_format::diagnostic::{Diagnostic, Severity};
 use prowess_format::dialect::Dialect;
-use prowess_format::rules::Place;
 use prowess_format::skill::Skill;
-use prowess_format::{ReadOptions, check_bytes, form_of};
 
 use super::steps::LoadStep;
-use crate::skill_files::{DirectoryFiles, read_bounded};
+use crate::skill_files::read_skill;
 
 /// Rules about `tools.py`, and the step that they belong to.
 const RULES: &[(&str, LoadStep)] = &[
@@ -36,16 +33,10 @@ pub(super) fn read(
     directory: &Path,
     dialect: Option<&'static Dialect>,
 ) -> io::Result<Read> {
-    let bytes = read_bounded(file)?;
-    let files = DirectoryFiles::new(directory);
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let mut text = Cow::Borrowed("");
-    let place = Place { directory: None, files: Some(&files) };
-    let options = ReadOptions { form: form_of(&name), dialect, place };
-    let checked = check_bytes(&bytes, &mut text, options);
-    let errors = checked.diagnostics.iter().filter(|found| found.severity == Severity::Error);
+    let (skill, diagnostics) = read_skill(file, directory, dialect)?;
+    let errors = diagnostics.iter().filter(|found| found.severity == Severity::Error);
     let problems = errors.map(|found| (step_of(found), words(found))).collect();
-    Ok(Read { skill: checked.skill, problems })
+    Ok(Read { skill, problems })
 }
 
 fn step_of(found: &Diagnostic) -> LoadStep {

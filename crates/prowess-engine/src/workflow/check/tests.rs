@@ -27,8 +27,12 @@ impl Shelf for Texts {
     }
 }
 
+fn checked(text: &str) -> (Option<Workflow>, Vec<Diagnostic>) {
+    check(text, CheckSurroundings { shelf: &Texts, bases: Some(&["handbook".to_owned()]) })
+}
+
 fn problems(text: &str) -> String {
-    let (_, findings) = check(text, &Texts);
+    let (_, findings) = checked(text);
     let lines = LineIndex::new(text);
     findings.iter().fold(String::new(), |mut all, found| {
         let at = lines.position(text, found.span.start as usize);
@@ -98,12 +102,12 @@ fn both_forms_are_read_and_an_export_keeps_what_nobody_knows() {
         (&about, serde_json::json!({ "version": 1, "workflow": about })),
         (&wrapped, wrapped.clone()),
     ] {
-        let (workflow, findings) = check(&text.to_string(), &Texts);
+        let (workflow, findings) = checked(&text.to_string());
         assert!(findings.is_empty(), "{findings:?}");
         let workflow = workflow.expect("it can be read");
         assert_eq!((workflow.nodes.len(), workflow.edges.len()), (2, 1));
         assert_eq!(workflow.export(), expected);
-        let (again, _) = check(&expected.to_string(), &Texts);
+        let (again, _) = checked(&expected.to_string());
         assert_eq!(again.expect("it can be read").export(), expected);
     }
 }
@@ -243,4 +247,58 @@ fn every_rule_has_a_page_and_stands_in_order() {
         assert!(prowess_format::rules::by_name(rule.name).is_none(), "{} is taken", rule.name);
     }
     assert!(rules::ALL.is_sorted_by_key(|rule| rule.name));
+}
+
+#[test]
+fn guarded_addresses_are_told_before_the_run() {
+    let http = |url: &str| {
+        around(&format!(r#"{{"id": "x", "type": "http", "data": {{"url": "{url}"}}}}"#))
+    };
+    for url in [
+        "http://127.0.0.1:8080/x",
+        "http://localhost/{{topic}}",
+        "http://10.1.2.3/",
+        "http://[::1]/",
+        "http://169.254.169.254/latest/meta-data/",
+        "HTTP://LOCALHOST:3000",
+    ] {
+        let told = problems(&http(url));
+        assert!(told.contains("warning workflow-guarded-address"), "{url}: {told}");
+    }
+    for url in
+        ["https://example.org/", "http://{{topic}}/", "{{topic}}", "http://127.0.0.1{{topic}}/x"]
+    {
+        assert_eq!(problems(&http(url)), "", "{url}");
+    }
+}
+
+#[test]
+fn bases_that_are_not_there_are_told_where_bases_are_known() {
+    let knowledge = |base: &str| {
+        around(&format!(
+            r#"{{"id": "x", "type": "knowledge", "data": {{"knowledgeBaseId": "{base}"}}}}"#
+        ))
+    };
+    assert_eq!(problems(&knowledge("handbook")), "");
+    assert_snapshot!(problems(&knowledge("handbok")));
+    let nobody_knows = CheckSurroundings { shelf: &Texts, bases: None };
+    assert_eq!(check(&knowledge("handbok"), nobody_knows).1.len(), 0);
+}
+
+#[test]
+fn references_in_code_are_told() {
+    let code = |code: &str| {
+        around(&format!(r#"{{"id": "x", "type": "code", "data": {{"code": "{code}"}}}}"#))
+    };
+    assert_snapshot!(problems(&code("print('{{start.output}}' + '{{topic}}')")));
+    // Python of its own: a set in a set, a format string.
+    assert_eq!(problems(&code("print(f'{{y}}', {{1}})")), "");
+}
+
+#[test]
+fn every_wrong_range_of_a_node_is_told() {
+    let code = r#"{"id": "x", "type": "code", "data": {"code": "1", "timeoutSeconds": 31, "memoryLimitMb": 8, "env": []}}"#;
+    assert_snapshot!(problems(&around(code)));
+    let llm = r#"{"id": "x", "type": "llm", "data": {"temperature": 9, "model": 7, "inheritChatHistory": 1}}"#;
+    assert_snapshot!(problems(&around(llm)));
 }

@@ -48,8 +48,8 @@ pub(super) async fn look_up(scene: &Scene<'_, '_, '_>, base: &str) -> Result<Val
 }
 
 fn source((at, passage): (usize, Passage)) -> Source {
-    let Passage { doc_id, chunk_index, score, text, range, page } = passage;
-    Source { doc_id, chunk_index, score, text, range, page, injected: at < HANDED_ON }
+    let Passage { doc_id, chunk_index, score, text, range, pages } = passage;
+    Source { doc_id, chunk_index, score, text, range, pages, injected: at < HANDED_ON }
 }
 
 /// The passages that are handed on, with the numbers by which an answer can name them.

@@ -57,3 +57,30 @@ fn runs_that_ended_well_long_ago_are_forgotten() {
     assert_eq!(left, MOST_ENDED + 1);
     assert!(store.open(unfinished.as_str()).is_ok());
 }
+
+#[test]
+fn a_list_says_what_can_go_on() {
+    let (_folder, store) = store();
+    assert_eq!(store.list().expect("nothing is no error"), []);
+    let mut ended = store.create("ended", record()).expect("it can be written");
+    ended.complete(0, "a", &Value::Null).expect("it can be written");
+    ended.end(&Value::Null).expect("it can be written");
+    let mut stopped = store.create("stopped", record()).expect("it can be written");
+    for (number, id) in ["a", "b"].into_iter().enumerate() {
+        stopped.complete(number, id, &Value::Null).expect("it can be written");
+    }
+    drop(stopped);
+    let running = store.create("running", record()).expect("it can be written");
+    std::fs::create_dir(store.folder.join("no-run")).expect("it can be made");
+    let mut listed: Vec<_> = store
+        .list()
+        .expect("it can be listed")
+        .into_iter()
+        .map(|run| (run.id.as_str()[..3].to_owned(), run.state, run.ended_nodes))
+        .collect();
+    listed.sort_by(|one, other| one.0.cmp(&other.0));
+    let expected =
+        [("end", RunState::Ended, 1), ("run", RunState::Running, 0), ("sto", RunState::Stopped, 2)];
+    assert_eq!(listed, expected.map(|(name, state, count)| (name.to_owned(), state, count)));
+    drop(running);
+}

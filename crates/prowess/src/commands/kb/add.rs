@@ -10,11 +10,12 @@ use prowess_knowledge::extract::{self, ExtractError};
 use prowess_knowledge::{Added, BaseName, Bases, Room, Writer, digest};
 use serde_json::json;
 
-use super::{Format, count, failed, parse_field, parse_name, waiting};
+use super::{Format, count, failed, parse_name, parse_own_field, waiting};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::printer::Printer;
 use crate::progress::Progress;
+use crate::running::Interrupt;
 
 /// A commit takes some hundredths of a second; what was added before it survives whatever happens.
 const COMMIT_EVERY: Duration = Duration::from_secs(5);
@@ -30,7 +31,9 @@ const MOST_DEPTH: usize = 64;
 /// has not changed is left alone, one that has changed is replaced. A document
 /// is called what you call its file, so call it from the same folder again.
 ///
-/// A file that can't be read is reported, and the others go on.
+/// A file that can't be read is reported, and the others go on. After Ctrl-C the
+/// file at hand is read to its end and everything so far is kept; a second Ctrl-C
+/// ends it at once, and keeps what was kept every few seconds.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -40,7 +43,9 @@ Examples:
 
 Exit codes:
   0  all files are in the base
-  1  some could not be read")]
+  1  some could not be read
+  129, 130, 143
+     it was ended by SIGHUP, Ctrl-C or SIGTERM; what was read is kept")]
 pub(super) struct Arguments {
     /// The base
     #[arg(value_name = "NAME", value_parser = parse_name)]
@@ -48,8 +53,9 @@ pub(super) struct Arguments {
     /// Files, or folders of files
     #[arg(value_name = "FILE|FOLDER", required = true)]
     paths: Vec<PathBuf>,
-    /// A field of these documents that searches can filter by
-    #[arg(long = "field", value_name = "NAME=VALUE", value_parser = parse_field)]
+    /// A field of these documents that searches can filter by; without any, the
+    /// documents that are there keep theirs
+    #[arg(long = "field", value_name = "NAME=VALUE", value_parser = parse_own_field)]
     fields: Vec<(String, String)>,
     /// Take away documents of these folders whose files are gone
     #[arg(long)]
@@ -88,13 +94,20 @@ pub(super) fn run(
     files.dedup();
     let mut writer =
         bases.writer(name, || waiting(name, printer)).map_err(|error| failed(&error))?;
-    let fields: BTreeMap<String, String> = arguments.fields.iter().cloned().collect();
+    let fields: Option<BTreeMap<String, String>> =
+        (!arguments.fields.is_empty()).then(|| arguments.fields.iter().cloned().collect());
     let mut tally = Tally::default();
+    let interrupt = Interrupt::listen();
     let progress = Progress::new(printer, "files read");
     let mut committed = Instant::now();
+    let mut read = 0;
     for file in &files {
+        if interrupt.signal().is_some() {
+            break;
+        }
+        read += 1;
         let id = id_of(file);
-        match add(&mut writer, &id, file, &fields) {
+        match add(&mut writer, &id, file, fields.as_ref()) {
             Ok(Added::New) => tally.added.push(id),
             Ok(Added::Updated) => tally.updated.push(id),
             Ok(Added::Same) => tally.unchanged.push(id),
@@ -110,11 +123,21 @@ pub(super) fn run(
             committed = Instant::now();
         }
     }
+    if let Some(signal) = interrupt.signal() {
+        // Without a look at what is gone, and without giving back room: somebody waits.
+        writer.commit().map_err(|error| failed(&error))?;
+        progress.finish();
+        report(arguments, &tally, printer);
+        let all = files.len();
+        printer.note(&format!(
+            "stopped after {read} of {all} files; these are kept, and the same command goes on with the others"
+        ));
+        return Ok(Outcome::Ended(signal.saturating_add(128)));
+    }
     if arguments.prune {
         tally.removed = prune(&mut writer, &arguments.paths, &files)?;
     }
-    let room = if tally.removed.is_empty() { Room::WhenWorthwhile } else { Room::GiveBack };
-    writer.finish(room).map_err(|error| failed(&error))?;
+    writer.finish(Room::GiveBack).map_err(|error| failed(&error))?;
     progress.finish();
     report(arguments, &tally, printer);
     Ok(if tally.failed.is_empty() { Outcome::Fine } else { Outcome::Findings })
@@ -132,7 +155,7 @@ fn add(
     writer: &mut Writer,
     id: &str,
     file: &Path,
-    fields: &BTreeMap<String, String>,
+    fields: Option<&BTreeMap<String, String>>,
 ) -> Result<Added, Trouble> {
     let of_file = |error: ExtractError| Trouble::File(error.to_string());
     let of_base = |error: &_| Trouble::Base(Box::new(failed(error)));
@@ -140,12 +163,15 @@ fn add(
     let format = prowess_knowledge::Format::of_name(&name);
     let format = format.ok_or_else(|| of_file(ExtractError::UnknownFormat))?;
     let bytes = extract::read_file(file).map_err(of_file)?;
+    let before = writer.committed(id).map_err(|error| of_base(&error))?;
+    // Who says nothing about fields wants the text brought up to date, and no field lost.
+    let kept = before.as_ref().map(|before| &before.fields);
+    let fields = fields.or(kept).cloned().unwrap_or_default();
     // Reading a PDF takes a thousand times as long as its digest.
-    let before = writer.digest(id).map_err(|error| of_base(&error))?;
-    if before.is_some_and(|before| before == digest(&bytes, fields)) {
+    if before.is_some_and(|before| before.digest == digest(&bytes, &fields)) {
         return Ok(Added::Same);
     }
-    let document = extract::document(id, format, &bytes, fields.clone()).map_err(of_file)?;
+    let document = extract::document(id, format, &bytes, fields).map_err(of_file)?;
     match writer.add(&document) {
         Err(prowess_knowledge::BaseError::TooMuch(reason)) => Err(Trouble::File(reason)),
         Err(error) => Err(of_base(&error)),

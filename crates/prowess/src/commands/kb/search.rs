@@ -1,7 +1,7 @@
 //! `prowess kb search`: what a base has on a question.
 
 use std::fmt::Write as _;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use clap::Args;
 use prowess_engine::{Passage, Query};
@@ -12,6 +12,7 @@ use super::{Format, failed, parse_field, parse_name};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::printer::{Printer, inline};
+use crate::showing;
 
 /// Characters of a passage that are shown to people.
 const SNIPPET: usize = 240;
@@ -19,8 +20,9 @@ const SNIPPET: usize = 240;
 /// Search a knowledge base
 ///
 /// Shows the passages that fit best, each with its document, its exact bytes in
-/// the document's text, and its page in a PDF. Words are words: nothing you type
-/// is an operator. Scores can be compared within one search only.
+/// the document's text, and its pages in a PDF. Words are words: nothing you type
+/// is an operator, and a word may begin with a `-`. Scores can be compared within
+/// one search only.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -84,8 +86,8 @@ pub(super) fn run(
 fn show(base: &Base, question: &str, number: usize, passage: &Passage) -> String {
     let Range { start, end } = passage.range;
     let mut shown = format!("{number}. {}  bytes {start}-{end}", inline(&passage.doc_id));
-    if let Some(number) = passage.page {
-        let _ = write!(shown, "  page {number}");
+    if let Some(pages) = &passage.pages {
+        let _ = write!(shown, "  {}", showing::pages(pages));
     }
     let _ = writeln!(shown, "  score {:.4}", passage.score);
     let snippet = snippet(&passage.text, &base.places(question, &passage.text));
@@ -143,7 +145,8 @@ fn wire(passage: &Passage) -> Value {
         "score": passage.score,
         "start": passage.range.start,
         "end": passage.range.end,
-        "page": passage.page,
+        "page": passage.pages.as_ref().map(RangeInclusive::start),
+        "last_page": passage.pages.as_ref().map(RangeInclusive::end),
         "text": passage.text,
     })
 }
