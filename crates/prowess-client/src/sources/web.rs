@@ -287,13 +287,13 @@ fn shown_host(url: &Url) -> String {
 /// Whether the host is not on the public internet.
 fn is_in_the_house(url: &Url) -> bool {
     match url.host() {
-        Some(Host::Ipv4(address)) => prowess_proxy::never_reached(address.into()).is_some(),
-        Some(Host::Ipv6(address)) => prowess_proxy::never_reached(address.into()).is_some(),
+        Some(Host::Ipv4(address)) => prowess_proxy::forbidden_address(address.into()).is_some(),
+        Some(Host::Ipv6(address)) => prowess_proxy::forbidden_address(address.into()).is_some(),
         Some(Host::Domain(name)) => {
             let port = url.port_or_known_default().unwrap_or(443);
             let addresses = (name, port).to_socket_addrs();
             addresses.is_ok_and(|mut all| {
-                all.any(|address| prowess_proxy::never_reached(address.ip()).is_some())
+                all.any(|address| prowess_proxy::forbidden_address(address.ip()).is_some())
             })
         }
         None => false,
@@ -307,7 +307,7 @@ fn refuse_private_literal(url: &Url) -> Result<(), SourceError> {
         Some(Host::Domain("localhost")) => std::net::Ipv4Addr::LOCALHOST.into(),
         Some(Host::Domain(_)) | None => return Ok(()),
     };
-    match prowess_proxy::never_reached(address) {
+    match prowess_proxy::forbidden_address(address) {
         None => Ok(()),
         Some(why) => Err(unusable(format!("`{}` is {why}, and nobody chose it", shown(url)))),
     }
@@ -330,7 +330,7 @@ impl Resolver for PublicOnly {
         let all = self.inner.resolve(uri, config, timeout)?;
         let mut public = self.empty();
         for address in all.iter() {
-            if prowess_proxy::never_reached(address.ip()).is_none() {
+            if prowess_proxy::forbidden_address(address.ip()).is_none() {
                 public.push(*address);
             }
         }

@@ -146,10 +146,7 @@ mod tests {
             "`ssh://-oProxyCommand=id/x` has a scheme that is not used",
         );
         check("fd://3", "`fd://3` has a scheme that is not used");
-        check(
-            "https://host.example/a\nb",
-            "`https://host.example/a b` holds a control character",
-        );
+        check("https://host.example/a\nb", "`https://host.example/a b` holds a control character");
     }
 
     #[test]
