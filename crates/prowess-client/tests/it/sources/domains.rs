@@ -61,11 +61,25 @@ fn the_newest_shape_comes_first() {
             .page("/files/two.tar.gz", Reply::bytes(200, "application/gzip", two.clone()))
             .page(OLDEST, text(manifest("old")))
     };
-    assert_snapshot!(show(script(), ""), @"");
-    assert_snapshot!(show(script(), "#one"), @"");
-    assert_snapshot!(show(script(), "#three"), @"");
+    assert_snapshot!(show(script(), ""), @"
+    one from URL/.well-known/agent-skills/one/SKILL.md
+      SKILL.md
+    two from URL/files/two.tar.gz
+      SKILL.md
+    ");
+    assert_snapshot!(show(script(), "#one"), @"
+    one from URL/.well-known/agent-skills/one/SKILL.md
+      SKILL.md
+    ");
+    assert_snapshot!(show(script(), "#three"), @"
+    NotFound: `URL/` publishes no skill `three`
+      hint: it publishes `two`, `one`
+    ");
     // A path without an index of its own has that of the domain.
-    assert_snapshot!(show(script(), "/some/path#one"), @"");
+    assert_snapshot!(show(script(), "/some/path#one"), @"
+    one from URL/.well-known/agent-skills/one/SKILL.md
+      SKILL.md
+    ");
 }
 
 #[test]
@@ -90,7 +104,19 @@ fn entries_that_can_not_be_trusted_are_skipped_with_a_note() {
             ])),
         )
         .page("/.well-known/agent-skills/good.md", text(good.clone()));
-    assert_snapshot!(show(script, ""), @"");
+    assert_snapshot!(show(script, ""), @"
+    good from URL/.well-known/agent-skills/good.md
+      SKILL.md
+    note: `URL/.well-known/agent-skills/index.json`: an entry is skipped: `../../evil` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `evil`?)
+    note: `URL/.well-known/agent-skills/index.json`: an entry is skipped: `a/b` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `a-b`?)
+    note: `URL/.well-known/agent-skills/index.json`: an entry is skipped: `elsewhere` lies on another host, at `https://host.example/x.tar.gz`
+    note: `URL/.well-known/agent-skills/index.json`: an entry is skipped: `metadata` lies on another host, at `http://169.254.169.254/x`
+    note: `URL/.well-known/agent-skills/index.json`: an entry is skipped: `undigested` has no digest, which has to look like `sha256:` and 64 digits
+    note: `URL/.well-known/agent-skills/index.json`: an entry is skipped: `md5` has no digest, which has to look like `sha256:` and 64 digits
+    note: `URL/.well-known/agent-skills/index.json`: an entry is skipped: `new` has the type `bundle`, which is not known
+    note: `URL/.well-known/agent-skills/index.json`: an entry is skipped: it has no name
+    note: `URL/.well-known/agent-skills/index.json` has `good` more than once; the first counts
+    ");
 }
 
 #[test]
@@ -111,17 +137,30 @@ fn an_index_of_an_unknown_format_is_not_processed() {
             "skills": [{ "name": "one", "type": "skill-md", "url": "/one.md", "digest": digest(b"") }],
         }),
     );
-    assert_snapshot!(show(Script::new([]).page(CURRENT, unknown.clone()), ""), @"");
+    assert_snapshot!(show(Script::new([]).page(CURRENT, unknown.clone()), ""), @"
+    NotFound: `URL/` publishes no skills that can be used: `URL/.well-known/agent-skills/index.json` has the format `https://schemas.agentskills.io/discovery/9.0.0/schema.json`, which is not known, and is ignored
+      hint: look at the spelling of the domain, or name a repository
+    ");
     // The older shapes are still asked for.
     let script = Script::new([]).page(CURRENT, unknown).page(OLDEST, text(manifest("old")));
-    assert_snapshot!(show(script, ""), @"");
-    assert_snapshot!(show(Script::new([]).page(CURRENT, Reply::json(200, &json!({"skills": []}))), ""), @"");
+    assert_snapshot!(show(script, ""), @"
+    old from URL/.well-known/skills/default/skill.md
+      SKILL.md
+    note: `URL/.well-known/agent-skills/index.json` has the format `https://schemas.agentskills.io/discovery/9.0.0/schema.json`, which is not known, and is ignored
+    ");
+    assert_snapshot!(show(Script::new([]).page(CURRENT, Reply::json(200, &json!({"skills": []}))), ""), @"
+    NotFound: `URL/` publishes no skills that can be used: `URL/.well-known/agent-skills/index.json` does not say which format it has and is ignored
+      hint: look at the spelling of the domain, or name a repository
+    ");
     // A start page for everything is no index and no skill.
     let page = || Reply::bytes(200, "text/html", "<html>---</html>");
     let script = Script::new([]).page(CURRENT, page()).page(OLDER, page()).page(OLDEST, page());
-    assert_snapshot!(show(script, ""), @"");
+    assert_snapshot!(show(script, ""), @"
+    NotFound: `URL/` publishes no skills
+      hint: look at the spelling of the domain, or name a repository
+    ");
     let long = Reply::bytes(200, "application/json", vec![b' '; (1 << 20) + 1]);
-    assert_snapshot!(show(Script::new([]).page(CURRENT, long), ""), @"");
+    assert_snapshot!(show(Script::new([]).page(CURRENT, long), ""), @"Unusable: `URL/.well-known/agent-skills/index.json` has more than 1024 KiB");
 }
 
 #[test]
@@ -140,11 +179,25 @@ fn files_of_the_older_shape_are_fetched_one_by_one() {
         .page(OLDER, listing(&["SKILL.md", "references/a b.md", ".env"]))
         .page("/.well-known/skills/one/SKILL.md", text(manifest("one")))
         .page("/.well-known/skills/one/references/a%20b.md", text("x"));
-    assert_snapshot!(show(script, ""), @"");
+    assert_snapshot!(show(script, ""), @"
+    one from URL/.well-known/skills/one/
+      SKILL.md references/a b.md
+    note: `URL/.well-known/skills/index.json`: an entry is skipped: `bad`: the path `../../x` has a part `.` or `..`, which leads elsewhere
+    note: `URL/.well-known/skills/index.json`: an entry is skipped: `empty` lists no `SKILL.md`
+    note: `URL/.well-known/skills/index.json` has the format 0.1.0, which promises no digests
+    note: hidden files and links of `URL/.well-known/skills/one/` are not installed: `.env`
+    ");
     let script = Script::new([])
         .page(OLDER, listing(&["SKILL.md", "gone.md"]))
         .page("/.well-known/skills/one/SKILL.md", text(manifest("one")));
-    assert_snapshot!(show(script, ""), @"");
+    assert_snapshot!(show(script, ""), @"
+    one from URL/.well-known/skills/one/
+      NotFound: there is nothing at `URL/.well-known/skills/one/gone.md`
+      hint: the domain may not publish it any more
+    note: `URL/.well-known/skills/index.json`: an entry is skipped: `bad`: the path `../../x` has a part `.` or `..`, which leads elsewhere
+    note: `URL/.well-known/skills/index.json`: an entry is skipped: `empty` lists no `SKILL.md`
+    note: `URL/.well-known/skills/index.json` has the format 0.1.0, which promises no digests
+    ");
 }
 
 #[test]

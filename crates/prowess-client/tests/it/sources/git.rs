@@ -432,5 +432,8 @@ fn a_server_that_says_nothing_is_not_waited_for() {
     let mut options = options(home.path(), &Arc::default());
     options.git.time = std::time::Duration::from_secs(1);
     let reference = reference(&format!("git+{url}/x.git"));
-    assert_snapshot!(shown(&Sources::new(options), &reference, &[(&url, "URL")]), @"");
+    assert_snapshot!(shown(&Sources::new(options), &reference, &[(&url, "URL")]), @"
+    Unreachable: git took longer than 1 seconds for `URL/x.git`
+      hint: try again, or download the skill as an archive
+    ");
 }

@@ -68,12 +68,30 @@ fn names_and_ranges_are_found_in_a_registry() {
         let text = shown(&sources, &reference, &[(registry.url(), "URL")]);
         format!("{} {text}", version.unwrap_or_default())
     };
-    assert_snapshot!(show("acme/weather"), @"");
-    assert_snapshot!(show("acme/weather@1.0.0"), @"");
-    assert_snapshot!(show("weather@^1"), @"");
-    assert_snapshot!(show("acme/weather@>=9.0.0"), @"");
-    assert_snapshot!(show("acme/nothing"), @"");
-    assert_snapshot!(show("nothing"), @"");
+    assert_snapshot!(show("acme/weather"), @"
+    2.0.0 weather from URL (acme)
+      SKILL.md
+    ");
+    assert_snapshot!(show("acme/weather@1.0.0"), @"
+    1.0.0 weather from URL (acme)
+      SKILL.md
+    ");
+    assert_snapshot!(show("weather@^1"), @"
+    1.2.0 weather from URL (acme)
+      SKILL.md
+    ");
+    assert_snapshot!(show("acme/weather@>=9.0.0"), @"
+    NotFound: no version of `acme/weather` is `>=9.0.0`
+     hint: there are 2.1.0, 3.0.0-beta.1, 2.0.0, 1.2.0, 1.0.0
+    ");
+    assert_snapshot!(show("acme/nothing"), @"
+    NotFound: URL has no skill `acme/nothing`
+     hint: `prowess search acme/nothing` may find it
+    ");
+    assert_snapshot!(show("nothing"), @"
+    NotFound: URL has no skill `nothing`
+     hint: `prowess search nothing` may find it
+    ");
 }
 
 #[test]
@@ -85,7 +103,10 @@ fn a_bare_name_of_several_publishers_is_nobodys() {
     let home = TempDir::new().expect("a folder");
     let sources = asking(home.path(), &registry);
     let text = shown(&sources, &reference("weather"), &[(registry.url(), "URL")]);
-    assert_snapshot!(text, @"");
+    assert_snapshot!(text, @"
+    Ambiguous: `weather` is published by several: `acme/weather`, `evil/weather`
+      hint: write the one that is meant with its namespace
+    ");
 }
 
 #[test]
@@ -173,7 +194,10 @@ fn other_bytes_than_promised_are_refused() {
     );
     // Attack C22: revoked after it was locked.
     registry.publish(Published { revoked: Some("it steals keys".to_owned()), ..right });
-    assert_snapshot!(fetch(), @"");
+    assert_snapshot!(fetch(), @"
+    Denied: `acme/weather` 1.0.0 was revoked by URL: it steals keys
+      hint: choose another version, and remove this one where it is installed
+    ");
     let releases =
         asking(home.path(), &registry).releases(&Package::new(registry.url(), "acme/weather"));
     assert_eq!(releases.expect("an index").len(), 0);
@@ -181,7 +205,10 @@ fn other_bytes_than_promised_are_refused() {
     registry.publish(Published::new("acme", "weather", "2.0.0", archive("other", "2.0.0")));
     let sources = asking(home.path(), &registry);
     let text = shown(&sources, &reference("acme/weather"), &[(registry.url(), "URL")]);
-    assert_snapshot!(text, @"");
+    assert_snapshot!(text, @"
+    weather from URL (acme)
+      Unusable: `URL (acme/weather 2.0.0)`: the archive holds the skill `other` instead of `weather`
+    ");
 }
 
 #[test]
@@ -206,7 +233,10 @@ fn an_index_that_has_not_changed_is_not_sent_again() {
     assert_eq!(registry.requests().len(), 3);
     let unknown = Package::new(registry.url(), "acme/other");
     let error = alone.releases(&unknown).expect_err("nothing is known");
-    assert_snapshot!(told(&error).replace(registry.url(), "URL"), @"");
+    assert_snapshot!(told(&error).replace(registry.url(), "URL"), @"
+    Unreachable: `URL` can't be asked while offline, and nothing is known of `acme/other`
+      hint: leave `--offline` away
+    ");
 }
 
 #[test]
@@ -229,10 +259,22 @@ fn a_token_goes_to_its_own_registry_only() {
         assert!(!text.contains(TOKEN), "{text}");
         text
     };
-    assert_snapshot!(show(&[], "acme/auth"), @"");
-    assert_snapshot!(show(&[("WORK_TOKEN", "wrong")], "acme/auth"), @"");
-    assert_snapshot!(show(&[("WORK_TOKEN", TOKEN)], "acme/auth"), @"");
-    assert_snapshot!(show(&[("WORK_TOKEN", TOKEN)], "open/mail"), @"");
+    assert_snapshot!(show(&[], "acme/auth"), @"
+    Denied: the registry `work` wants a token, and `WORK_TOKEN` is not set
+      hint: set `WORK_TOKEN`
+    ");
+    assert_snapshot!(show(&[("WORK_TOKEN", "wrong")], "acme/auth"), @"
+    Denied: WORK answered with status 401: this registry wants a token
+      hint: look at the token in `WORK_TOKEN`
+    ");
+    assert_snapshot!(show(&[("WORK_TOKEN", TOKEN)], "acme/auth"), @"
+    auth from WORK (acme)
+      SKILL.md
+    ");
+    assert_snapshot!(show(&[("WORK_TOKEN", TOKEN)], "open/mail"), @"
+    mail from PUBLIC (open)
+      SKILL.md
+    ");
     assert!(public.requests().iter().all(|request| request.header("authorization").is_none()));
 
     // A redirect takes nothing along.
@@ -307,8 +349,14 @@ fn clawhub_is_understood() {
     let config = format!("[registries.claw]\nurl = \"{}\"\nkind = \"clawhub\"\n", server.url());
     let sources = sources_with(home.path(), &[], &config, |_| ());
     let show = |text: &str| shown(&sources, &reference(text), &[(server.url(), "URL")]);
-    assert_snapshot!(show("weather"), @"");
-    assert_snapshot!(show("ada/weather@^1"), @"");
+    assert_snapshot!(show("weather"), @"
+    weather from URL (ada)
+      SKILL.md
+    ");
+    assert_snapshot!(show("ada/weather@^1"), @"
+    weather from URL (ada)
+      SKILL.md
+    ");
     let hits = sources.search("weather", 10).expect("hits");
     assert_eq!(hits.len(), 1);
     let asked: Mutex<Vec<String>> = Mutex::default();
