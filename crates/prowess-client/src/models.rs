@@ -31,6 +31,7 @@ pub(crate) use key::{read_file as read_key_file, reason};
 pub use provider::{Kind, Origin, Provider, Timeouts};
 pub use remote::RemoteModel;
 pub use retry::Retries;
+pub(crate) use settings::read_config;
 pub use settings::{CONFIG_FILE, Choice, Settings};
 
 /// The model that is meant: by the argument, else by `PROWESS_MODEL`, else by the settings in the folder.

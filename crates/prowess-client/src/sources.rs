@@ -1,12 +1,14 @@
 //! Where skills come from: this machine, repositories, domains, registries.
 //!
-//! [`Sources`] is the door. It implements the store's [`Source`] for every kind of reference, and [`Sources::index`] is the
-//! resolver's view of the registries. Nothing that was fetched is ever run, everything has a bound, and every digest that
-//! a place promises is compared here.
+//! [`Sources`] is the door. It implements the store's [`Source`] for every kind of reference, and its [`Catalogue`] for the
+//! registries. Nothing that was fetched is ever run, everything has a bound, and every digest that a place promises is
+//! compared here.
 
 mod address;
 mod git;
+mod registry;
 mod web;
+mod well_known;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,16 +16,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prowess_format::text::{shorten, visible};
+use prowess_resolve::{Package, Release};
 use prowess_store::limits::Limits;
-use prowess_store::reference::Reference;
-use prowess_store::source::{Fetched, Local, Offers, Pinned, Source, SourceError};
+use prowess_store::reference::{Named, Reference};
+use prowess_store::source::{
+    Catalogue, Fetched, Local, Offer, Offers, Pinned, Source, SourceError,
+};
 
 use self::address::Addresses;
 use self::git::Git;
+use self::registry::RegistryClient;
 use self::web::Web;
+use self::well_known::WellKnown;
 use crate::models::variable;
 
 pub use self::git::Bounds as GitBounds;
+pub use self::registry::{
+    REGISTRY_VARIABLE, Registries, Registry, RegistryKind, SearchHit, TOKEN_VARIABLE,
+};
+pub use self::well_known::{TRAWL_TIME, Trawl, Trawled};
 
 /// What sources need to know.
 pub struct SourceOptions {
@@ -35,6 +46,10 @@ pub struct SourceOptions {
     pub limits: Limits,
     /// How much a repository may be.
     pub git: GitBounds,
+    /// Which registries there are.
+    pub registries: Registries,
+    /// Where indexes of registries are kept; without it they are fetched each time.
+    pub cache_folder: Option<PathBuf>,
     /// Whether nothing may be asked over the network.
     pub offline: bool,
     /// Whether git may ask the user for a password.
@@ -90,6 +105,8 @@ pub struct Sources {
     local: Local,
     git: Git,
     addresses: Addresses,
+    well_known: WellKnown,
+    registries: RegistryClient,
 }
 
 impl Sources {
@@ -99,6 +116,14 @@ impl Sources {
         let web = Arc::new(Web::new(&options.variables, options.offline, options.pause));
         Self {
             local: Local { current_folder: options.current_folder, home, limits: options.limits },
+            registries: RegistryClient::new(
+                Arc::clone(&web),
+                options.limits,
+                options.offline,
+                options.variables.clone(),
+                options.registries,
+                options.cache_folder.as_deref(),
+            ),
             git: Git::new(
                 options.variables,
                 options.prompts,
@@ -108,7 +133,32 @@ impl Sources {
                 options.progress,
             ),
             addresses: Addresses::new(Arc::clone(&web), options.limits),
+            well_known: WellKnown::new(web, options.limits),
         }
+    }
+
+    /// Asks many domains at once for the skill that each may publish (SKL-WK-1), each for at most so long.
+    pub fn trawl(&self, domains: &[String], limit: Duration) -> Trawl {
+        self.well_known.trawl(domains, limit)
+    }
+
+    /// Skills of the usual registry that have to do with some words.
+    pub fn search(&self, words: &str, most: usize) -> Result<Vec<SearchHit>, SourceError> {
+        self.registries.search(words, most)
+    }
+}
+
+impl Catalogue for Sources {
+    fn package(&self, named: &Named) -> Result<Package, SourceError> {
+        self.registries.package(named)
+    }
+
+    fn releases(&self, package: &Package) -> Result<Vec<Release>, SourceError> {
+        self.registries.releases(package)
+    }
+
+    fn offer(&self, package: &Package, version: &semver::Version) -> Result<Offer, SourceError> {
+        self.registries.offer(package, version)
     }
 }
 
@@ -118,7 +168,8 @@ impl Source for Sources {
             Reference::Path(_) => self.local.offers(reference),
             Reference::Git(git) => self.git.offers(git),
             Reference::Address(address) => self.addresses.offers(address),
-            Reference::Domain(_) | Reference::Named(_) => todo!(),
+            Reference::Domain(domain) => self.well_known.offers(domain),
+            Reference::Named(named) => self.registries.offers(named),
         }
     }
 
@@ -132,7 +183,12 @@ impl Source for Sources {
             Pinned::Git { url, commit, revision, folder } => {
                 self.git.fetch(url, commit, revision.as_deref(), folder.as_ref())
             }
-            Pinned::WellKnown { .. } | Pinned::Registry { .. } => todo!(),
+            Pinned::WellKnown { url, digest, .. } => {
+                self.well_known.fetch(name, url, digest.as_deref())
+            }
+            Pinned::Registry { registry, namespace, version, sha256 } => {
+                self.registries.fetch(name, registry, namespace.as_ref(), version, sha256)
+            }
         }
     }
 }

@@ -1,13 +1,15 @@
 //! Fetches skills from real repositories and servers on this machine.
 
 mod addresses;
+mod domains;
 mod git;
+mod registries;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use prowess_client::sources::{GitBounds, Progress, Prompts, SourceOptions, Sources};
+use prowess_client::sources::{GitBounds, Progress, Prompts, Registries, SourceOptions, Sources};
 use prowess_store::limits::Limits;
 use prowess_store::reference::{Reference, Slash};
 use prowess_store::source::{Fetched, Offers, Pinned, Source as _, SourceError};
@@ -30,6 +32,8 @@ pub(crate) fn options(home: &Path, pauses: &Arc<Mutex<Vec<Duration>>>) -> Source
         current_folder: home.to_owned(),
         limits: Limits::PACKAGE,
         git: GitBounds::USUAL,
+        registries: Registries::default(),
+        cache_folder: None,
         offline: false,
         prompts: Prompts::Never,
         progress: Progress::silent(),

@@ -423,3 +423,17 @@ fn repositories_are_fetched_over_http() {
       hint: look at the spelling; if it is private, `git ls-remote URL/private/x.git` has to work
     ");
 }
+
+#[test]
+fn a_server_that_says_nothing_is_not_waited_for() {
+    let home = TempDir::new().expect("a folder");
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", silent.local_addr().expect("an address"));
+    let mut options = options(home.path(), &Arc::default());
+    options.git.time = std::time::Duration::from_secs(1);
+    let reference = reference(&format!("git+{url}/x.git"));
+    assert_snapshot!(shown(&Sources::new(options), &reference, &[(&url, "URL")]), @"
+    Unreachable: git took longer than 1 seconds for `URL/x.git`
+      hint: try again, or download the skill as an archive
+    ");
+}
