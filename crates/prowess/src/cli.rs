@@ -8,8 +8,8 @@ use prowess_format::dialect::{self, Dialect};
 
 use crate::commands::{
     approvals, check, completions, convert, doctor, explain, generate_docs, install, kb, key, lock,
-    man, migrate, models, new, pack, policy, prompt, remove, render, run, schema, show, sign,
-    trust, update, verify, workflow,
+    man, migrate, models, new, pack, policy, prompt, remove, render, run, schema, search, show,
+    sign, trust, update, verify, workflow,
 };
 
 /// Read, check, convert and run SKILL.md files of every dialect
@@ -71,6 +71,7 @@ pub(crate) enum Verb {
     Policy(policy::Arguments),
     Approvals(approvals::Arguments),
     Kb(kb::Arguments),
+    Search(search::Arguments),
     Install(install::Arguments),
     Update(update::Arguments),
     Remove(remove::Arguments),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use prowess_client::sources::{GitBounds, Progress, Prompts, SourceOptions, Sources};
+use prowess_client::sources::{GitBounds, Progress, Prompts, Registries, SourceOptions, Sources};
 use prowess_store::install::{InstallError, Installer};
 use prowess_store::limits::Limits;
 use prowess_store::lock::Lock;
@@ -54,8 +54,25 @@ const AGENT_VARIABLES: [&str; 4] =
 pub(crate) struct Packages {
     /// Where things are.
     pub(crate) places: Places,
+    /// Where settings are.
+    pub(crate) config: PathBuf,
     /// The variables of this process.
     pub(crate) environment: Vec<(String, String)>,
+}
+
+/// Where skills come from, with or without a registry.
+pub(crate) struct Reach {
+    /// All sources.
+    pub(crate) sources: Sources,
+    /// Whether names can be looked up.
+    pub(crate) has_registry: bool,
+}
+
+impl Reach {
+    /// What registries have.
+    fn catalogue(&self) -> Option<&dyn Catalogue> {
+        self.has_registry.then_some(&self.sources as &dyn Catalogue)
+    }
 }
 
 impl Packages {
@@ -77,7 +94,10 @@ impl Packages {
             machine: PathBuf::from("/"),
             variables,
         };
-        Ok(Self { places, environment: std::env::vars().collect() })
+        let environment = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        Ok(Self { places, config: world.state.config, environment })
     }
 
     /// Where the store of a scope lies.
@@ -112,25 +132,31 @@ impl Packages {
     }
 
     /// Where skills come from.
-    pub(crate) fn sources(&self, printer: &Printer, offline: bool) -> Sources {
+    pub(crate) fn reach(&self, printer: &Printer, offline: bool) -> Result<Reach, Error> {
         let is_asked = io::stdin().is_terminal() && printer.is_terminal(Channel::Err);
-        Sources::new(SourceOptions {
+        let registries = Registries::load(&self.environment, &self.config)
+            .map_err(|error| source_failed(&error))?;
+        let has_registry = !registries.is_empty();
+        let sources = Sources::new(SourceOptions {
             variables: self.environment.clone(),
             current_folder: self.places.current.clone(),
             limits: Limits::PACKAGE,
             git: GitBounds::USUAL,
+            registries,
+            cache_folder: Some(self.places.cache.clone()),
             offline,
             prompts: if is_asked { Prompts::Allowed } else { Prompts::Never },
             progress: Progress::silent(),
             pause: Arc::new(std::thread::sleep),
-        })
+        });
+        Ok(Reach { sources, has_registry })
     }
 
     /// Does something with an installer.
     pub(crate) fn with_installer<T>(
         &self,
         store: &Store,
-        sources: &Sources,
+        reach: &Reach,
         leave: Leave,
         min_age: Option<u64>,
         work: impl FnOnce(&Installer<'_>) -> Result<T, InstallError>,
@@ -138,8 +164,8 @@ impl Packages {
         let trust = self.trust()?;
         let installer = Installer {
             store,
-            source: sources,
-            catalogue: catalogue(sources),
+            source: &reach.sources,
+            catalogue: reach.catalogue(),
             trust: &trust,
             now: now(),
             leave,
@@ -154,16 +180,11 @@ impl Packages {
     }
 
     /// Understands a word that names a skill.
-    pub(crate) fn reference(&self, text: &str, sources: &Sources) -> Result<Reference, Error> {
-        let slash = if catalogue(sources).is_some() { Slash::Registry } else { Slash::Repository };
+    pub(crate) fn reference(&self, text: &str, reach: &Reach) -> Result<Reference, Error> {
+        let slash = if reach.has_registry { Slash::Registry } else { Slash::Repository };
         let exists = |path: &str| self.places.current.join(path).exists();
         Reference::parse(text, slash, exists).map_err(|error| Error::usage(error.to_string()))
     }
-}
-
-/// What registries have.
-fn catalogue(_: &Sources) -> Option<&dyn Catalogue> {
-    None
 }
 
 /// Now, by the clock of this machine.

@@ -136,7 +136,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     if arguments.skills.is_empty() {
         return restore(arguments, &packages, printer);
     }
-    let sources = packages.sources(printer, arguments.fetching.offline);
+    let reach = packages.reach(printer, arguments.fetching.offline)?;
     let only: BTreeSet<String> = if arguments.all {
         ["*".to_owned()].into()
     } else {
@@ -146,13 +146,13 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         .skills
         .iter()
         .map(|text| {
-            let reference = packages.reference(text, &sources)?;
+            let reference = packages.reference(text, &reach)?;
             Ok(Wish { reference, only: only.clone(), origin: "the command line".to_owned() })
         })
         .collect::<Result<_, Error>>()?;
     let store = packages.store(arguments.scope.scope())?;
     let leave = arguments.leave.leave();
-    packages.with_installer(&store, &sources, leave, arguments.fetching.min_age, |installer| {
+    packages.with_installer(&store, &reach, leave, arguments.fetching.min_age, |installer| {
         let plan = installer.plan(&wishes)?;
         Ok(carry_out(
             plan,
@@ -371,10 +371,10 @@ fn restore(
             .hint("`prowess lock --check` says how the store differs from the lock file"));
     }
     let store = packages.store(scope)?;
-    let sources = packages.sources(printer, arguments.fetching.offline);
+    let reach = packages.reach(printer, arguments.fetching.offline)?;
     let leave = arguments.leave.leave();
     let restored =
-        packages.with_installer(&store, &sources, leave, None, |installer| installer.restore())?;
+        packages.with_installer(&store, &reach, leave, None, |installer| installer.restore())?;
     let named = |skills: &[(prowess_store::name::SkillName, semver::Version)]| -> Vec<Value> {
         skills
             .iter()

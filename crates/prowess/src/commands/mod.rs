@@ -22,6 +22,7 @@ pub(crate) mod remove;
 pub(crate) mod render;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod sign;
 pub(crate) mod trust;
@@ -68,6 +69,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::Remove(arguments) => remove::run(&arguments, &mut printer),
         Verb::Verify(arguments) => verify::run(&arguments, &mut printer),
         Verb::Lock(arguments) => lock::run(&arguments, &mut printer),
+        Verb::Search(arguments) => search::run(&arguments, &mut printer),
         Verb::Pack(arguments) => pack::run(&arguments, &mut printer),
         Verb::Key(arguments) => key::run(&arguments, &mut printer),
         Verb::Sign(arguments) => sign::run(&arguments, &mut printer),

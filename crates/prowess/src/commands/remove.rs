@@ -38,11 +38,10 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         arguments.names.iter().map(|name| skill_name(name)).collect::<Result<_, Error>>()?;
     let packages = Packages::new()?;
     let store = packages.store(arguments.scope.scope())?;
-    let sources = packages.sources(printer, true);
-    let applied =
-        packages.with_installer(&store, &sources, Leave::default(), None, |installer| {
-            installer.remove(&names)
-        })?;
+    let reach = packages.reach(printer, true)?;
+    let applied = packages.with_installer(&store, &reach, Leave::default(), None, |installer| {
+        installer.remove(&names)
+    })?;
     for (name, version) in &applied.removed {
         let why = if names.contains(name) { "" } else { ", which nothing needs any more" };
         printer.say(&format!("removed {name} {version}{why}"));

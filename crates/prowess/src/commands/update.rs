@@ -55,9 +55,9 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         arguments.names.iter().map(|name| skill_name(name)).collect::<Result<_, Error>>()?;
     let packages = Packages::new()?;
     let store = packages.store(arguments.scope.scope())?;
-    let sources = packages.sources(printer, arguments.fetching.offline);
+    let reach = packages.reach(printer, arguments.fetching.offline)?;
     let leave = arguments.leave.leave();
-    packages.with_installer(&store, &sources, leave, arguments.fetching.min_age, |installer| {
+    packages.with_installer(&store, &reach, leave, arguments.fetching.min_age, |installer| {
         let plan = installer.plan_update(&names)?;
         Ok(carry_out(
             plan,

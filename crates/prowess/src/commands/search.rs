@@ -1,0 +1,79 @@
+//! `prowess search`: skills of a registry.
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::Outcome;
+use super::install::Format;
+use crate::error::Error;
+use crate::packages::{Packages, source_failed};
+use crate::printer::{Channel, Printer, inline};
+use crate::wrapping::wrap;
+
+/// Search the registry for skills
+///
+/// The registry is the one of the configuration, or of the variable
+/// PROWESS_REGISTRY.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess search web search
+  prowess search git --limit 5 --format json")]
+pub(crate) struct Arguments {
+    /// What to look for
+    #[arg(value_name = "WORD", required = true)]
+    words: Vec<String>,
+    /// How many at most
+    #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=100))]
+    limit: u16,
+    /// How the result is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let packages = Packages::new()?;
+    let reach = packages.reach(printer, false)?;
+    if !reach.has_registry {
+        return Err(Error::failed("there is no registry to search")
+            .hint("set PROWESS_REGISTRY, or `[registries.NAME]` with `url` in the configuration"));
+    }
+    let hits = reach
+        .sources
+        .search(&arguments.words.join(" "), usize::from(arguments.limit))
+        .map_err(|error| source_failed(&error))?;
+    match arguments.format {
+        Format::Json => {
+            let hits: Vec<Value> = hits
+                .iter()
+                .map(|hit| {
+                    json!({
+                        "namespace": hit.namespace.as_ref().map(ToString::to_string),
+                        "name": hit.name.as_str(),
+                        "version": hit.version,
+                        "description": hit.description,
+                        "security_tier": hit.tier,
+                    })
+                })
+                .collect();
+            printer.json(&json!({ "skills": hits }));
+        }
+        Format::Text if hits.is_empty() => printer.note("nothing was found"),
+        Format::Text => {
+            let width = printer.width(Channel::Out);
+            let lines: Vec<String> = hits
+                .iter()
+                .map(|hit| {
+                    let version = hit.version.as_deref().map(|it| format!(" {}", inline(it)));
+                    let owner = hit.namespace.as_ref().map(|owner| format!("{owner}/"));
+                    let owner = owner.unwrap_or_default();
+                    let head = format!("{owner}{}{}", hit.name, version.unwrap_or_default());
+                    let about = format!("  {}", inline(&hit.description));
+                    format!("{head}\n{}\n", wrap(&about, 2, width))
+                })
+                .collect();
+            printer.report(&lines.concat());
+        }
+    }
+    Ok(Outcome::Fine)
+}
