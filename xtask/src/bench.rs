@@ -2,7 +2,9 @@
 
 mod check;
 mod example;
+mod list;
 mod prompt;
+mod resolve;
 mod run;
 mod start_up;
 
@@ -29,7 +31,9 @@ struct Bench {
 
 const BENCHES: &[Bench] = &[
     Bench { name: "check", summary: check::SUMMARY, run: check::run },
+    Bench { name: "list", summary: list::SUMMARY, run: list::run },
     Bench { name: "prompt", summary: prompt::SUMMARY, run: prompt::run },
+    Bench { name: "resolve", summary: resolve::SUMMARY, run: resolve::run },
     Bench { name: "run", summary: run::SUMMARY, run: run::run },
 ];
 

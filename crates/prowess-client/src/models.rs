@@ -27,9 +27,11 @@ use prowess_engine::{Model, ModelError};
 
 pub use discover::{LocalServer, find_local};
 pub use key::KeySource;
+pub(crate) use key::{read_file as read_key_file, reason};
 pub use provider::{Kind, Origin, Provider, Timeouts};
 pub use remote::RemoteModel;
 pub use retry::Retries;
+pub(crate) use settings::read_config;
 pub use settings::{CONFIG_FILE, Choice, Settings};
 
 /// The model that is meant: by the argument, else by `PROWESS_MODEL`, else by the settings in the folder.
@@ -44,7 +46,7 @@ pub fn choose(
 }
 
 /// The value of a variable that is not empty.
-fn variable<'v>(variables: &'v [(String, String)], name: &str) -> Option<&'v str> {
+pub(crate) fn variable<'v>(variables: &'v [(String, String)], name: &str) -> Option<&'v str> {
     let found = variables.iter().find(|(known, _)| known == name);
     found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
 }

@@ -1,6 +1,7 @@
 //! Textual formats with a name: one check for the reader and one pattern for the schema, meaning the same.
 
 use crate::permission::Permission;
+use crate::range;
 use crate::shape::Format;
 use crate::text::{shorten, slug};
 
@@ -71,7 +72,7 @@ pub static PERMISSION: Format = Format {
 /// A range of versions (GAIA §10.2).
 pub static RANGE: Format = Format {
     title: "a version range such as `>=1.0.0`",
-    pattern: "^\\s*((>=|<=|==|~=|!=|>|<|\\^|~|=)?\\s*[0-9]+(\\.[0-9]+){0,2}([-+][0-9A-Za-z.+-]+)?\\s*)(,\\s*(>=|<=|==|~=|!=|>|<|\\^|~|=)?\\s*[0-9]+(\\.[0-9]+){0,2}([-+][0-9A-Za-z.+-]+)?\\s*)*$",
+    pattern: "^\\s*((>=|<=|==|!=|>|<|\\^|~|=)?\\s*(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)?|~=\\s*(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)\\s*(,\\s*((>=|<=|==|!=|>|<|\\^|~|=)?\\s*(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)?|~=\\s*(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)\\s*)*$",
     plain: &["number"],
     check: check_range,
 };
@@ -111,7 +112,7 @@ pub static TAG_LIST: Format = Format {
 /// `name@range` (SRT §4.6).
 pub static DEPENDENCY: Format = Format {
     title: "a dependency such as `name@>=1.0.0`",
-    pattern: "^@?[a-z0-9][a-z0-9._/-]*(@\\s*((>=|<=|==|~=|!=|>|<|\\^|~|=)?\\s*[0-9]+(\\.[0-9]+){0,2}([-+][0-9A-Za-z.+-]+)?\\s*)(,\\s*(>=|<=|==|~=|!=|>|<|\\^|~|=)?\\s*[0-9]+(\\.[0-9]+){0,2}([-+][0-9A-Za-z.+-]+)?\\s*)*)?$",
+    pattern: "^@?[a-z0-9][a-z0-9._/-]*(@\\s*((>=|<=|==|!=|>|<|\\^|~|=)?\\s*(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)?|~=\\s*(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)\\s*(,\\s*((>=|<=|==|!=|>|<|\\^|~|=)?\\s*(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)?|~=\\s*(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?)?)\\s*)*)?$",
     plain: &["number", "boolean"],
     check: check_dependency,
 };
@@ -299,34 +300,8 @@ fn check_permission(text: &str) -> Result<(), String> {
     text.parse::<Permission>().map(|_| ()).map_err(|error| error.message)
 }
 
-/// Whether a text is a range of versions in the grammar of GAIA §10.2. Resolution belongs to another crate; here only the words are checked.
-pub fn check_range(text: &str) -> Result<(), String> {
-    for part in text.split(',') {
-        let part = part.trim();
-        let operator = ["==", ">=", "<=", "~=", "!=", "^", "~", ">", "<", "="]
-            .into_iter()
-            .find(|operator| part.starts_with(operator))
-            .unwrap_or("");
-        let version = part[operator.len()..].trim();
-        let complete = match version.find(['-', '+']) {
-            Some(at) => (&version[..at], &version[at..]),
-            None => (version, ""),
-        };
-        let numbers: Vec<&str> = complete.0.split('.').collect();
-        let numeric = numbers.len() <= 3
-            && numbers.iter().all(|number| {
-                !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-            });
-        let suffix = complete.1.is_empty()
-            || (complete.1.len() > 1
-                && complete.1[1..].bytes().all(|byte| {
-                    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+')
-                }));
-        if !numeric || !suffix {
-            return Err(format!("`{part}` is not a comparison with a version"));
-        }
-    }
-    Ok(())
+fn check_range(text: &str) -> Result<(), String> {
+    range::parse(text).map(|_| ()).map_err(|error| error.problem)
 }
 
 fn check_size(text: &str) -> Result<(), String> {
@@ -393,6 +368,11 @@ pub fn suggestion(format: &Format, text: &str) -> Option<String> {
         Some(slug(text))
     } else if std::ptr::eq(format, &raw const VERSION) {
         normal_version(text)
+    } else if std::ptr::eq(format, &raw const RANGE) {
+        range::parse(text).err()?.suggestion
+    } else if std::ptr::eq(format, &raw const DEPENDENCY) {
+        let (name, written) = text.rsplit_once('@').filter(|(name, _)| !name.is_empty())?;
+        Some(format!("{name}@{}", range::parse(written).err()?.suggestion?))
     } else {
         None
     }

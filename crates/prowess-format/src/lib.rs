@@ -23,6 +23,7 @@ pub mod manifest;
 pub mod migrate;
 pub mod permission;
 pub mod python;
+pub mod range;
 mod read;
 pub mod render;
 pub mod rules;

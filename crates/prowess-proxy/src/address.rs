@@ -30,7 +30,7 @@ pub(crate) fn is_localhost(name: &DnsName) -> bool {
 }
 
 /// What makes an address unreachable for a sandbox, or `None` if it is an ordinary public one.
-pub(crate) fn forbidden(address: IpAddr) -> Option<&'static str> {
+pub fn forbidden(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => forbidden_v4(address),
         IpAddr::V6(address) => forbidden_v6(address),

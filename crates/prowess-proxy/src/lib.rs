@@ -29,7 +29,7 @@ mod resolver;
 mod serve;
 mod upstream;
 
-pub use address::never_reached;
+pub use address::{forbidden as forbidden_address, never_reached};
 pub use credentials::Credential;
 pub use fetch::{FetchError, FetchRequest, Fetched, Fetcher};
 pub use host::{DnsName, Host, HostError};

@@ -1,8 +1,10 @@
-//! What the tests of several crates share: where fixtures and the corpus are, temporary homes, and a provider of models.
+//! What the tests of several crates share: where fixtures and the corpus are, temporary homes, a provider of models,
+//! and a registry of skills.
 
 #![expect(clippy::missing_panics_doc, reason = "a test that can't go on panics")]
 
 mod provider;
+mod registry;
 mod scene;
 #[cfg(target_os = "linux")]
 mod terminal;
@@ -12,6 +14,7 @@ pub mod tls;
 use std::path::{Path, PathBuf};
 
 pub use provider::{Answer, Ending, Recorded, Reply, Script, ScriptedProvider};
+pub use registry::{Published, TestRegistry};
 pub use scene::Scene;
 
 /// The root of the repository.

@@ -11,6 +11,8 @@ mod fixing;
 mod inputs;
 mod loading;
 mod output;
+mod packages;
+mod passphrase;
 mod printer;
 mod progress;
 mod prompting;

@@ -102,7 +102,8 @@ fn missing(provider: &str, name: &str) -> ModelError {
     .hint(format!("or name a file: `[providers.{provider}]` with `key_file` in config.toml"))
 }
 
-fn read_file(path: &Path) -> Result<String, ModelError> {
+/// Reads a key out of a file that only its owner can read.
+pub(crate) fn read_file(path: &Path) -> Result<String, ModelError> {
     let error = |message: String| ModelError::new(ModelErrorKind::Unauthorized, message);
     let shown = path.display();
     let failed = |source: std::io::Error| {

@@ -44,16 +44,8 @@ impl Settings {
     /// Reads the file in the folder, which need not exist, and puts it together with the variables.
     pub fn load(variables: &[(String, String)], config_folder: &Path) -> Result<Self, ModelError> {
         let path = config_folder.join(CONFIG_FILE);
-        let failed =
-            |why: String| not_configured(format!("cannot read `{}`: {why}", path.display()));
-        let text = match std::fs::metadata(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(failed(reason(&error))),
-            Ok(found) if found.len() > LONGEST_FILE => {
-                return Err(failed("it is longer than 1 MiB".to_owned()));
-            }
-            Ok(_) => Some(std::fs::read_to_string(&path).map_err(|error| failed(reason(&error)))?),
-        };
+        let text = read_config(&path)
+            .map_err(|why| not_configured(format!("cannot read `{}`: {why}", path.display())))?;
         Self::of(variables, text.as_deref(), config_folder)
     }
 
@@ -143,6 +135,16 @@ impl Settings {
             format!("name one: `--model {model}`, or set `{MODEL_VARIABLE}`"),
             format!("or write `model = \"{model}\"` into `{path}`"),
         ]
+    }
+}
+
+/// The text of the file with the settings; nothing when it is not there. The error is a phrase.
+pub(crate) fn read_config(path: &Path) -> Result<Option<String>, String> {
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(reason(&error)),
+        Ok(found) if found.len() > LONGEST_FILE => Err("it is longer than 1 MiB".to_owned()),
+        Ok(_) => std::fs::read_to_string(path).map(Some).map_err(|error| reason(&error)),
     }
 }
 

@@ -8,6 +8,7 @@ mod failures;
 mod keys;
 mod proxies;
 mod real_model;
+mod sources;
 
 use std::future::poll_fn;
 use std::path::Path;

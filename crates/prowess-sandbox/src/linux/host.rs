@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::sync::OnceLock;
 
 use super::child::NOBODY;
@@ -41,8 +41,14 @@ impl Host {
         let (uid, gid) = sys::identity_of_process();
         let is_root = uid == 0 && is_first_namespace()?;
         let privileged = is_root && has_all_powers()?;
-        let owners = if privileged { Some(owner_map()?) } else { None };
-        let plain_users = if privileged { Some(plain_users()?) } else { None };
+        let (owners, plain_users) = if privileged {
+            // Both at once: each waits for a process of its own.
+            let begun = [owner_map(), plain_users()];
+            let [owners, plain_users] = begun.map(|begun| begun.and_then(NewUsers::finish));
+            (Some(owners?), Some(plain_users?))
+        } else {
+            (None, None)
+        };
         Ok(Self {
             privileged,
             is_weak_root: is_root && !privileged,
@@ -52,6 +58,16 @@ impl Host {
             user_map: format!("{USER} {uid} 1"),
             group_map: format!("{USER} {gid} 1"),
         })
+    }
+
+    /// Makes the empty network before the first run needs it. The calling thread is in it afterwards.
+    pub(super) fn move_to_empty_network(&self) {
+        if self.privileged && self.empty_network.get().is_none() && sys::leave_network().is_ok() {
+            // Without it the first run makes one.
+            if let Ok(network) = fs::File::open("/proc/thread-self/ns/net") {
+                let _ = self.empty_network.set(network.into());
+            }
+        }
     }
 
     /// Why such a root is refused, and what to do (attack D19).
@@ -105,7 +121,7 @@ fn has_all_powers() -> io::Result<bool> {
 
 /// A user namespace in which root and nobody have changed places; everybody else stays. A mount with this map shows root's
 /// files as nobody's, and what nobody creates there belongs to root.
-fn owner_map() -> io::Result<OwnedFd> {
+fn owner_map() -> io::Result<NewUsers> {
     let map = format!(
         "0 {NOBODY} 1\n1 1 {}\n{NOBODY} 0 1\n{} {} {}\n",
         NOBODY - 1,
@@ -113,54 +129,68 @@ fn owner_map() -> io::Result<OwnedFd> {
         NOBODY + 1,
         u32::MAX - NOBODY - 1
     );
-    user_namespace(libc::CLONE_NEWUSER, &map, || Ok(()))
+    NewUsers::begin(libc::CLONE_NEWUSER, &map, || Ok(()))
 }
 
 /// See [`Host::plain_users`].
-fn plain_users() -> io::Result<OwnedFd> {
+fn plain_users() -> io::Result<NewUsers> {
     // Something can be mounted only where the mounts belong to the same namespace.
     let flags = libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
-    user_namespace(flags, &format!("0 0 {}\n", u32::MAX), sys::forget_formats)
+    NewUsers::begin(flags, &format!("0 0 {}\n", u32::MAX), sys::forget_formats)
 }
 
-/// A user namespace with a map, in which something was done by its only process.
-#[allow(unsafe_code, reason = "a clone that waits")]
-fn user_namespace(
-    flags: libc::c_int,
-    map: &str,
-    prepare: impl FnOnce() -> sys::Outcome,
-) -> io::Result<OwnedFd> {
-    let (answering_end, answered_end) = io::pipe()?;
-    let (answer, answers) = (answering_end.as_raw_fd(), answered_end.as_raw_fd());
-    let (waiting_end, mut waking_end) = io::pipe()?;
-    let (waiting, other): (RawFd, RawFd) = (waiting_end.as_raw_fd(), waking_end.as_raw_fd());
-    // SAFETY: the child makes system calls, and ends.
-    let cloned = unsafe { sys::clone_into(flags, None) };
-    match cloned.map_err(io::Error::from_raw_os_error)? {
-        Cloned::Child => {
-            sys::close(other);
-            if sys::read(waiting, &mut [0]) == Ok(1) {
-                let errno = prepare().err().unwrap_or(0);
-                let _ = sys::write(answers, &errno.to_ne_bytes());
+/// A user namespace in the making: its only process, which ends when it has done what it was made for.
+struct NewUsers {
+    namespace: io::Result<OwnedFd>,
+    answer: io::PipeReader,
+    process: OwnedFd,
+}
+
+impl NewUsers {
+    /// Starts the process, which waits for its map and then does `prepare`.
+    #[allow(unsafe_code, reason = "a clone that waits")]
+    fn begin(
+        flags: libc::c_int,
+        map: &str,
+        prepare: impl FnOnce() -> sys::Outcome,
+    ) -> io::Result<Self> {
+        let (answer, answering_end) = io::pipe()?;
+        let answers = answering_end.as_raw_fd();
+        let (waiting_end, mut waking_end) = io::pipe()?;
+        let (waiting, other): (RawFd, RawFd) = (waiting_end.as_raw_fd(), waking_end.as_raw_fd());
+        // SAFETY: the child makes system calls, and ends.
+        let cloned = unsafe { sys::clone_into(flags, None) };
+        match cloned.map_err(io::Error::from_raw_os_error)? {
+            Cloned::Child => {
+                sys::close(other);
+                if sys::read(waiting, &mut [0]) == Ok(1) {
+                    let errno = prepare().err().unwrap_or(0);
+                    let _ = sys::write(answers, &errno.to_ne_bytes());
+                }
+                sys::exit(0)
             }
-            sys::exit(0)
+            Cloned::Parent { pid, pidfd } => {
+                // SAFETY: the kernel has just made this descriptor, and nobody else owns it.
+                let process = unsafe { OwnedFd::from_raw_fd(pidfd) };
+                let namespace = fs::write(format!("/proc/{pid}/uid_map"), map)
+                    .and_then(|()| fs::write(format!("/proc/{pid}/gid_map"), map))
+                    .and_then(|()| fs::File::open(format!("/proc/{pid}/ns/user")))
+                    .map(OwnedFd::from);
+                let _ = waking_end.write_all(b"x");
+                Ok(Self { namespace, answer, process })
+            }
         }
-        Cloned::Parent { pid, pidfd } => {
-            drop(answered_end);
-            let result = fs::write(format!("/proc/{pid}/uid_map"), map)
-                .and_then(|()| fs::write(format!("/proc/{pid}/gid_map"), map))
-                .and_then(|()| fs::File::open(format!("/proc/{pid}/ns/user")));
-            let _ = waking_end.write_all(b"x");
-            let mut said = [0; 4];
-            let count = sys::read(answer, &mut said);
-            let _ = sys::wait_by_descriptor(pidfd);
-            sys::close(pidfd);
-            drop((waiting_end, answering_end));
-            match (count, i32::from_ne_bytes(said)) {
-                (Ok(4), 0) => result.map(OwnedFd::from),
-                (Ok(4), errno) => Err(io::Error::from_raw_os_error(errno)),
-                _ => Err(io::Error::from_raw_os_error(libc::EIO)),
-            }
+    }
+
+    /// The namespace, when its process has done its work and is gone.
+    fn finish(self) -> io::Result<OwnedFd> {
+        let mut said = [0; 4];
+        let count = sys::read(self.answer.as_raw_fd(), &mut said);
+        let _ = sys::wait_by_descriptor(self.process.as_raw_fd());
+        match (count, i32::from_ne_bytes(said)) {
+            (Ok(4), 0) => self.namespace,
+            (Ok(4), errno) => Err(io::Error::from_raw_os_error(errno)),
+            _ => Err(io::Error::from_raw_os_error(libc::EIO)),
         }
     }
 }

@@ -96,12 +96,18 @@ struct Launch {
 /// Does what the first run would have to wait for and what depends on no specification, in a thread of its own. Whoever
 /// knows that a program will be run, and has something else to do first, calls it; nothing needs it.
 pub fn warm_up() {
-    // Without a thread the first run does it.
-    let _ = std::thread::Builder::new().name("prowess-warm-up".to_owned()).spawn(|| {
-        // What is wrong with the machine is said when something is to be run.
-        let _ = Host::get();
+    // Without a thread the first run does it. What is wrong with the machine is said when something is to be run.
+    let beside = |work: fn()| {
+        let _ = std::thread::Builder::new().name("prowess-warm-up".to_owned()).spawn(work);
+    };
+    beside(|| {
         if let Some(home) = cgroup::Home::get() {
             home.prime();
+        }
+    });
+    beside(|| {
+        if let Ok(host) = Host::get() {
+            host.move_to_empty_network();
         }
     });
 }

@@ -507,6 +507,12 @@ pub(super) fn join_network(namespace: RawFd) -> Outcome {
     done(unsafe { libc::setns(namespace, libc::CLONE_NEWNET) })
 }
 
+/// Gives this thread a network of its own, in which there is nothing.
+pub(super) fn leave_network() -> Outcome {
+    // SAFETY: no pointers.
+    done(unsafe { libc::unshare(libc::CLONE_NEWNET) })
+}
+
 pub(super) fn prctl(option: c_int, argument: c_ulong) -> Outcome {
     // SAFETY: the options in use take numbers.
     done(unsafe { libc::prctl(option, argument, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong) })

@@ -107,7 +107,9 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                 let outcome = match error.kind {
                     ErrorKind::Usage => Ending::InvalidParameter,
                     ErrorKind::NotFound => Ending::NotFound,
-                    ErrorKind::Failed | ErrorKind::NotRun(_) => Ending::Refused,
+                    ErrorKind::Failed | ErrorKind::Refused | ErrorKind::NotRun(_) => {
+                        Ending::Refused
+                    }
                 };
                 let envelope = Envelope::not_started(outcome, code, error.message.clone());
                 Box::new(Envelope { hints: error.hints.clone(), ..envelope })
@@ -129,7 +131,7 @@ impl From<Error> for NotRun {
     /// Whatever fails here fails before the tool, and 1 would be a code of the tool's own.
     fn from(error: Error) -> Self {
         let kind = match error.kind {
-            ErrorKind::Failed => ErrorKind::NotRun(running::REFUSED),
+            ErrorKind::Failed | ErrorKind::Refused => ErrorKind::NotRun(running::REFUSED),
             kind => kind,
         };
         Self { error: Error { kind, ..error }, envelope: None }
@@ -143,6 +145,8 @@ impl From<prowess_engine::RunError> for NotRun {
 }
 
 fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRun> {
+    // While the skill is read and decided about.
+    prowess_sandbox::warm_up();
     let (loaded, tool_name) = choosing::load_with_tool(&arguments.path)?;
     let sound = running::sound(&loaded, arguments.dialect.dialect, "run", printer)?;
     if tool_name.is_none() && prompting::is_prompt(&sound.skill) {
@@ -156,8 +160,6 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
             return Err(Error::usage(message).hint(format!("leave `{option}` out")).into());
         }
     }
-    // While it is decided about.
-    prowess_sandbox::warm_up();
     let tool = choose(&sound, tool_name.as_deref(), &loaded)?;
     let values = inputs::values(&arguments.inputs, &tool.parameters)?;
     let mut world = running::world()?;

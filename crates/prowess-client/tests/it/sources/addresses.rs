@@ -1,0 +1,129 @@
+//! Single files at addresses, and the rules that hold for every request.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use insta::assert_snapshot;
+use prowess_client::sources::Sources;
+use prowess_store::limits::Limits;
+use prowess_store::reference::Reference;
+use prowess_store::source::{Pinned, Source as _};
+use prowess_testkit::{Reply, Script, ScriptedProvider};
+use tempfile::TempDir;
+
+use super::{manifest, only, options, shown, told};
+
+fn show(server: &ScriptedProvider, path: &str) -> String {
+    let home = TempDir::new().expect("a folder");
+    let mut options = options(home.path(), &Arc::default());
+    options.limits = Limits { archive_bytes: 4096, ..Limits::PACKAGE };
+    let reference = Reference::Address(format!("{}{path}", server.url()));
+    shown(&Sources::new(options), &reference, &[(server.url(), "URL")])
+}
+
+fn page(server: Script, path: &str, body: impl Into<Vec<u8>>) -> Script {
+    server.page(path, Reply::bytes(200, "text/plain", body))
+}
+
+#[test]
+fn a_file_at_an_address_is_a_skill() {
+    let script = page(Script::new([]), "/one/SKILL.md", manifest("one"));
+    let script = page(script, "/page.md", "<html>");
+    let script = page(script, "/big.md", manifest("one") + &"x".repeat(5000));
+    let server = ScriptedProvider::start(script);
+    assert_snapshot!(show(&server, "/one/SKILL.md"), @"
+    one from URL/one/SKILL.md
+      SKILL.md
+    ");
+    assert_eq!(server.requests().len(), 1, "what was offered is not fetched again");
+    assert_snapshot!(show(&server, "/page.md"), @"Unusable: `URL/page.md`: this is neither an archive nor a `SKILL.md`, which begins with `---`");
+    assert_snapshot!(show(&server, "/big.md"), @"Unusable: `URL/big.md` has more than 4 KiB");
+    assert_snapshot!(show(&server, "/nothing.md"), @"
+    NotFound: there is nothing at `URL/nothing.md`
+      hint: look at the spelling
+    ");
+}
+
+#[test]
+fn other_bytes_than_were_recorded_are_refused() {
+    let home = TempDir::new().expect("a folder");
+    let server = ScriptedProvider::start(page(Script::new([]), "/SKILL.md", manifest("one")));
+    let location = format!("{}/SKILL.md", server.url());
+    let sources = super::sources(home.path());
+    let pinned =
+        Pinned::File { location: location.clone(), sha256: format!("sha256:{}", "0".repeat(64)) };
+    let error = sources.fetch("one", &pinned).expect_err("other bytes");
+    assert!(told(&error).starts_with("Mismatch: "), "{}", told(&error));
+    let right = only(&sources, &Reference::Address(location));
+    assert!(sources.fetch("one", &right).is_ok());
+}
+
+#[test]
+fn nothing_is_asked_in_the_clear_or_where_nobody_pointed() {
+    // Attack D12.
+    let redirect = |status: u16, target: &str| {
+        Reply::bytes(status, "text/plain", "x").header("location", target)
+    };
+    let script = page(Script::new([]), "/SKILL.md", manifest("one"))
+        .page("/near", redirect(302, "/SKILL.md"))
+        .page("/clear", redirect(301, "http://host.example/SKILL.md"))
+        .page("/metadata", redirect(307, "http://169.254.169.254/latest"))
+        .page("/file", redirect(308, "file:///etc/passwd"))
+        .page("/loop", redirect(302, "/loop"));
+    let server = ScriptedProvider::start(script);
+    for (path, expected) in [
+        ("/near", "one from URL/near\n  SKILL.md"),
+        ("/clear", "Unusable: `http://host.example/SKILL.md` is not encrypted"),
+        ("/metadata", "Unusable: `http://169.254.169.254/latest` is not encrypted"),
+        ("/file", "Unusable: `file:///etc/passwd` is not encrypted"),
+        ("/loop", "Unusable: `URL/loop` points on more than 5 times"),
+    ] {
+        let text = show(&server, path);
+        assert!(text.starts_with(expected), "{path}: {text}");
+    }
+    let home = TempDir::new().expect("a folder");
+    for (address, expected) in [
+        ("http://host.example/SKILL.md", "`http://host.example/SKILL.md` is not encrypted"),
+        (
+            "https://ada:secret@host.example/SKILL.md",
+            "`https://host.example/SKILL.md` holds a name or a password",
+        ),
+    ] {
+        let error = super::sources(home.path())
+            .offers(&Reference::Address(address.to_owned()))
+            .expect_err(address);
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn a_busy_server_is_asked_again_for_a_while() {
+    let busy = |pause: &str| Reply::bytes(429, "text/plain", "busy").header("retry-after", pause);
+    let good = || Reply::bytes(200, "text/plain", manifest("one"));
+    for (replies, expected, expected_pauses) in [
+        (vec![busy("2"), good()], "one from", vec![2]),
+        (
+            vec![busy("2"), busy("3"), busy("4")],
+            "Unreachable: `HOST` is busy (status 429) and wants to be asked again in 4 seconds",
+            vec![2, 3],
+        ),
+        (
+            vec![busy("3600")],
+            "Unreachable: `HOST` is busy (status 429) and wants to be asked again in 3600 seconds",
+            vec![],
+        ),
+        (vec![busy("soon"), good()], "one from", vec![1]),
+    ] {
+        let server = ScriptedProvider::start(replies);
+        let home = TempDir::new().expect("a folder");
+        let pauses = Arc::new(Mutex::new(Vec::new()));
+        let sources = Sources::new(options(home.path(), &pauses));
+        let host = server.url().trim_start_matches("http://");
+        let reference = Reference::Address(format!("{}/SKILL.md", server.url()));
+        let text = shown(&sources, &reference, &[(host, "HOST")]);
+        assert!(text.starts_with(expected), "{text}");
+        let expected_pauses: Vec<Duration> =
+            expected_pauses.into_iter().map(Duration::from_secs).collect();
+        assert_eq!(*pauses.lock().expect("a list"), expected_pauses);
+    }
+}

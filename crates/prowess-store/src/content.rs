@@ -1,0 +1,139 @@
+//! Which files of a folder are content of the skill, and which no package may hold.
+
+use crate::path::{PackagePath, fold};
+
+/// The manifest, in the only spelling that is packed.
+pub const MANIFEST: &str = "SKILL.md";
+/// Beside a manifest, but never content: neither packed nor digested (R25).
+pub const SIDECAR: &str = "SKILL.md.lock";
+
+/// Hidden files that are of use to whoever gets the skill. All others are refused, because a review does not see them
+/// (attack B10): `.npmrc`, `.env` and hooks are read by programs without anybody asking.
+const ALLOWED_HIDDEN: [&str; 12] = [
+    ".clawhubignore",
+    ".editorconfig",
+    ".env.example",
+    ".env.sample",
+    ".env.template",
+    ".gitattributes",
+    ".gitignore",
+    ".gitkeep",
+    ".keep",
+    ".nvmrc",
+    ".python-version",
+    ".skillignore",
+];
+
+/// Folders that tools leave behind.
+const LITTER_FOLDERS: [&str; 12] = [
+    ".clawhub",
+    ".clawdhub",
+    ".git",
+    ".hg",
+    ".idea",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".svn",
+    "__macosx",
+    "__pycache__",
+    "node_modules",
+];
+
+/// Files that systems leave behind.
+const LITTER_FILES: [&str; 4] = [".ds_store", "desktop.ini", "thumbs.db", ".git"];
+
+/// What a path is to a package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Part of the skill.
+    Content,
+    /// Left out wherever it turns up (R25).
+    Sidecar,
+    /// Of version control, editors, systems and caches. Left out when packing, refused when unpacking.
+    Litter,
+    /// Hidden, and of no use that we know. Refused (attack B10).
+    Hidden,
+}
+
+/// What a file is, by its path.
+pub fn role_of(path: &PackagePath) -> Role {
+    if path.as_str() == SIDECAR {
+        return Role::Sidecar;
+    }
+    let mut folders: Vec<&str> = path.parts().collect();
+    let file = folders.pop().unwrap_or_default();
+    let folder_roles = folders.into_iter().map(role_of_folder);
+    folder_roles
+        .chain([role_of_file(file)])
+        .find(|role| *role != Role::Content)
+        .unwrap_or(Role::Content)
+}
+
+/// What a folder is, by its own name: nobody goes into one that is litter.
+pub(crate) fn role_of_folder(name: &str) -> Role {
+    if LITTER_FOLDERS.contains(&fold(name).as_str()) {
+        Role::Litter
+    } else if name.starts_with('.') {
+        Role::Hidden
+    } else {
+        Role::Content
+    }
+}
+
+fn role_of_file(name: &str) -> Role {
+    let folded = fold(name);
+    let ending = folded.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let is_litter = LITTER_FILES.contains(&folded.as_str())
+        // AppleDouble, Emacs, vim and backups.
+        || name.starts_with("._")
+        || name.starts_with(".#")
+        || (name.starts_with('#') && name.ends_with('#') && name.len() > 1)
+        || name.ends_with('~')
+        || (name.starts_with('.') && matches!(ending, "swp" | "swo"))
+        // Python runs these instead of the source beside them, and no review reads them.
+        || matches!(ending, "pyc" | "pyo");
+    if is_litter {
+        Role::Litter
+    } else if name.starts_with('.') && !ALLOWED_HIDDEN.contains(&name) {
+        Role::Hidden
+    } else {
+        Role::Content
+    }
+}
+
+/// Whether a file keeps its executable bit: only what can be started as it is, or stands where scripts stand
+/// (attack B11).
+pub(crate) fn stays_executable(path: &PackagePath, first_bytes: &[u8]) -> bool {
+    first_bytes.starts_with(b"#!") || path.as_str().starts_with("scripts/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_follow_from_names() {
+        for (path, expected) in [
+            ("SKILL.md", Role::Content),
+            ("docs/SKILL.md.lock", Role::Content),
+            ("SKILL.md.lock", Role::Sidecar),
+            (".gitignore", Role::Content),
+            ("assets/.gitkeep", Role::Content),
+            (".git", Role::Litter),
+            (".git/hooks/post-checkout", Role::Litter),
+            ("sub/.GIT/config", Role::Litter),
+            ("a/__pycache__/tools.cpython-312.pyc", Role::Litter),
+            ("node_modules/x/index.js", Role::Litter),
+            (".DS_Store", Role::Litter),
+            ("._SKILL.md", Role::Litter),
+            ("SKILL.md~", Role::Litter),
+            (".SKILL.md.swp", Role::Litter),
+            (".env", Role::Hidden),
+            (".npmrc", Role::Hidden),
+            (".hidden/x.md", Role::Hidden),
+        ] {
+            assert_eq!(role_of(&path.parse().unwrap()), expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Digests of a skill: our own, which is signed and locked, and those that other tools compare by.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use icu_collator::options::CollatorOptions;
+use icu_collator::{Collator, CollatorPreferences};
+use sha2::{Digest as _, Sha256};
+
+use crate::path::PackagePath;
+use crate::tree::Tree;
+
+/// The hash of every file of a skill, by path in the order of bytes.
+pub type FileHashes = BTreeMap<PackagePath, Sha256Digest>;
+
+/// A SHA-256. Shown as 64 lower case hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sha256Digest([u8; 32]);
+
+/// A text that is no SHA-256.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected 64 lower case hexadecimal digits")]
+pub struct DigestError;
+
+impl Sha256Digest {
+    /// The hash of some bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// The 32 bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// `sha256-` and base64, as lock files have it (GAIA §7.3).
+    pub fn integrity(&self) -> String {
+        format!("sha256-{}", STANDARD.encode(self.0))
+    }
+
+    /// Reads what [`Self::integrity`] writes.
+    pub fn from_integrity(text: &str) -> Option<Self> {
+        let bytes = STANDARD.decode(text.strip_prefix("sha256-")?).ok()?;
+        Some(Self(bytes.try_into().ok()?))
+    }
+}
+
+impl FromStr for Sha256Digest {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        if text.len() != 64 {
+            return Err(DigestError);
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+            let digit = |character: u8| match character {
+                b'0'..=b'9' => Ok(character - b'0'),
+                b'a'..=b'f' => Ok(character - b'a' + 10),
+                _ => Err(DigestError),
+            };
+            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl fmt::Display for Sha256Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Sha256Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+/// A hash that is fed piece by piece.
+#[derive(Default)]
+pub(crate) struct FileHasher(Sha256);
+
+impl FileHasher {
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub(crate) fn finish(self) -> Sha256Digest {
+        Sha256Digest(self.0.finalize().into())
+    }
+}
+
+/// The content digest: SHA-256 over `path NUL sha256 LF` for each file, sorted by the bytes of the path.
+///
+/// Frozen: signatures and lock files hold it. Neither NUL nor LF is in any [`PackagePath`], so that no two sets of files
+/// give the same text (attack B17). Modes, times and empty folders do not count.
+pub fn content_digest(hashes: &FileHashes) -> Sha256Digest {
+    let mut whole = FileHasher::default();
+    for (path, hash) in hashes {
+        whole.update(path.as_str().as_bytes());
+        whole.update(b"\0");
+        whole.update(hash.to_string().as_bytes());
+        whole.update(b"\n");
+    }
+    whole.finish()
+}
+
+/// GAIA's `content_digest`: `path NUL length NUL bytes` for each file, without caches and compiled files, as
+/// `sha256:…` (GAIX-6).
+pub fn gaia_content_digest(tree: &Tree) -> String {
+    const LEFT_OUT_FOLDERS: [&str; 6] =
+        ["__pycache__", ".git", ".mypy_cache", ".pytest_cache", ".ruff_cache", "node_modules"];
+    const LEFT_OUT_ENDINGS: [&str; 4] = ["pyc", "pyo", "so", "zip"];
+    let mut whole = FileHasher::default();
+    for (path, file) in tree.files() {
+        let name = path.file_name();
+        // A name that only begins with a dot has no ending there.
+        let ending = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
+        let is_left_out = path.parts().any(|part| LEFT_OUT_FOLDERS.contains(&part))
+            || ending.is_some_and(|(_, ending)| LEFT_OUT_ENDINGS.contains(&ending));
+        if is_left_out {
+            continue;
+        }
+        whole.update(path.as_str().as_bytes());
+        whole.update(b"\0");
+        whole.update(file.bytes.len().to_string().as_bytes());
+        whole.update(b"\0");
+        whole.update(&file.bytes);
+    }
+    format!("sha256:{}", whole.finish())
+}
+
+/// GAIA's `manifest_digest`: the text of `SKILL.md` with LF at the end of lines, as `sha256:…` (GAIX-6).
+pub fn gaia_manifest_digest(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    format!("sha256:{}", Sha256Digest::of(text.as_bytes()))
+}
+
+/// ClawHub's fingerprint: SHA-256 of `path:sha256` lines joined by LF, without hidden files (OC-13).
+///
+/// The lines have the order of JavaScript's `localeCompare`, which is that of ICU. ClawHub takes the order of the
+/// user's language; here it is the root order, which English and most other languages have. What a `.gitignore` or
+/// `.clawhubignore` names is left out there and has to be left out of `hashes` by the caller.
+pub fn clawhub_fingerprint(hashes: &FileHashes) -> Sha256Digest {
+    let mut shown: Vec<(&PackagePath, &Sha256Digest)> = hashes
+        .iter()
+        .filter(|(path, _)| {
+            path.parts().all(|part| !part.starts_with('.') && part != "node_modules")
+        })
+        .collect();
+    sort_by_locale(&mut shown, |(path, _)| path.as_str());
+    let lines: Vec<String> = shown.iter().map(|(path, hash)| format!("{path}:{hash}")).collect();
+    Sha256Digest::of(lines.join("\n").as_bytes())
+}
+
+/// `computedHash` of the skills CLI: SHA-256 over path and bytes of each file without anything between them, in the
+/// same order as [`clawhub_fingerprint`].
+///
+/// Paths and bytes run into each other, so different skills can have the same one. It is for comparing with that tool's
+/// lock file and proves nothing.
+pub fn skills_cli_hash(tree: &Tree) -> Sha256Digest {
+    let mut files: Vec<_> = tree
+        .files()
+        .filter(|(path, _)| {
+            let mut folders = path.parts().rev().skip(1);
+            folders.all(|part| part != ".git" && part != "node_modules")
+        })
+        .collect();
+    sort_by_locale(&mut files, |(path, _)| path.as_str());
+    let mut whole = FileHasher::default();
+    for (path, file) in files {
+        whole.update(path.as_str().as_bytes());
+        whole.update(&file.bytes);
+    }
+    whole.finish()
+}
+
+/// The order of `localeCompare` without a language.
+fn sort_by_locale<T>(items: &mut [T], text: impl Fn(&T) -> &str) {
+    let collator = Collator::try_new(CollatorPreferences::default(), CollatorOptions::default())
+        .expect("the data of the root order is compiled in");
+    items.sort_by(|a, b| collator.compare(text(a), text(b)));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! Finds the skills of a machine: in our own stores, in the folders of agents, and where other systems keep theirs.
+//!
+//! Nothing found here is trusted for being found. Whoever runs, signs or approves a skill reads its files again.
+
+mod cache;
+mod roots;
+mod scan;
+mod summary;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::agents::{Agent, Seen};
+use crate::places::Places;
+
+pub use cache::{FILE_NAME as CACHE_FILE_NAME, program_stamp};
+pub use roots::{Root, RootKind, roots};
+pub use summary::{Problem, Summary};
+
+pub(crate) use scan::{Scanner, read_bounded};
+
+/// How to look.
+#[derive(Clone, Copy, Debug)]
+pub struct DiscoverOptions<'o> {
+    /// Where to start from.
+    pub places: &'o Places,
+    /// Now: a file that has just changed could change again without a trace, so it is not remembered.
+    pub now: SystemTime,
+    /// What is remembered between runs.
+    pub memory: Memory<'o>,
+}
+
+/// What is remembered of files that have not changed.
+#[derive(Clone, Copy, Debug)]
+pub enum Memory<'o> {
+    /// Nothing: every file is read.
+    None,
+    /// A file in the cache folder, which anybody may delete at any time.
+    Kept {
+        /// Which program wrote it, see [`program_stamp`]. Another program may say other things about the same files.
+        stamp: &'o str,
+    },
+}
+
+/// Every skill that was found, and what was in the way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listing {
+    /// Where was looked, in the order of precedence. Folders that do not exist are left out.
+    pub roots: Vec<Root>,
+    /// The skills, in the order of their roots and paths.
+    pub skills: Vec<Found>,
+    /// What could not be looked at, and why.
+    pub notes: Vec<Note>,
+}
+
+/// A skill that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The name that counts: the declared one, else that of its folder (R3).
+    pub name: String,
+    /// Its folder, as it was reached.
+    pub directory: PathBuf,
+    /// The same without links.
+    pub real: PathBuf,
+    /// Its main file, without links.
+    pub file: PathBuf,
+    /// Which of the roots it was found in.
+    pub root: usize,
+    /// What the file says.
+    pub summary: Summary,
+    /// The one of the listing that counts instead, where there is one.
+    pub shadowed_by: Option<usize>,
+    /// Other ways to the same folder: links to it, and roots that are one folder.
+    pub also_at: Vec<Way>,
+}
+
+/// A way to a skill.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// The folder, as it was reached.
+    pub directory: PathBuf,
+    /// Which of the roots it is in.
+    pub root: usize,
+}
+
+impl Found {
+    /// Whether it can't be used (GAIX-20).
+    pub fn is_broken(&self) -> bool {
+        self.summary.is_broken()
+    }
+}
+
+/// Something that was not looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Where.
+    pub path: PathBuf,
+    /// Why, and what to do about it.
+    pub why: String,
+}
+
+impl Listing {
+    /// The skill that counts for a name.
+    pub fn find(&self, name: &str) -> Option<&Found> {
+        self.skills
+            .iter()
+            .find(|found| found.name == name && found.shadowed_by.is_none() && !found.is_broken())
+    }
+
+    /// The skills that can't be used.
+    pub fn broken(&self) -> impl Iterator<Item = &Found> {
+        self.skills.iter().filter(|found| found.is_broken())
+    }
+
+    /// The agents in whose folders a skill is, sorted by id. One that is reported not to see links does not count where
+    /// there is a link. Whether an agent then takes this copy or another is what [`crate::which`] says.
+    pub fn seen_by(&self, found: &Found) -> Vec<&'static Agent> {
+        let own = Way { directory: found.directory.clone(), root: found.root };
+        let mut agents: Vec<&'static Agent> = Vec::new();
+        for way in [own].iter().chain(&found.also_at) {
+            let root = &self.roots[way.root];
+            let is_link = way.directory.is_symlink();
+            let sees = |agent: &Agent| {
+                let links = root.scope.map_or(Seen::Unknown, |scope| agent.sees_links(scope));
+                !is_link || links != Seen::No
+            };
+            agents.extend(root.agents.iter().filter(|agent| sees(agent)));
+        }
+        agents.sort_by_key(|agent| agent.id);
+        agents.dedup();
+        agents
+    }
+
+    /// The copies that another one stands before.
+    pub fn shadowed(&self) -> impl Iterator<Item = &Found> {
+        self.skills.iter().filter(|found| found.shadowed_by.is_some())
+    }
+}
+
+/// Looks in every root.
+///
+/// A copy in an earlier root stands before one of the same name in a later root. A broken skill takes no name: it is
+/// listed, and the next copy counts (GAIX-20).
+pub fn discover(options: &DiscoverOptions<'_>) -> Listing {
+    let mut scanner = Scanner::new(options);
+    let mut listing = Listing { roots: Vec::new(), skills: Vec::new(), notes: Vec::new() };
+    let mut at: HashMap<PathBuf, usize> = HashMap::new();
+    for root in roots(options.places) {
+        let Some(inside) = scanner.scan(&root.path, root.kind.follows_links()) else { continue };
+        let number = listing.roots.len();
+        listing.notes.extend(inside.notes);
+        for skill in inside.skills {
+            match at.get(&skill.real) {
+                Some(&known) => {
+                    let way = Way { directory: skill.directory, root: number };
+                    listing.skills[known].also_at.push(way);
+                }
+                None => {
+                    at.insert(skill.real.clone(), listing.skills.len());
+                    listing.skills.push(Found { root: number, ..skill });
+                }
+            }
+        }
+        listing.roots.push(root);
+    }
+    scanner.finish();
+    find_shadows(&mut listing.skills);
+    listing
+}
+
+fn find_shadows(skills: &mut [Found]) {
+    let mut first: HashMap<String, usize> = HashMap::new();
+    for (number, skill) in skills.iter_mut().enumerate() {
+        if skill.is_broken() {
+            continue;
+        }
+        match first.get(&skill.name) {
+            Some(&winner) => skill.shadowed_by = Some(winner),
+            None => {
+                first.insert(skill.name.clone(), number);
+            }
+        }
+    }
+}
+
+/// The name of a skill's folder. Some systems keep `NAME/VERSION/SKILL.md`, where the folder above has the name.
+pub(crate) fn folder_name(directory: &Path) -> String {
+    let name = |path: &Path| {
+        path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    };
+    let own = name(directory);
+    let is_version =
+        own.split('.').count() == 3 && own.starts_with(|first: char| first.is_ascii_digit());
+    match directory.parent().map(name).filter(|above| is_version && !above.is_empty()) {
+        Some(above) => above,
+        None => own,
+    }
+}

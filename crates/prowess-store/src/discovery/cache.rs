@@ -1,0 +1,201 @@
+//! What files said that have not changed since: one file, which can be deleted at any time.
+//!
+//! It makes listings fast and decides nothing: approvals, digests and signatures are never in it.
+
+use std::collections::HashMap;
+use std::fs::{self, File, Metadata};
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::{Problem, Summary};
+
+/// The name of the file in the cache folder.
+pub const FILE_NAME: &str = "listing";
+/// The first word of the file. Another number is another layout.
+const MAGIC: &str = "prowess-listing-1";
+/// A larger file is not ours.
+const MOST_BYTES: u64 = 64 << 20;
+/// Files that were not looked at this time are kept, for the next project, up to this many.
+const MOST_FILES: usize = 20_000;
+/// Clocks of file systems are coarse: two changes within this time may carry the same time.
+#[cfg(unix)]
+const COARSE_SECONDS: u64 = 2;
+
+/// Which program this is: its version, and the size and time of its file, since a build has the version of the one
+/// before it.
+pub fn program_stamp() -> String {
+    let data = std::env::current_exe().and_then(fs::metadata);
+    let built = data.ok().and_then(|data| {
+        let time = data.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        Some(format!("{}-{}", data.len(), time.as_nanos()))
+    });
+    format!("{}-{}", env!("CARGO_PKG_VERSION"), built.unwrap_or_default())
+}
+
+/// What tells a file from its later self: place, size and times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Identity(String);
+
+impl Identity {
+    /// The identity of a file. One that has changed just now could change again without a trace, so it has none.
+    #[cfg(unix)]
+    pub(crate) fn of(data: &Metadata, now: SystemTime) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt as _;
+        let now = now.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
+        let changed = u64::try_from(data.ctime().max(data.mtime())).ok()?;
+        (changed + COARSE_SECONDS < now).then(|| {
+            Self(format!(
+                "{}:{}:{}:{}.{}:{}.{}",
+                data.dev(),
+                data.ino(),
+                data.size(),
+                data.mtime(),
+                data.mtime_nsec(),
+                data.ctime(),
+                data.ctime_nsec()
+            ))
+        })
+    }
+
+    /// The identity of a file: nothing that could be relied on there.
+    #[cfg(not(unix))]
+    pub(crate) fn of(_data: &Metadata, _now: SystemTime) -> Option<Self> {
+        None
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Cache {
+    folder: PathBuf,
+    stamp: String,
+    files: HashMap<String, Entry>,
+    is_changed: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    identity: String,
+    summary: Summary,
+    is_used: bool,
+}
+
+impl Cache {
+    /// Reads the cache. Whatever is wrong with it, it is then empty.
+    pub(crate) fn read(folder: &Path, stamp: &str) -> Self {
+        let files = read_files(&folder.join(FILE_NAME), stamp);
+        Self {
+            folder: folder.to_owned(),
+            stamp: stamp.to_owned(),
+            is_changed: files.is_none(),
+            files: files.unwrap_or_default(),
+        }
+    }
+
+    /// What is known of a file that is still the same.
+    pub(crate) fn get(&mut self, file: &Path, identity: &Identity) -> Option<Summary> {
+        let entry = self.files.get_mut(file.to_str()?)?;
+        let is_same = entry.identity == identity.0;
+        entry.is_used = is_same;
+        is_same.then(|| entry.summary.clone())
+    }
+
+    /// Remembers a file. One whose path is no text is read each time.
+    pub(crate) fn put(&mut self, file: &Path, identity: Identity, summary: &Summary) {
+        let Some(file) = file.to_str() else { return };
+        let entry = Entry { identity: identity.0, summary: summary.clone(), is_used: true };
+        self.files.insert(file.to_owned(), entry);
+        self.is_changed = true;
+    }
+
+    /// Writes the cache whole, or leaves the old one.
+    pub(crate) fn write(mut self) {
+        if !self.is_changed {
+            return;
+        }
+        if self.files.len() > MOST_FILES {
+            self.files.retain(|_, entry| entry.is_used);
+        }
+        let mut files: Vec<(&String, &Entry)> = self.files.iter().collect();
+        files.sort_by_key(|(file, _)| *file);
+        let rows: Vec<Value> =
+            files.into_iter().map(|(file, entry)| to_json(file, entry)).collect();
+        let body = Value::Array(rows).to_string();
+        let text = format!("{}\n{body}", header(&self.stamp, &body));
+        let write = || -> std::io::Result<()> {
+            fs::create_dir_all(&self.folder)?;
+            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+            file.write_all(text.as_bytes())?;
+            file.persist(self.folder.join(FILE_NAME))?;
+            Ok(())
+        };
+        // Without a cache everything is as right as with it, and a full disk is reported by whoever needs it.
+        let _ = write();
+    }
+}
+
+/// The first line: who wrote the file, and what must be behind it. A file that was cut or mixed does not fit.
+fn header(stamp: &str, body: &str) -> String {
+    use std::fmt::Write as _;
+    let hash = Sha256::digest(body.as_bytes());
+    let hash = hash.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    });
+    format!("{MAGIC} {stamp} {hash}")
+}
+
+fn read_files(path: &Path, stamp: &str) -> Option<HashMap<String, Entry>> {
+    if !fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    File::open(path).ok()?.take(MOST_BYTES).read_to_string(&mut text).ok()?;
+    let (first, body) = text.split_once('\n')?;
+    if first != header(stamp, body) {
+        return None;
+    }
+    let Value::Array(rows) = serde_json::from_str(body).ok()? else { return None };
+    rows.into_iter().map(from_json).collect()
+}
+
+fn to_json(file: &str, entry: &Entry) -> Value {
+    let Summary { name, version, description, dialect, kind, errors, warnings } = &entry.summary;
+    let errors: Vec<Value> = errors
+        .iter()
+        .map(|Problem { rule, line, message, help }| json!([rule, line, message, help]))
+        .collect();
+    json!([file, entry.identity, name, version, description, dialect, kind, errors, warnings])
+}
+
+fn from_json(row: Value) -> Option<(String, Entry)> {
+    let Value::Array(cells) = row else { return None };
+    let mut cells = cells.into_iter();
+    let mut text = || match cells.next()? {
+        Value::String(text) => Some(Some(text)),
+        Value::Null => Some(None),
+        _ => None,
+    };
+    let file = text()??;
+    let identity = text()??;
+    let (name, version, description) = (text()?, text()?, text()?);
+    let (dialect, kind) = (text()??, text()??);
+    let Value::Array(errors) = cells.next()? else { return None };
+    let errors = errors.iter().map(problem).collect::<Option<_>>()?;
+    let warnings = usize::try_from(cells.next()?.as_u64()?).ok()?;
+    let summary = Summary { name, version, description, dialect, kind, errors, warnings };
+    Some((file, Entry { identity, summary, is_used: false }))
+}
+
+fn problem(row: &Value) -> Option<Problem> {
+    let text = |at: usize| row.get(at)?.as_str().map(str::to_owned);
+    Some(Problem {
+        rule: text(0)?,
+        line: usize::try_from(row.get(1)?.as_u64()?).ok()?,
+        message: text(2)?,
+        help: text(3),
+    })
+}

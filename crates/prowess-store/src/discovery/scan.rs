@@ -1,0 +1,267 @@
+//! The walk through one root.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use prowess_format::document::MAX_FILE_BYTES;
+
+use super::cache::{Cache, Identity};
+use super::{DiscoverOptions, Found, Memory, Note, Summary, folder_name};
+
+/// Folders below a root, itself not counted. The client guide of the open standard advises 4 to 6, and skills of one
+/// that has deeper ones would not be seen by the others.
+const MOST_DEPTH: usize = 6;
+/// Folders of one root. Codex stops at 2,000; a store of its owner may be larger.
+const MOST_FOLDERS: usize = 20_000;
+/// Entries of one folder.
+const MOST_ENTRIES: usize = 50_000;
+/// Never a skill, and large.
+const SKIPPED: &str = "node_modules";
+/// How the main file is spelt, the usual way first (OC-7).
+pub(crate) const SPELLINGS: &[&str] =
+    &["SKILL.md", "skill.md", "Skill.md", "skills.md", "SKILLS.md"];
+
+/// What was found in one root.
+#[derive(Debug, Default)]
+pub(crate) struct Scanned {
+    pub(crate) skills: Vec<Found>,
+    pub(crate) notes: Vec<Note>,
+}
+
+/// Reads skills, each file once while it does not change.
+#[derive(Debug)]
+pub(crate) struct Scanner {
+    cache: Option<Cache>,
+    now: std::time::SystemTime,
+}
+
+/// A folder that may hold a skill, or folders of skills.
+struct Folder {
+    /// As it was reached.
+    shown: PathBuf,
+    /// Without links.
+    real: PathBuf,
+    depth: usize,
+    /// Behind a link there is a skill or nothing: its tree is not ours to walk, and a circle ends here.
+    is_link: bool,
+}
+
+impl Scanner {
+    pub(crate) fn new(options: &DiscoverOptions<'_>) -> Self {
+        let cache = match options.memory {
+            Memory::None => None,
+            Memory::Kept { stamp } => Some(Cache::read(&options.places.cache, stamp)),
+        };
+        Self { cache, now: options.now }
+    }
+
+    /// Keeps what was learnt. A cache that can't be written is no failure: the next run reads the files again.
+    pub(crate) fn finish(self) {
+        if let Some(cache) = self.cache {
+            cache.write();
+        }
+    }
+
+    /// The skills of a folder; `None` when there is no such folder.
+    pub(crate) fn scan(&mut self, root: &Path, follow_links: bool) -> Option<Scanned> {
+        let mut scanned = Scanned::default();
+        let real = match root.canonicalize() {
+            Ok(real) if real.is_dir() => real,
+            Ok(_) => return None,
+            Err(error) if is_absent(&error) => return None,
+            Err(error) => {
+                scanned.note(root, format!("cannot be looked at: {error}"));
+                return Some(scanned);
+            }
+        };
+        let top = Folder { shown: root.to_owned(), real, depth: 0, is_link: false };
+        let mut open = vec![top];
+        let mut folders = 0;
+        while let Some(folder) = open.pop() {
+            if folder.depth > 0 {
+                if let Some(skill) = self.skill(&folder, &mut scanned) {
+                    scanned.skills.push(skill);
+                    continue;
+                }
+                if folder.is_link {
+                    continue;
+                }
+            }
+            let mut below = Self::below(&folder, follow_links, &mut scanned);
+            if folder.depth == MOST_DEPTH {
+                if !below.is_empty() {
+                    let why = format!("folders more than {MOST_DEPTH} deep were not looked at");
+                    scanned.note(&folder.shown, why);
+                }
+                continue;
+            }
+            let left = MOST_FOLDERS - folders;
+            if below.len() > left {
+                below.truncate(left);
+                let why =
+                    format!("more than {MOST_FOLDERS} folders: the others were not looked at");
+                scanned.note(root, why);
+            }
+            folders += below.len();
+            // The last one in is the first one out, and the order of names is the order of the listing.
+            open.extend(below.into_iter().rev());
+        }
+        Some(scanned)
+    }
+
+    /// The folders in a folder, sorted by name.
+    fn below(folder: &Folder, follow_links: bool, scanned: &mut Scanned) -> Vec<Folder> {
+        let entries = match fs::read_dir(&folder.real) {
+            Ok(entries) => entries,
+            Err(error) => {
+                scanned.note(&folder.shown, format!("cannot be listed: {error}"));
+                return Vec::new();
+            }
+        };
+        let mut below = Vec::new();
+        for (number, entry) in entries.flatten().enumerate() {
+            if number == MOST_ENTRIES {
+                let why =
+                    format!("more than {MOST_ENTRIES} entries: the others were not looked at");
+                scanned.note(&folder.shown, why);
+                break;
+            }
+            let name = entry.file_name();
+            let is_hidden = name.as_encoded_bytes().starts_with(b".");
+            if is_hidden || name == SKIPPED {
+                continue;
+            }
+            let Ok(kind) = entry.file_type() else { continue };
+            let shown = folder.shown.join(&name);
+            let inside = folder.real.join(&name);
+            let depth = folder.depth + 1;
+            if kind.is_dir() {
+                below.push(Folder { shown, real: inside, depth, is_link: false });
+            } else if kind.is_symlink() && folder.depth == 0 {
+                match inside.canonicalize() {
+                    Ok(real) if real.is_dir() && follow_links => {
+                        below.push(Folder { shown, real, depth, is_link: true });
+                    }
+                    Ok(real) if real.is_dir() => {
+                        let why = "is a link, which this store never makes: it was not followed";
+                        scanned.note(&shown, why.to_owned());
+                    }
+                    Ok(_) => {}
+                    Err(error) => {
+                        scanned.note(&shown, format!("is a link that leads nowhere: {error}"));
+                    }
+                }
+            }
+        }
+        below.sort_by(|a, b| a.shown.cmp(&b.shown));
+        below
+    }
+
+    /// The skill of a folder, where its main file is in it.
+    fn skill(&mut self, folder: &Folder, scanned: &mut Scanned) -> Option<Found> {
+        let (file, data) = match main_file(&folder.real) {
+            Ok(found) => found?,
+            Err(error) => {
+                scanned.note(&folder.shown, format!("cannot be looked at: {error}"));
+                return None;
+            }
+        };
+        let directory = folder_name(&folder.shown);
+        let summary = if data.is_symlink() {
+            linked(&folder.real, &file)
+        } else {
+            self.summary(&file, &data)
+        };
+        let name = summary.name.clone().filter(|name| !name.is_empty()).unwrap_or(directory);
+        Some(Found {
+            name,
+            directory: folder.shown.clone(),
+            real: folder.real.clone(),
+            file,
+            root: 0,
+            summary,
+            shadowed_by: None,
+            also_at: Vec::new(),
+        })
+    }
+
+    fn summary(&mut self, file: &Path, data: &Metadata) -> Summary {
+        let identity = Identity::of(data, self.now);
+        if let Some(known) = self
+            .cache
+            .as_mut()
+            .zip(identity.as_ref())
+            .and_then(|(cache, identity)| cache.get(file, identity))
+        {
+            return known;
+        }
+        let summary = read(file);
+        if let Some((cache, identity)) = self.cache.as_mut().zip(identity) {
+            cache.put(file, identity, &summary);
+        }
+        summary
+    }
+}
+
+impl Scanned {
+    fn note(&mut self, path: &Path, why: String) {
+        self.notes.push(Note { path: path.to_owned(), why });
+    }
+}
+
+/// A main file that is a link: it may lead to another file of the skill and nowhere else (NEG-15).
+fn linked(folder: &Path, file: &Path) -> Summary {
+    match file.canonicalize() {
+        Ok(real) if real.starts_with(folder) => read(&real),
+        Ok(_) => Summary::unreadable(
+            "the file is a link that leads out of the skill's folder".to_owned(),
+            "put the file itself there",
+        ),
+        Err(error) => Summary::unreadable(
+            format!("the file is a link that leads nowhere: {error}"),
+            "put the file itself there",
+        ),
+    }
+}
+
+fn read(file: &Path) -> Summary {
+    let file_name = file.file_name().unwrap_or_default().to_string_lossy();
+    match read_bounded(file) {
+        Ok(bytes) => Summary::of(&bytes, &file_name),
+        Err(error) => Summary::unreadable(
+            format!("the file can't be read: {error}"),
+            "look at its permissions",
+        ),
+    }
+}
+
+/// The bytes of a file; one more than a skill may have, so that whoever reads them sees that it is too large.
+pub(crate) fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
+    // Opening a pipe would wait for somebody to write into it.
+    if !fs::metadata(file)?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(file)?.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The main file of a folder and what the system says of it, links not followed.
+fn main_file(folder: &Path) -> io::Result<Option<(PathBuf, Metadata)>> {
+    for spelling in SPELLINGS {
+        let file = folder.join(spelling);
+        match fs::symlink_metadata(&file) {
+            // A folder of that name holds no skill's text.
+            Ok(data) if data.is_dir() => {}
+            Ok(data) => return Ok(Some((file, data))),
+            Err(error) if is_absent(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}

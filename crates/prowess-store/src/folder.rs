@@ -1,0 +1,327 @@
+//! An open folder, and everything that is done below it: one name at a time, without following links.
+//!
+//! A path is only ever walked part by part from a descriptor, so that whoever swaps a folder for a link between a check
+//! and a write gets an error and no file (attack B14). Nothing else in this crate changes the disk.
+
+mod links;
+
+use std::fs::File;
+use std::io::{self, Read, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RawMode};
+
+/// Folders deeper than this are not removed: nobody has made them by unpacking.
+const MOST_DEPTH: usize = 128;
+
+/// A folder that stays the same one whatever happens to its name.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    descriptor: OwnedFd,
+}
+
+/// An entry of a folder.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) name: Vec<u8>,
+    pub(crate) kind: Kind,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Folder,
+    File,
+    Link,
+    Other,
+}
+
+/// How an entry came to its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Swap {
+    /// Both names were exchanged in one step.
+    Done,
+    /// The file system has no such step.
+    Unsupported,
+}
+
+#[cfg(feature = "faults")]
+use crate::faults::step;
+
+#[cfg(not(feature = "faults"))]
+#[expect(clippy::unnecessary_wraps, reason = "with the feature it fails")]
+#[inline]
+fn step(_: &str, _: &str) -> io::Result<()> {
+    Ok(())
+}
+
+const FOLDER: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+impl Folder {
+    /// Opens a folder by a path that the user chose, following links in it.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self { descriptor: rustix::fs::openat(CWD, path, flags, Mode::empty())? })
+    }
+
+    /// Opens a folder inside this one.
+    pub(crate) fn folder(&self, name: &str) -> io::Result<Self> {
+        self.folder_bytes(name.as_bytes())
+    }
+
+    pub(crate) fn folder_bytes(&self, name: &[u8]) -> io::Result<Self> {
+        Ok(Self { descriptor: rustix::fs::openat(&self.descriptor, name, FOLDER, Mode::empty())? })
+    }
+
+    /// Makes a folder that must not be there yet.
+    pub(crate) fn make_folder(&self, name: &str) -> io::Result<Self> {
+        step("mkdir", name)?;
+        rustix::fs::mkdirat(&self.descriptor, name, Mode::from_raw_mode(0o755))?;
+        let folder = self.folder(name)?;
+        // The umask has taken bits away; what a package looks like on disk does not depend on it (attack B11).
+        rustix::fs::fchmod(&folder.descriptor, Mode::from_raw_mode(0o755))?;
+        Ok(folder)
+    }
+
+    /// Opens a folder, and makes it where it is missing.
+    pub(crate) fn folder_or_make(&self, name: &str) -> io::Result<Self> {
+        match self.folder(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match self.make_folder(name) {
+                // Somebody else was faster.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.folder(name),
+                made => made,
+            },
+            opened => opened,
+        }
+    }
+
+    /// Opens a file for reading. Pipes and devices are not waited for.
+    pub(crate) fn file(&self, name: &[u8]) -> io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        Ok(rustix::fs::openat(&self.descriptor, name, flags, Mode::empty())?.into())
+    }
+
+    /// Makes a file that must not be there yet, from all that a reader has, and puts it on the disk when `sync`.
+    pub(crate) fn make_file(
+        &self,
+        name: &str,
+        mode: RawMode,
+        content: &mut dyn Read,
+    ) -> io::Result<()> {
+        step("create", name)?;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut file: File =
+            rustix::fs::openat(&self.descriptor, name, flags, Mode::from_raw_mode(mode))?.into();
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            let count = match content.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            step("write", name)?;
+            file.write_all(&buffer[..count])?;
+        }
+        // Not left to the umask, and never setuid (attack B11).
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
+        Ok(())
+    }
+
+    /// Opens the file that locks are taken on.
+    pub(crate) fn lock_file(&self, name: &str) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.descriptor, name, flags, Mode::from_raw_mode(0o644))?)
+    }
+
+    /// Takes this folder for this process, unless another has it. Ends with the process, however that ends.
+    pub(crate) fn try_own(&self) -> io::Result<bool> {
+        try_flock(&self.descriptor)
+    }
+
+    /// Whether this folder still is what its parent calls `name`.
+    pub(crate) fn is(&self, parent: &Self, name: &str) -> io::Result<bool> {
+        let own = rustix::fs::fstat(&self.descriptor)?;
+        match rustix::fs::statat(&parent.descriptor, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(named) => Ok(named.st_ino == own.st_ino && named.st_dev == own.st_dev),
+            Err(rustix::io::Errno::NOENT) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What is here, in the order of names.
+    pub(crate) fn entries(&self) -> io::Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        for entry in Dir::read_from(&self.descriptor)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            let kind = match entry.file_type() {
+                // Some file systems do not tell when listing.
+                FileType::Unknown => self.kind(name)?.unwrap_or(Kind::Other),
+                known => kind_of(known),
+            };
+            entries.push(Entry { name: name.to_owned(), kind });
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+
+    /// What a name is here, if anything.
+    pub(crate) fn kind(&self, name: &[u8]) -> io::Result<Option<Kind>> {
+        match rustix::fs::statat(&self.descriptor, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok(Some(kind_of(FileType::from_raw_mode(found.st_mode)))),
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Puts what is listed here on the disk.
+    pub(crate) fn sync(&self, what: &str) -> io::Result<()> {
+        step("fsync", what)?;
+        Ok(rustix::fs::fsync(&self.descriptor)?)
+    }
+
+    /// Puts everything below on the disk, files before the folders that list them.
+    pub(crate) fn sync_tree(&self, what: &str) -> io::Result<()> {
+        for entry in self.entries()? {
+            match entry.kind {
+                Kind::Folder => {
+                    let name = String::from_utf8_lossy(&entry.name).into_owned();
+                    self.folder_bytes(&entry.name)?.sync_tree(&name)?;
+                }
+                Kind::File => {
+                    step("fsync", &String::from_utf8_lossy(&entry.name))?;
+                    rustix::fs::fsync(self.file(&entry.name)?)?;
+                }
+                Kind::Link | Kind::Other => {}
+            }
+        }
+        self.sync(what)
+    }
+
+    /// Puts the whole file system on the disk in one go, where the system can: for many files that is many times faster
+    /// than one by one. Says whether it could.
+    pub(crate) fn sync_everything(&self, what: &str) -> io::Result<bool> {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        {
+            step("syncfs", what)?;
+            rustix::fs::syncfs(&self.descriptor)?;
+            Ok(true)
+        }
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        {
+            let _ = what;
+            Ok(false)
+        }
+    }
+
+    /// Puts one file on the disk.
+    pub(crate) fn sync_file(&self, name: &str) -> io::Result<()> {
+        step("fsync", name)?;
+        Ok(rustix::fs::fsync(self.file(name.as_bytes())?)?)
+    }
+
+    /// Moves an entry, replacing a file of the new name in the same step.
+    pub(crate) fn rename(&self, name: &str, to: &Self, new_name: &str) -> io::Result<()> {
+        step("rename", &format!("{name} {new_name}"))?;
+        Ok(rustix::fs::renameat(&self.descriptor, name, &to.descriptor, new_name)?)
+    }
+
+    /// Lets two entries change places in one step. Nobody ever sees a moment without either.
+    pub(crate) fn exchange(&self, name: &str, with: &Self, other: &str) -> io::Result<Swap> {
+        #[cfg(feature = "faults")]
+        if crate::faults::exchange_is_missing() {
+            return Ok(Swap::Unsupported);
+        }
+        step("exchange", &format!("{name} {other}"))?;
+        #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+        {
+            use rustix::fs::RenameFlags;
+            use rustix::io::Errno;
+            match rustix::fs::renameat_with(
+                &self.descriptor,
+                name,
+                &with.descriptor,
+                other,
+                RenameFlags::EXCHANGE,
+            ) {
+                Ok(()) => Ok(Swap::Done),
+                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(Swap::Unsupported),
+                Err(error) => Err(error.into()),
+            }
+        }
+        #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+        {
+            let _ = (with, other);
+            Ok(Swap::Unsupported)
+        }
+    }
+
+    /// Removes a file or link.
+    pub(crate) fn remove_file(&self, name: &str) -> io::Result<()> {
+        step("unlink", name)?;
+        Ok(rustix::fs::unlinkat(&self.descriptor, name, AtFlags::empty())?)
+    }
+
+    /// Removes an entry with all that is below it. Links are removed and not followed. Nothing there is fine.
+    pub(crate) fn remove_tree(&self, name: &[u8]) -> io::Result<()> {
+        self.remove_below(name, 0)
+    }
+
+    fn remove_below(&self, name: &[u8], depth: usize) -> io::Result<()> {
+        let shown = String::from_utf8_lossy(name).into_owned();
+        match self.kind(name)? {
+            None => return Ok(()),
+            Some(Kind::Folder) => {}
+            Some(Kind::File | Kind::Link | Kind::Other) => {
+                step("unlink", &shown)?;
+                return Ok(rustix::fs::unlinkat(&self.descriptor, name, AtFlags::empty())?);
+            }
+        }
+        if depth == MOST_DEPTH {
+            return Err(io::Error::other(format!(
+                "folders are nested more than {MOST_DEPTH} deep, remove them by hand"
+            )));
+        }
+        let folder = self.folder_bytes(name)?;
+        for entry in folder.entries()? {
+            folder.remove_below(&entry.name, depth + 1)?;
+        }
+        step("rmdir", &shown)?;
+        Ok(rustix::fs::unlinkat(&self.descriptor, name, AtFlags::REMOVEDIR)?)
+    }
+}
+
+/// Waits for a lock that ends with the process.
+pub(crate) fn flock(file: &OwnedFd) -> io::Result<()> {
+    loop {
+        match rustix::fs::flock(file.as_fd(), FlockOperation::LockExclusive) {
+            Err(rustix::io::Errno::INTR) => {}
+            result => return Ok(result?),
+        }
+    }
+}
+
+/// Takes a lock unless somebody has it.
+pub(crate) fn try_flock(file: &OwnedFd) -> io::Result<bool> {
+    match rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn kind_of(kind: FileType) -> Kind {
+    match kind {
+        FileType::Directory => Kind::Folder,
+        FileType::RegularFile => Kind::File,
+        FileType::Symlink => Kind::Link,
+        _ => Kind::Other,
+    }
+}

@@ -1,0 +1,89 @@
+//! What placing skills needs of a folder: links, names that must be free, copies of whole trees.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::AtFlags;
+
+use super::{Folder, Kind, step};
+
+impl Folder {
+    /// Where a link leads, as it is written.
+    pub(crate) fn link(&self, name: &str) -> io::Result<PathBuf> {
+        let target = rustix::fs::readlinkat(&self.descriptor, name, Vec::new())?;
+        Ok(PathBuf::from(OsStr::from_bytes(target.to_bytes())))
+    }
+
+    /// Makes a link under a name that must be free.
+    pub(crate) fn make_link(&self, target: &Path, name: &str) -> io::Result<()> {
+        step("symlink", name)?;
+        Ok(rustix::fs::symlinkat(target, &self.descriptor, name)?)
+    }
+
+    /// Gives an entry of this folder a name that must be free.
+    pub(crate) fn rename_new(&self, name: &str, new_name: &str) -> io::Result<()> {
+        step("rename", &format!("{name} {new_name}"))?;
+        #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+        {
+            use rustix::fs::RenameFlags;
+            use rustix::io::Errno;
+            let here = &self.descriptor;
+            match rustix::fs::renameat_with(here, name, here, new_name, RenameFlags::NOREPLACE) {
+                // The file system can't: the name is looked at first.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+                done => return Ok(done?),
+            }
+        }
+        if self.kind(new_name.as_bytes())?.is_some() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        Ok(rustix::fs::renameat(&self.descriptor, name, &self.descriptor, new_name)?)
+    }
+
+    /// Removes a folder in which nothing is; `false` when something is.
+    pub(crate) fn remove_empty(&self, name: &str) -> io::Result<bool> {
+        use rustix::io::Errno;
+        step("rmdir", name)?;
+        match rustix::fs::unlinkat(&self.descriptor, name, AtFlags::REMOVEDIR) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(false),
+            Err(Errno::NOENT) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Copies files and folders into an empty folder, `wanted` by their paths. What is neither is an error.
+    pub(crate) fn copy_into(&self, to: &Self, wanted: &dyn Fn(&str) -> bool) -> io::Result<()> {
+        self.copy_below(to, "", wanted)
+    }
+
+    fn copy_below(&self, to: &Self, prefix: &str, wanted: &dyn Fn(&str) -> bool) -> io::Result<()> {
+        for entry in self.entries()? {
+            let name = std::str::from_utf8(&entry.name).map_err(io::Error::other)?;
+            let path = format!("{prefix}{name}");
+            if !wanted(&path) {
+                continue;
+            }
+            match entry.kind {
+                Kind::Folder => {
+                    let inside = to.make_folder(name)?;
+                    self.folder(name)?.copy_below(&inside, &format!("{path}/"), wanted)?;
+                }
+                Kind::File => {
+                    let mut file = self.file(&entry.name)?;
+                    let executable = file.metadata()?.permissions().mode() & 0o100 != 0;
+                    to.make_file(name, if executable { 0o755 } else { 0o644 }, &mut file)?;
+                }
+                Kind::Link | Kind::Other => {
+                    return Err(io::Error::other(format!(
+                        "`{path}` is neither a file nor a folder"
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+}

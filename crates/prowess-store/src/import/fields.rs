@@ -1,0 +1,127 @@
+//! The fields of an object: taken one by one, with their place, and what nobody takes is left over.
+
+use serde_json::{Map, Value};
+
+use super::ImportProblem;
+
+/// The fields that are left of an object.
+pub(super) struct Fields {
+    place: String,
+    fields: Map<String, Value>,
+}
+
+impl Fields {
+    /// The fields of a whole file.
+    pub(super) fn root(value: Value) -> Result<Self, ImportProblem> {
+        Self::of(String::new(), value)
+    }
+
+    fn of(place: String, value: Value) -> Result<Self, ImportProblem> {
+        match value {
+            Value::Object(fields) => Ok(Self { place, fields }),
+            other => {
+                let place = if place.is_empty() { "line 1".to_owned() } else { place };
+                Err(ImportProblem {
+                    place,
+                    why: format!("expected an object, found {}", kind(&other)),
+                })
+            }
+        }
+    }
+
+    /// A problem at a field.
+    pub(super) fn problem(&self, key: &str, why: impl Into<String>) -> ImportProblem {
+        ImportProblem { place: self.at(key), why: why.into() }
+    }
+
+    fn at(&self, key: &str) -> String {
+        let dot = if self.place.is_empty() { "" } else { "." };
+        format!("{}{dot}{key}", self.place)
+    }
+
+    /// Takes a text; `null` and the empty one are none.
+    pub(super) fn text(&mut self, key: &str) -> Result<Option<String>, ImportProblem> {
+        match self.fields.shift_remove(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text).filter(|text| !text.is_empty())),
+            Some(other) => Err(self.problem(key, format!("expected text, found {}", kind(&other)))),
+        }
+    }
+
+    /// Takes a text that must be there.
+    pub(super) fn required(&mut self, key: &str) -> Result<String, ImportProblem> {
+        self.text(key)?.ok_or_else(|| self.problem(key, "is missing"))
+    }
+
+    /// Takes a time: a text, or milliseconds since 1970.
+    pub(super) fn time(&mut self, key: &str) -> Result<Option<String>, ImportProblem> {
+        match self.fields.shift_remove(key) {
+            Some(Value::Number(milliseconds)) => Ok(Some(format!("{milliseconds} ms since 1970"))),
+            Some(other) => {
+                self.fields.insert(key.to_owned(), other);
+                self.text(key)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Takes a yes or no; `false` when it is missing.
+    pub(super) fn flag(&mut self, key: &str) -> Result<bool, ImportProblem> {
+        match self.fields.shift_remove(key) {
+            None | Some(Value::Null) => Ok(false),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(other) => {
+                Err(self.problem(key, format!("expected true or false, found {}", kind(&other))))
+            }
+        }
+    }
+
+    /// Takes the version of the format, which must be one of those that are known.
+    pub(super) fn version(&mut self, key: &str, known: &[u64]) -> Result<(), ImportProblem> {
+        let found = self.fields.shift_remove(key);
+        let version = found.as_ref().and_then(Value::as_u64);
+        if version.is_some_and(|version| known.contains(&version)) {
+            return Ok(());
+        }
+        let newest = known.iter().max().copied().unwrap_or_default();
+        Err(match version {
+            Some(version) if version > newest => self.problem(
+                key,
+                format!("the file has version {version}, newer than the {newest} that we know: update prowess"),
+            ),
+            _ => self.problem(key, format!("expected {newest}")),
+        })
+    }
+
+    /// Takes the skills by their names, in the order of the file. Each must be an object.
+    pub(super) fn skills(&mut self) -> Result<Vec<(String, Fields)>, ImportProblem> {
+        let place = self.at("skills");
+        let skills = match self.fields.shift_remove("skills") {
+            None | Some(Value::Null) => {
+                return Err(ImportProblem { place, why: "is missing".to_owned() });
+            }
+            Some(skills) => Self::of(place.clone(), skills)?,
+        };
+        let fields = |(name, value): (String, Value)| {
+            let fields = Self::of(format!("{place}.{name}"), value)?;
+            Ok((name, fields))
+        };
+        skills.fields.into_iter().map(fields).collect()
+    }
+
+    /// What nobody has taken, as JSON.
+    pub(super) fn rest(self) -> Vec<(String, String)> {
+        self.fields.into_iter().map(|(key, value)| (key, value.to_string())).collect()
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,76 @@
+//! GAIA's two shapes of one file: that of its specification and that of its code today (R50).
+
+use super::fields::Fields;
+use super::{
+    HashedWhat, ImportProblem, Imported, ImportedHash, ImportedSkill, ImportedSource, LockKind,
+};
+
+/// GAIA §7.3.
+pub(super) fn specified(mut file: Fields) -> Result<Imported, ImportProblem> {
+    file.version("version", &[1])?;
+    let skills = file.skills()?.into_iter().map(|(name, mut fields)| {
+        let hashes =
+            [("integrity", HashedWhat::Archive), ("dependencies_hash", HashedWhat::Dependencies)];
+        Ok(ImportedSkill {
+            name,
+            owner: None,
+            version: Some(fields.required("version")?),
+            requested: None,
+            source: ImportedSource::Unknown,
+            hashes: taken(&mut fields, &hashes)?,
+            installed_at: fields.time("installed_at")?,
+            pinned: None,
+            extra: fields.rest(),
+        })
+    });
+    let skills = skills.collect::<Result<_, ImportProblem>>()?;
+    Ok(Imported { kind: LockKind::Gaia, skills, extra: file.rest(), notes: Vec::new() })
+}
+
+/// amd/gaia, `src/gaia/skills/lock.py`. Tiers and signatures are claims of that machine, so they stay what they are: text
+/// for the report.
+pub(super) fn written_today(mut file: Fields) -> Result<Imported, ImportProblem> {
+    file.version("schema_version", &[1])?;
+    let skills = file.skills()?.into_iter().map(|(key, mut fields)| {
+        let name = fields.required("name")?;
+        if name != key {
+            return Err(fields.problem("name", format!("is `{name}`, and the entry is `{key}`")));
+        }
+        let url = fields.text("hub_url")?;
+        let origin = fields.text("origin")?;
+        let source = match (fields.text("source")?.as_deref(), origin) {
+            (None | Some("hub"), _) => ImportedSource::Registry(url),
+            (Some("local"), _) => ImportedSource::Local(fields.text("path")?.unwrap_or_default()),
+            (Some(kind), origin) => {
+                let text = origin.unwrap_or_default();
+                ImportedSource::Other { kind: kind.to_owned(), text }
+            }
+        };
+        let hashes =
+            [("artifact_sha256", HashedWhat::Archive), ("content_digest", HashedWhat::GaiaContent)];
+        Ok(ImportedSkill {
+            name,
+            owner: None,
+            version: Some(fields.required("version")?),
+            requested: fields.text("requested")?,
+            source,
+            hashes: taken(&mut fields, &hashes)?,
+            installed_at: fields.time("installed_at")?,
+            pinned: None,
+            extra: fields.rest(),
+        })
+    });
+    let skills = skills.collect::<Result<_, _>>()?;
+    Ok(Imported { kind: LockKind::GaiaHub, skills, extra: file.rest(), notes: Vec::new() })
+}
+
+fn taken(
+    fields: &mut Fields,
+    known: &[(&str, HashedWhat)],
+) -> Result<Vec<ImportedHash>, ImportProblem> {
+    let mut hashes = Vec::new();
+    for (key, over) in known {
+        hashes.extend(fields.text(key)?.map(|text| ImportedHash { over: *over, text }));
+    }
+    Ok(hashes)
+}

@@ -1,0 +1,167 @@
+//! Doing what a plan says, and taking skills away.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use semver::Version;
+
+use super::{InstallError, Installer, Plan, Step, parse_lock};
+use crate::digest::content_digest;
+use crate::lock::{Lock, Locked, MOST_BYTES};
+use crate::name::SkillName;
+use crate::review::Question;
+use crate::stage::Stage;
+use crate::store::Store;
+use crate::switch::Changes;
+
+/// What has changed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Skills that were installed, with the versions they replace.
+    pub installed: Vec<(SkillName, Version, Option<Version>)>,
+    /// Skills that were taken away.
+    pub removed: Vec<(SkillName, Version)>,
+}
+
+impl Installer<'_> {
+    /// Installs what a plan says, all of it or nothing. The user has agreed to every question of every step.
+    ///
+    /// A refusal is no question: a plan that has one is not applied, whoever asks for it.
+    pub fn apply(&self, plan: Plan) -> Result<Applied, InstallError> {
+        if let Some(step) = plan.steps.iter().find(|step| !step.review.refusals.is_empty()) {
+            let reasons = step.review.refusals.iter().map(ToString::to_string);
+            return Err(InstallError::Refused {
+                name: step.name().clone(),
+                reason: reasons.collect::<Vec<String>>().join("; "),
+            });
+        }
+        if plan.steps.is_empty() {
+            return Ok(Applied::default());
+        }
+        let Plan { steps, before, mut lock, .. } = plan;
+        let mut stage = self.store.stage()?;
+        let mut install = Vec::with_capacity(steps.len());
+        let mut applied = Applied::default();
+        for step in steps {
+            let Step { described, replaces, review, mut entry, tree, .. } = step;
+            let name = described.name;
+            entry.approved = approved(&entry, &review.questions);
+            install.push(stage.copy(&tree, name.clone(), Some(entry.version.to_string()))?);
+            applied.installed.push((name.clone(), entry.version.clone(), replaces));
+            lock.skills.insert(name, entry);
+        }
+        settle_owners(&mut lock);
+        self.commit(stage, before.as_deref(), &lock, install, Vec::new())?;
+        Ok(applied)
+    }
+
+    /// Takes skills away, and those that were only there for them.
+    pub fn remove(&self, names: &BTreeSet<SkillName>) -> Result<Applied, InstallError> {
+        let (before, mut lock) = self.read_lock()?;
+        let mut applied = Applied::default();
+        for name in names {
+            if !lock.skills.contains_key(name) && !self.store.is_installed(name)? {
+                return Err(InstallError::NotInstalled(name.clone()));
+            }
+            let by = needed_by(&lock, name, names);
+            if !by.is_empty() {
+                return Err(InstallError::Needed { name: name.clone(), by });
+            }
+        }
+        let mut remove: Vec<SkillName> = names.iter().cloned().collect();
+        for name in names {
+            let version = lock.skills.remove(name).map(|entry| entry.version);
+            applied.removed.push((name.clone(), version.unwrap_or(Version::new(0, 0, 0))));
+        }
+        // What came along goes along, and so on, until everything is wanted by somebody.
+        loop {
+            settle_owners(&mut lock);
+            let unwanted = |(_, entry): &(&SkillName, &Locked)| {
+                !entry.explicit && entry.required_by.is_empty()
+            };
+            let Some((name, _)) = lock.skills.iter().find(unwanted) else { break };
+            let name = name.clone();
+            if let Some(entry) = lock.skills.remove(&name) {
+                applied.removed.push((name.clone(), entry.version));
+            }
+            remove.push(name);
+        }
+        let stage = self.store.stage()?;
+        self.commit(stage, before.as_deref(), &lock, Vec::new(), remove)?;
+        Ok(applied)
+    }
+
+    /// The change itself, unless somebody else was faster.
+    pub(super) fn commit(
+        &self,
+        stage: Stage<'_>,
+        before: Option<&[u8]>,
+        lock: &Lock,
+        install: Vec<crate::stage::StagedSkill>,
+        remove: Vec<SkillName>,
+    ) -> Result<(), InstallError> {
+        let store = self.store.lock()?;
+        let current = store.lock_file(MOST_BYTES)?;
+        if current.as_deref() != before {
+            // To read it shows whether it was damaged rather than changed.
+            parse_lock(self.store, current.as_deref())?;
+            return Err(InstallError::Overtaken);
+        }
+        let changes = Changes { install, remove, lock_file: Some(lock.to_text().into_bytes()) };
+        store.commit(stage, &changes)?;
+        Ok(())
+    }
+
+    /// Whether the files of a skill are those of its entry.
+    pub(super) fn is_whole(&self, name: &SkillName, entry: &Locked) -> bool {
+        is_whole(self.store, name, entry)
+    }
+}
+
+pub(super) fn is_whole(store: &Store, name: &SkillName, entry: &Locked) -> bool {
+    matches!(store.hash(name), Ok(Some(hashes)) if content_digest(&hashes).integrity() == entry.integrity)
+}
+
+/// Which installed skills need another one, those aside that go as well.
+fn needed_by(lock: &Lock, name: &SkillName, going: &BTreeSet<SkillName>) -> Vec<String> {
+    let needs = |(other, entry): &(&SkillName, &Locked)| {
+        entry.dependencies.contains_key(name) && !going.contains(*other)
+    };
+    lock.skills.iter().filter(needs).map(|(other, _)| other.to_string()).collect()
+}
+
+/// `required_by` is what the entries' own dependencies say, the other way around.
+fn settle_owners(lock: &mut Lock) {
+    let mut owners: BTreeMap<SkillName, BTreeSet<SkillName>> = BTreeMap::new();
+    for (name, entry) in &lock.skills {
+        for needed in entry.dependencies.keys() {
+            owners.entry(needed.clone()).or_default().insert(name.clone());
+        }
+    }
+    for (name, entry) in &mut lock.skills {
+        entry.required_by = owners.remove(name).unwrap_or_default();
+    }
+}
+
+/// What the user has agreed to, as one digest together with the files it was about (attack C24).
+fn approved(entry: &Locked, questions: &[Question]) -> Option<String> {
+    if questions.is_empty() {
+        return None;
+    }
+    let mut text = format!("{}\n", entry.integrity);
+    for question in questions {
+        text.push_str(&format!("{question}\n"));
+    }
+    Some(crate::digest::Sha256Digest::of(text.as_bytes()).integrity())
+}
+
+impl Step {
+    /// Whether the lock would say something new about a skill whose files stay the same.
+    pub(super) fn changes_entry(&self, lock: &Lock) -> bool {
+        let Some(installed) = lock.skills.get(self.name()) else { return true };
+        let mut same = self.entry.clone();
+        same.installed_at.clone_from(&installed.installed_at);
+        same.approved.clone_from(&installed.approved);
+        same.allow_unsigned = installed.allow_unsigned;
+        same != *installed
+    }
+}

@@ -1,0 +1,453 @@
+//! Which skills in which versions: what was named, and all that it needs.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use prowess_resolve::{
+    Dependency, Index, Limits, Options, Package, Range, Release, Request, Resolved, resolve,
+};
+use semver::Version;
+
+use super::{Fetched, InstallError, Installer, Needed, Plan, Wish, listed};
+use crate::described::describe_manifest;
+use crate::lock::{Lock, Locked};
+use crate::name::SkillName;
+use crate::reference::{DomainReference, GitReference, Named, Reference};
+use crate::source::{Offer, Offers, Pinned, SourceError, SourceErrorKind};
+
+/// The source of skills whose files were handed in: folders, repositories, domains.
+const GIVEN: &str = "given";
+/// The source of skills that are installed and come from no registry.
+const INSTALLED: &str = "installed";
+/// How often installed skills are asked whether they can live with the choice.
+const MOST_ROUNDS: usize = 32;
+
+/// What an update of a skill looks at. What is from nowhere stays as it is.
+pub(super) fn follow(name: &SkillName, entry: &Locked) -> Option<Wish> {
+    let reference = match entry.source.as_ref()? {
+        Pinned::Folder { path } | Pinned::File { location: path, .. } if !path.contains("://") => {
+            Reference::Path(path.into())
+        }
+        Pinned::Folder { path } => Reference::Path(path.into()),
+        Pinned::File { location, .. } => Reference::Address(location.clone()),
+        Pinned::Git { url, revision, folder, .. } => Reference::Git(GitReference {
+            url: url.clone(),
+            revision: revision.clone(),
+            folder: folder.clone(),
+        }),
+        Pinned::WellKnown { base, .. } => {
+            Reference::Domain(DomainReference { base: base.clone(), skill: Some(name.clone()) })
+        }
+        Pinned::Registry { namespace, .. } => Reference::Named(Named {
+            namespace: namespace.clone(),
+            name: name.clone(),
+            range: entry.requested.clone(),
+        }),
+    };
+    let only = match reference {
+        Reference::Named(_) => BTreeSet::new(),
+        _ => [name.to_string()].into(),
+    };
+    Some(Wish { reference, only, origin: "the update".to_owned() })
+}
+
+/// Finds out what would change. Skills in `moving` may get other versions although nothing asks for it.
+pub(super) fn plan(
+    installer: &Installer<'_>,
+    wishes: &[Wish],
+    before: Option<Vec<u8>>,
+    lock: Lock,
+    moving: &BTreeSet<SkillName>,
+) -> Result<Plan, InstallError> {
+    let mut choice = Choice { installer, lock: &lock, given: BTreeMap::new(), notes: Vec::new() };
+    let mut requests = Vec::new();
+    for wish in wishes {
+        choice.take(wish, &mut requests)?;
+    }
+    let mut notes = std::mem::take(&mut choice.notes);
+    notes.extend(choice.optional_notes());
+    let resolved = choice.resolve(requests, moving)?;
+    let mut graph: BTreeMap<String, Needed> = BTreeMap::new();
+    for skill in &resolved {
+        let name = short(skill.package.name());
+        for needs in &skill.dependencies {
+            let needed = short(needs.name());
+            let version =
+                resolved.iter().find(|other| other.package == *needs).map(|other| &other.version);
+            if let (Ok(by), Ok(needed_name), Some(version)) =
+                (name.parse::<SkillName>(), needed.parse::<SkillName>(), version)
+            {
+                graph.entry(needed.to_owned()).or_default().by.insert(by);
+                graph
+                    .entry(name.to_owned())
+                    .or_default()
+                    .dependencies
+                    .insert(needed_name, version.clone());
+            }
+        }
+    }
+    let mut given = choice.given;
+    let (mut steps, mut unchanged) = (Vec::new(), Vec::new());
+    for skill in &resolved {
+        let name = short(skill.package.name());
+        let fetched = match skill.package.source() {
+            GIVEN => given.remove(name),
+            INSTALLED => None,
+            _ => installer.fetch_release(skill, &lock, wishes)?,
+        };
+        let Some(fetched) = fetched else {
+            if let Ok(name) = name.parse() {
+                unchanged.push((name, skill.version.clone()));
+            }
+            continue;
+        };
+        let mut needed = graph.remove(name).unwrap_or_default();
+        if let Some(installed) = lock.skills.get(&fetched.described.name) {
+            needed.by.extend(installed.required_by.iter().cloned());
+        }
+        notes.extend(notes_about(&fetched));
+        let step = installer.step(fetched, &lock, needed);
+        // Reinstalling heals what somebody has changed on disk, so the disk is asked too.
+        if step.is_reinstall(&lock)
+            && installer.is_whole(step.name(), &step.entry)
+            && !step.changes_entry(&lock)
+        {
+            unchanged.push((step.name().clone(), step.entry.version.clone()));
+        } else {
+            steps.push(step);
+        }
+    }
+    Ok(Plan { steps, unchanged, notes, before, lock })
+}
+
+fn notes_about(fetched: &Fetched) -> Vec<String> {
+    let name = &fetched.described.name;
+    let warnings = fetched.described.warnings.iter().chain(&fetched.attestation.warnings);
+    let warnings = warnings.map(|warning| format!("`{name}`: {warning}"));
+    warnings.chain(fetched.notes.iter().cloned()).collect()
+}
+
+/// The name of a skill without its namespace: what it is installed as.
+fn short(name: &str) -> &str {
+    name.rsplit_once('/').map_or(name, |(_, name)| name)
+}
+
+struct Choice<'i, 'a> {
+    installer: &'i Installer<'a>,
+    lock: &'i Lock,
+    given: BTreeMap<String, Fetched>,
+    notes: Vec<String>,
+}
+
+impl Choice<'_, '_> {
+    fn take(&mut self, wish: &Wish, requests: &mut Vec<Request>) -> Result<(), InstallError> {
+        if let Reference::Named(named) = &wish.reference {
+            let catalogue = self
+                .installer
+                .catalogue
+                .ok_or_else(|| InstallError::NoRegistry(named.name.to_string()))?;
+            requests.push(Request {
+                package: catalogue.package(named)?,
+                range: range_of(named)?,
+                origin: wish.origin.clone(),
+                allow_experimental: self.installer.leave.experimental,
+            });
+            return Ok(());
+        }
+        for offer in self.offers(wish)? {
+            let mut fetched = self.installer.fetch(offer)?;
+            fetched.is_explicit = true;
+            let name = fetched.described.name.to_string();
+            requests.push(Request {
+                package: Package::new(GIVEN, name.as_str()),
+                range: Range::exactly(&fetched.described.version),
+                origin: wish.origin.clone(),
+                // Judged when its signatures have been looked at.
+                allow_experimental: true,
+            });
+            self.given.insert(name, fetched);
+        }
+        Ok(())
+    }
+
+    fn offers(&mut self, wish: &Wish) -> Result<Vec<Offer>, InstallError> {
+        let Offers { skills: offers, notes } = self.installer.source.offers(&wish.reference)?;
+        self.notes.extend(notes);
+        let names = || offers.iter().map(|offer| offer.name.clone()).collect::<Vec<String>>();
+        for wanted in &wish.only {
+            if wanted != "*" && !offers.iter().any(|offer| offer.name == *wanted) {
+                return Err(InstallError::NoneOfThem {
+                    reference: wish.reference.to_string(),
+                    wanted: wanted.clone(),
+                    names: names(),
+                });
+            }
+        }
+        if wish.only.is_empty() && offers.len() > 1 {
+            return Err(InstallError::Several {
+                reference: wish.reference.to_string(),
+                names: names(),
+            });
+        }
+        let is_wanted = |offer: &Offer| {
+            wish.only.is_empty() || wish.only.contains("*") || wish.only.contains(&offer.name)
+        };
+        Ok(offers.into_iter().filter(is_wanted).collect())
+    }
+
+    /// Skills that would be nice to have are named and never installed by themselves.
+    fn optional_notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for fetched in self.given.values() {
+            let optional = fetched.described.dependencies().iter().filter(|one| !one.required);
+            let names: Vec<String> = optional.map(|one| one.name.value.clone()).collect();
+            if !names.is_empty() {
+                notes.push(format!("`{}` can also use {}", fetched.described.name, listed(&names)));
+            }
+        }
+        notes
+    }
+
+    /// Resolves, and asks the installed skills that are not part of it whether they can live with the result.
+    fn resolve(
+        &self,
+        mut requests: Vec<Request>,
+        moving: &BTreeSet<SkillName>,
+    ) -> Result<Vec<Resolved>, InstallError> {
+        let locked: Vec<(Package, Version)> = self
+            .lock
+            .skills
+            .iter()
+            .filter(|(name, _)| !moving.contains(*name))
+            .map(|(name, entry)| (package_of(name, entry), entry.version.clone()))
+            .collect();
+        let until = self
+            .installer
+            .min_age
+            .map(|age| u64::try_from(self.installer.now.unix()).unwrap_or(0).saturating_sub(age));
+        let options = Options { locked: &locked, published_until: until, limits: Limits::USUAL };
+        let bystanders = self.bystanders();
+        for _ in 0..MOST_ROUNDS {
+            let resolution = resolve(self, &requests, &options)
+                .map_err(|error| InstallError::Unresolved(Box::new(error)))?;
+            let mut is_settled = true;
+            for (owner, dependency) in &bystanders {
+                let name = dependency.package.name();
+                let Some(chosen) =
+                    resolution.skills.iter().find(|one| short(one.package.name()) == short(name))
+                else {
+                    continue;
+                };
+                let is_part =
+                    resolution.skills.iter().any(|one| short(one.package.name()) == owner.as_str());
+                if is_part || dependency.range.contains(&chosen.version) {
+                    continue;
+                }
+                requests.push(Request {
+                    package: chosen.package.clone(),
+                    range: dependency.range.clone(),
+                    origin: format!("`{owner}`, which is installed"),
+                    allow_experimental: true,
+                });
+                is_settled = false;
+            }
+            if is_settled {
+                return Ok(resolution.skills);
+            }
+        }
+        Err(InstallError::Range(
+            "the installed skills and the new ones do not come to an agreement".to_owned(),
+        ))
+    }
+
+    /// What installed skills need, as their own files say.
+    fn bystanders(&self) -> Vec<(SkillName, Dependency)> {
+        let mut needs = Vec::new();
+        for (name, entry) in &self.lock.skills {
+            if entry.dependencies.is_empty() {
+                continue;
+            }
+            let Some(described) = self.installer.installed(name) else { continue };
+            for dependency in described.dependencies().iter().filter(|one| one.required) {
+                let Ok(range) = Range::declared(dependency) else { continue };
+                let package = Package::new(INSTALLED, dependency.name.value.as_str());
+                needs.push((name.clone(), Dependency { package, range }));
+            }
+        }
+        needs
+    }
+
+    /// Where a dependency comes from: what was handed in beside it, what is installed, and only then a registry. The
+    /// order does not depend on versions, so that nobody gets in by a higher one (attack A9).
+    fn package(&self, named: &Named) -> Result<Package, SourceError> {
+        let name = named.name.as_str();
+        if named.namespace.is_none() && self.given.contains_key(name) {
+            return Ok(Package::new(GIVEN, name));
+        }
+        if let Some(entry) = self.lock.skills.get(&named.name) {
+            let package = package_of(&named.name, entry);
+            let fits = match (&named.namespace, package.name().split_once('/')) {
+                (Some(wanted), Some((namespace, _))) => wanted.as_str() == namespace,
+                (Some(_), None) => false,
+                (None, _) => true,
+            };
+            if fits {
+                return Ok(package);
+            }
+        }
+        match self.installer.catalogue {
+            Some(catalogue) => catalogue.package(named),
+            None => Err(SourceError {
+                what: format!(
+                    "`{named}` is neither installed nor among the skills that were given, and there is no registry to look it up in"
+                ),
+                hint: Some(format!("install `{named}` first, or name it in the same command")),
+                kind: SourceErrorKind::NotFound,
+            }),
+        }
+    }
+
+    fn release(&self, fetched: &Fetched) -> Result<Release, SourceError> {
+        let described = &fetched.described;
+        self.release_of(described.name.as_str(), &described.version, described.dependencies())
+    }
+
+    fn release_of(
+        &self,
+        owner: &str,
+        version: &Version,
+        dependencies: &[prowess_format::skill::SkillDependency],
+    ) -> Result<Release, SourceError> {
+        let mut release = Release::new(version.clone());
+        for dependency in dependencies.iter().filter(|one| one.required) {
+            let wrong = |problem: String| SourceError {
+                what: format!(
+                    "`{owner}` needs `{}`, which can't be understood: {problem}",
+                    dependency.name.value
+                ),
+                hint: Some("its author must write it differently".to_owned()),
+                kind: SourceErrorKind::Unusable,
+            };
+            let named: Named = dependency
+                .name
+                .value
+                .parse()
+                .map_err(|error: crate::name::NameError| wrong(error.to_string()))?;
+            let range = Range::declared(dependency).map_err(|error| wrong(error.to_string()))?;
+            release = release.needs(Dependency { package: self.package(&named)?, range });
+        }
+        Ok(release)
+    }
+}
+
+impl Index for Choice<'_, '_> {
+    type Error = SourceError;
+
+    fn releases(&self, package: &Package) -> Result<Cow<'_, [Release]>, SourceError> {
+        match package.source() {
+            GIVEN => {
+                let fetched = self.given.get(package.name());
+                fetched
+                    .map(|fetched| self.release(fetched))
+                    .into_iter()
+                    .collect::<Result<Vec<_>, _>>()
+                    .map(Cow::Owned)
+            }
+            INSTALLED => {
+                let Ok(name) = package.name().parse::<SkillName>() else {
+                    return Ok(Cow::Borrowed(&[]));
+                };
+                let Some(entry) = self.lock.skills.get(&name) else {
+                    return Ok(Cow::Borrowed(&[]));
+                };
+                let described = self.installer.installed(&name);
+                let needs =
+                    described.as_ref().map_or(&[][..], |described| described.dependencies());
+                self.release_of(name.as_str(), &entry.version, needs)
+                    .map(|release| Cow::Owned(vec![release]))
+            }
+            _ => match self.installer.catalogue {
+                Some(catalogue) => catalogue.releases(package).map(Cow::Owned),
+                None => Ok(Cow::Borrowed(&[])),
+            },
+        }
+    }
+}
+
+/// An installed skill as a package.
+fn package_of(name: &SkillName, entry: &Locked) -> Package {
+    match &entry.source {
+        Some(Pinned::Registry { registry, namespace, .. }) => {
+            let full = match namespace {
+                Some(namespace) => format!("{namespace}/{name}"),
+                None => name.to_string(),
+            };
+            Package::new(registry.as_str(), full)
+        }
+        _ => Package::new(INSTALLED, name.as_str()),
+    }
+}
+
+fn range_of(named: &Named) -> Result<Range, InstallError> {
+    match &named.range {
+        None => Ok(Range::any()),
+        Some(text) => Range::parse(text)
+            .map_err(|error| InstallError::Range(format!("`{named}` names no versions: {error}"))),
+    }
+}
+
+impl Installer<'_> {
+    /// An installed skill, read from its files; nothing when they can't be read.
+    pub(super) fn installed(&self, name: &SkillName) -> Option<crate::described::Described> {
+        let bytes = self.store.manifest(name).ok()?;
+        describe_manifest(&bytes, name.as_str()).ok()
+    }
+
+    /// The release of a registry that was chosen; nothing when it is installed already.
+    fn fetch_release(
+        &self,
+        skill: &Resolved,
+        lock: &Lock,
+        wishes: &[Wish],
+    ) -> Result<Option<Fetched>, InstallError> {
+        let full = skill.package.name();
+        let is_wished = |wish: &&Wish| match &wish.reference {
+            Reference::Named(named) => named.name.as_str() == short(full),
+            _ => false,
+        };
+        let wish = wishes.iter().find(is_wished);
+        if let Ok(name) = short(full).parse::<SkillName>()
+            && let Some(entry) = lock.skills.get(&name)
+            && entry.version == skill.version
+            && package_of(&name, entry) == skill.package
+            && self.is_whole(&name, entry)
+            && (entry.explicit || wish.is_none())
+        {
+            return Ok(None);
+        }
+        let Some(catalogue) = self.catalogue else { return Ok(None) };
+        let offer = catalogue.offer(&skill.package, &skill.version)?;
+        let mut fetched = self.fetch(offer)?;
+        if fetched.described.name.as_str() != short(full) {
+            return Err(InstallError::OtherName {
+                wanted: full.to_owned(),
+                found: fetched.described.name,
+            });
+        }
+        if prowess_resolve::comparable(&fetched.described.version)
+            != prowess_resolve::comparable(&skill.version)
+        {
+            return Err(InstallError::OtherVersion {
+                name: full.to_owned(),
+                wanted: skill.version.clone(),
+                found: fetched.described.version,
+            });
+        }
+        fetched.is_explicit = wish.is_some();
+        fetched.requested = wish.and_then(|wish| match &wish.reference {
+            Reference::Named(named) => named.range.clone(),
+            _ => None,
+        });
+        Ok(Some(fetched))
+    }
+}

@@ -1,0 +1,99 @@
+//! What a change is going to do, on disk before it is done: whoever finds it can finish it.
+
+use crate::digest::Sha256Digest;
+use crate::name::SkillName;
+
+/// The first line. A store with a journal of another version is left to the program that wrote it.
+const HEADER: &str = "prowess-store-journal 1";
+/// The last line: a journal without it was never finished.
+const FOOTER: &str = "end\n";
+
+/// One thing that a change does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Puts a staged folder in the place of a skill.
+    Install {
+        /// The skill.
+        name: SkillName,
+        /// The staged folder.
+        slot: String,
+        /// Of what is staged: tells old from new after they were exchanged.
+        digest: Sha256Digest,
+    },
+    /// Takes a skill away.
+    Remove {
+        /// The skill.
+        name: SkillName,
+    },
+    /// Puts the staged lock file in place. Always last.
+    LockFile,
+}
+
+/// The journal as text.
+pub(crate) fn write(steps: &[Step]) -> String {
+    let mut text = format!("{HEADER}\n");
+    for step in steps {
+        let line = match step {
+            Step::Install { name, slot, digest } => format!("install {name} {slot} {digest}\n"),
+            Step::Remove { name } => format!("remove {name}\n"),
+            Step::LockFile => "lock-file\n".to_owned(),
+        };
+        text.push_str(&line);
+    }
+    text.push_str(FOOTER);
+    text
+}
+
+/// The steps of a journal, or nothing where it is not one of this version.
+///
+/// Slots are checked like names: a journal is a file on disk that somebody may have changed, and nothing in it leads out
+/// of the store (attack B13).
+pub(crate) fn read(text: &str) -> Option<Vec<Step>> {
+    let lines = text.strip_prefix(HEADER)?.strip_prefix('\n')?.strip_suffix(FOOTER)?;
+    lines.lines().map(step).collect()
+}
+
+fn step(line: &str) -> Option<Step> {
+    let words: Vec<&str> = line.split(' ').collect();
+    match words.as_slice() {
+        ["install", name, slot, digest] => {
+            // Slots are named by us and look like names of skills.
+            slot.parse::<SkillName>().ok()?;
+            let (name, digest) = (name.parse().ok()?, digest.parse().ok()?);
+            Some(Step::Install { name, slot: (*slot).to_owned(), digest })
+        }
+        ["remove", name] => Some(Step::Remove { name: name.parse().ok()? }),
+        ["lock-file"] => Some(Step::LockFile),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_what_leads_out_is_not() {
+        let steps = vec![
+            Step::Install {
+                name: "a-b".parse().unwrap(),
+                slot: "skill-0".into(),
+                digest: Sha256Digest::of(b""),
+            },
+            Step::Remove { name: "c".parse().unwrap() },
+            Step::LockFile,
+        ];
+        let text = write(&steps);
+        assert_eq!(read(&text), Some(steps));
+        for (from, to) in [
+            ("remove c", "remove ../c"),
+            ("skill-0", "../../x"),
+            ("journal 1", "journal 2"),
+            ("end\n", ""),
+            ("end\n", "end"),
+            ("lock-file", "format-disk"),
+        ] {
+            assert_eq!(read(&text.replace(from, to)), None, "{to}");
+        }
+    }
+}

@@ -1,0 +1,583 @@
+//! The lock file `skill-lock.json`: what is installed, byte for byte, and where it came from (GAIA §7.3, and more).
+//!
+//! The five fields of the specification are written as it writes them; everything else stands beside them. Fields that
+//! this version does not know survive a read and a write.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use prowess_policy::Tier;
+use prowess_trust::{Evidence, SignedBy};
+use serde_json::{Map, Value, json};
+
+use crate::digest::FileHashes;
+use crate::name::SkillName;
+use crate::source::Pinned;
+
+/// The version that is read and written.
+const VERSION: u64 = 1;
+/// A lock with more bytes than this is none.
+pub const MOST_BYTES: u64 = 16 << 20;
+
+/// What is installed in one store.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Lock {
+    /// The skills, by their names.
+    pub skills: BTreeMap<SkillName, Locked>,
+    /// Fields that are not ours.
+    extra: Map<String, Value>,
+}
+
+/// One installed skill.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Locked {
+    /// Its version; `0.0.0` when it declares none (R5).
+    pub version: semver::Version,
+    /// The content digest, as `sha256-` and base64.
+    pub integrity: String,
+    /// The hash of every file, so that a change can be named.
+    pub files: FileHashes,
+    /// The tier that counts: what signatures proved when it was installed, and never more than the file claims (R19).
+    pub tier: Tier,
+    /// When it was installed, in RFC 3339.
+    pub installed_at: String,
+    /// A hash of what it was resolved with.
+    pub dependencies_hash: String,
+    /// Where it came from.
+    pub source: Option<Pinned>,
+    /// The owner that the registry named (attack A5).
+    pub owner: Option<String>,
+    /// Who signed it, trusted or not. An update is compared with them (attacks C3, C4).
+    pub signers: Vec<SignedBy>,
+    /// Whether the user has agreed that an earlier signature is gone (attack C3).
+    pub allow_unsigned: bool,
+    /// The range that was asked for.
+    pub requested: Option<String>,
+    /// Whether the user asked for it by name.
+    pub explicit: bool,
+    /// The skills that need it.
+    pub required_by: BTreeSet<SkillName>,
+    /// The skills it needs, with the versions that were chosen.
+    pub dependencies: BTreeMap<SkillName, semver::Version>,
+    /// What it may ask for, one grant a line, in the order of their texts.
+    pub permissions: BTreeSet<String>,
+    /// The digest of what the user approved when installing it.
+    pub approved: Option<String>,
+    /// Fields that are not ours.
+    extra: Map<String, Value>,
+}
+
+/// Why a text is no lock.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LockError {
+    /// Not JSON.
+    #[error("it is not JSON: {0}")]
+    Json(String),
+    /// A later version, or another file. It is left as it is: a lock is never thrown away.
+    #[error(
+        "it has version {0}, and this program reads version {VERSION}; use the program that wrote it, or a newer one"
+    )]
+    Version(String),
+    /// A field that can't be right.
+    #[error("`{place}` {problem}")]
+    Field {
+        /// Where: `skills.weather.version`.
+        place: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+const KNOWN: [&str; 19] = [
+    "version",
+    "integrity",
+    "files",
+    "security_tier",
+    "installed_at",
+    "dependencies_hash",
+    "source",
+    "owner",
+    "signers",
+    "unsigned",
+    "allow_unsigned",
+    "requested",
+    "explicit",
+    "required_by",
+    "dependencies",
+    "permissions",
+    "approved",
+    "namespace",
+    "registry",
+];
+
+impl Locked {
+    /// An entry with the fields that every skill has.
+    pub fn new(
+        version: semver::Version,
+        integrity: String,
+        tier: Tier,
+        installed_at: String,
+    ) -> Self {
+        Self {
+            version,
+            integrity,
+            files: FileHashes::new(),
+            tier,
+            installed_at,
+            dependencies_hash: String::new(),
+            source: None,
+            owner: None,
+            signers: Vec::new(),
+            allow_unsigned: false,
+            requested: None,
+            explicit: true,
+            required_by: BTreeSet::new(),
+            dependencies: BTreeMap::new(),
+            permissions: BTreeSet::new(),
+            approved: None,
+            extra: Map::new(),
+        }
+    }
+
+    /// What was proved about it.
+    pub fn evidence(&self) -> Evidence {
+        Evidence { tier: self.tier, signers: self.signers.clone() }
+    }
+
+    /// Keeps what an earlier entry had that this version does not know.
+    pub fn keep_extra_of(&mut self, earlier: &Self) {
+        self.extra.clone_from(&earlier.extra);
+    }
+}
+
+impl Lock {
+    /// Reads a lock.
+    pub fn parse(text: &str) -> Result<Self, LockError> {
+        let value: Value =
+            serde_json::from_str(text).map_err(|error| LockError::Json(error.to_string()))?;
+        let Value::Object(mut top) = value else {
+            return Err(LockError::Json("it is no object".to_owned()));
+        };
+        match top.remove("version") {
+            Some(version) if version == VERSION => {}
+            Some(version) => return Err(LockError::Version(version.to_string())),
+            None => return Err(LockError::Version("none".to_owned())),
+        }
+        let mut lock = Self::default();
+        match top.remove("skills") {
+            Some(Value::Object(skills)) => {
+                for (name, entry) in skills {
+                    let place = format!("skills.{name}");
+                    let parsed: SkillName =
+                        name.parse().map_err(|error: crate::name::NameError| LockError::Field {
+                            place: place.clone(),
+                            problem: format!("has no name that can be installed: {error}"),
+                        })?;
+                    let entry = Fields { place, value: entry }.locked()?;
+                    lock.skills.insert(parsed, entry);
+                }
+            }
+            None => {}
+            Some(_) => {
+                return Err(LockError::Field {
+                    place: "skills".to_owned(),
+                    problem: "is no object".to_owned(),
+                });
+            }
+        }
+        lock.extra = top;
+        Ok(lock)
+    }
+
+    /// The text of the lock: keys in a fixed order, so that a change shows as what it is.
+    pub fn to_text(&self) -> String {
+        let mut top = Map::new();
+        top.insert("version".to_owned(), VERSION.into());
+        let skills = self.skills.iter().map(|(name, entry)| (name.to_string(), to_value(entry)));
+        top.insert("skills".to_owned(), Value::Object(skills.collect()));
+        top.extend(self.extra.clone());
+        let mut text = serde_json::to_string_pretty(&Value::Object(top))
+            .unwrap_or_else(|error| unreachable!("maps with text as keys: {error}"));
+        text.push('\n');
+        text
+    }
+}
+
+fn to_value(entry: &Locked) -> Value {
+    let mut value = Map::new();
+    let mut put = |key: &str, field: Value| {
+        value.insert(key.to_owned(), field);
+    };
+    put("version", entry.version.to_string().into());
+    put("integrity", entry.integrity.clone().into());
+    put("security_tier", entry.tier.as_str().into());
+    put("installed_at", entry.installed_at.clone().into());
+    put("dependencies_hash", entry.dependencies_hash.clone().into());
+    if !entry.files.is_empty() {
+        let hashes = entry.files.iter();
+        let hashes = hashes.map(|(path, hash)| (path.as_str().to_owned(), hash.to_string().into()));
+        put("files", Value::Object(hashes.collect()));
+    }
+    if let Some(source) = &entry.source {
+        put("source", source_value(source));
+    }
+    if let Some(owner) = &entry.owner {
+        put("owner", owner.clone().into());
+    }
+    if entry.signers.is_empty() {
+        // Said, because a missing field could as well be an older program's.
+        put("unsigned", true.into());
+    } else {
+        put("signers", entry.signers.iter().map(signer_value).collect());
+    }
+    if entry.allow_unsigned {
+        put("allow_unsigned", true.into());
+    }
+    if let Some(requested) = &entry.requested {
+        put("requested", requested.clone().into());
+    }
+    put("explicit", entry.explicit.into());
+    if !entry.required_by.is_empty() {
+        put("required_by", entry.required_by.iter().map(SkillName::as_str).collect());
+    }
+    if !entry.dependencies.is_empty() {
+        let chosen = entry.dependencies.iter();
+        let chosen = chosen.map(|(name, version)| (name.to_string(), version.to_string().into()));
+        put("dependencies", Value::Object(chosen.collect()));
+    }
+    if !entry.permissions.is_empty() {
+        put("permissions", entry.permissions.iter().map(String::as_str).collect());
+    }
+    if let Some(approved) = &entry.approved {
+        put("approved", approved.clone().into());
+    }
+    value.extend(entry.extra.clone());
+    Value::Object(value)
+}
+
+fn signer_value(signer: &SignedBy) -> Value {
+    let mut value = json!({"scheme": signer.scheme, "key": signer.key_id});
+    if let Some(identity) = &signer.identity {
+        value["identity"] = identity.clone().into();
+    }
+    if signer.is_audit {
+        value["audit"] = true.into();
+    }
+    value
+}
+
+fn source_value(source: &Pinned) -> Value {
+    let mut value = json!({"type": source.kind()});
+    let mut put = |key: &str, field: Option<&str>| {
+        if let Some(field) = field {
+            value[key] = field.into();
+        }
+    };
+    match source {
+        Pinned::Folder { path } => put("path", Some(path)),
+        Pinned::File { location, sha256 } => {
+            put("location", Some(location));
+            put("sha256", Some(sha256));
+        }
+        Pinned::Git { url, commit, revision, folder } => {
+            put("url", Some(url));
+            put("commit", Some(commit));
+            put("revision", revision.as_deref());
+            put("folder", folder.as_ref().map(crate::path::PackagePath::as_str));
+        }
+        Pinned::WellKnown { base, url, digest } => {
+            put("base", Some(base));
+            put("url", Some(url));
+            put("digest", digest.as_deref());
+        }
+        Pinned::Registry { registry, namespace, version, sha256 } => {
+            put("registry", Some(registry));
+            put("namespace", namespace.as_ref().map(SkillName::as_str));
+            put("version", Some(&version.to_string()));
+            put("sha256", Some(sha256));
+        }
+    }
+    value
+}
+
+/// A value and where it stands.
+struct Fields {
+    place: String,
+    value: Value,
+}
+
+impl Fields {
+    fn problem(&self, key: &str, problem: &str) -> LockError {
+        let place =
+            if key.is_empty() { self.place.clone() } else { format!("{}.{key}", self.place) };
+        LockError::Field { place, problem: problem.to_owned() }
+    }
+
+    fn optional_text(&self, key: &str) -> Result<Option<String>, LockError> {
+        match self.value.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(self.problem(key, "is no text")),
+        }
+    }
+
+    fn text(&self, key: &str) -> Result<String, LockError> {
+        self.optional_text(key)?.ok_or_else(|| self.problem(key, "is missing"))
+    }
+
+    fn flag(&self, key: &str) -> Result<Option<bool>, LockError> {
+        match self.value.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(*flag)),
+            Some(_) => Err(self.problem(key, "is neither `true` nor `false`")),
+        }
+    }
+
+    fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
+        &self,
+        key: &str,
+        text: &str,
+    ) -> Result<T, LockError> {
+        text.parse().map_err(|error: T::Err| self.problem(key, &format!("is wrong: {error}")))
+    }
+
+    fn texts(&self, key: &str) -> Result<Vec<String>, LockError> {
+        let wrong = || self.problem(key, "is no list of texts");
+        match self.value.get(key) {
+            None | Some(Value::Null) => Ok(Vec::new()),
+            Some(Value::Array(items)) => items
+                .iter()
+                .map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong))
+                .collect(),
+            Some(_) => Err(wrong()),
+        }
+    }
+
+    fn inner(&self, key: &str) -> Option<Fields> {
+        let value = self.value.get(key).filter(|value| !value.is_null())?;
+        Some(Fields { place: format!("{}.{key}", self.place), value: value.clone() })
+    }
+
+    fn locked(self) -> Result<Locked, LockError> {
+        if !self.value.is_object() {
+            return Err(self.problem("", "is no object"));
+        }
+        let version = self.parsed("version", &self.text("version")?)?;
+        let integrity = self.text("integrity")?;
+        let tier = self.parsed("security_tier", &self.text("security_tier")?)?;
+        let mut locked = Locked::new(version, integrity, tier, self.text("installed_at")?);
+        locked.dependencies_hash = self.optional_text("dependencies_hash")?.unwrap_or_default();
+        locked.source = self.inner("source").map(|source| source.source()).transpose()?;
+        locked.owner = self.optional_text("owner")?;
+        locked.signers = self.signers()?;
+        locked.allow_unsigned = self.flag("allow_unsigned")?.unwrap_or(false);
+        locked.requested = self.optional_text("requested")?;
+        locked.explicit = self.flag("explicit")?.unwrap_or(true);
+        for name in self.texts("required_by")? {
+            locked.required_by.insert(self.parsed("required_by", &name)?);
+        }
+        if let Some(chosen) = self.inner("dependencies") {
+            let Value::Object(map) = &chosen.value else {
+                return Err(chosen.problem("", "is no object"));
+            };
+            for (name, version) in map {
+                let text = version.as_str().ok_or_else(|| chosen.problem(name, "is no text"))?;
+                locked.dependencies.insert(chosen.parsed(name, name)?, chosen.parsed(name, text)?);
+            }
+        }
+        if let Some(files) = self.inner("files") {
+            let Value::Object(map) = &files.value else {
+                return Err(files.problem("", "is no object"));
+            };
+            for (path, hash) in map {
+                let text = hash.as_str().ok_or_else(|| files.problem(path, "is no text"))?;
+                locked.files.insert(files.parsed(path, path)?, files.parsed(path, text)?);
+            }
+        }
+        locked.permissions = self.texts("permissions")?.into_iter().collect();
+        locked.approved = self.optional_text("approved")?;
+        if let Value::Object(map) = self.value {
+            locked.extra =
+                map.into_iter().filter(|(key, _)| !KNOWN.contains(&key.as_str())).collect();
+        }
+        Ok(locked)
+    }
+
+    fn signers(&self) -> Result<Vec<SignedBy>, LockError> {
+        let Some(list) = self.inner("signers") else { return Ok(Vec::new()) };
+        let Value::Array(items) = list.value else {
+            return Err(self.problem("signers", "is no list"));
+        };
+        let read = |(number, value): (usize, Value)| {
+            let fields = Fields { place: format!("{}[{number}]", list.place), value };
+            Ok(SignedBy {
+                scheme: fields.text("scheme")?,
+                key_id: fields.text("key")?,
+                identity: fields.optional_text("identity")?,
+                is_audit: fields.flag("audit")?.unwrap_or(false),
+            })
+        };
+        items.into_iter().enumerate().map(read).collect()
+    }
+
+    fn source(&self) -> Result<Pinned, LockError> {
+        match self.text("type")?.as_str() {
+            "folder" => Ok(Pinned::Folder { path: self.text("path")? }),
+            "file" => {
+                Ok(Pinned::File { location: self.text("location")?, sha256: self.text("sha256")? })
+            }
+            "git" => {
+                let folder = self.optional_text("folder")?;
+                Ok(Pinned::Git {
+                    url: self.text("url")?,
+                    commit: self.text("commit")?,
+                    revision: self.optional_text("revision")?,
+                    folder: folder.map(|folder| self.parsed("folder", &folder)).transpose()?,
+                })
+            }
+            "well-known" => Ok(Pinned::WellKnown {
+                base: self.text("base")?,
+                url: self.text("url")?,
+                digest: self.optional_text("digest")?,
+            }),
+            "registry" => {
+                let namespace = self.optional_text("namespace")?;
+                Ok(Pinned::Registry {
+                    registry: self.text("registry")?,
+                    version: self.parsed("version", &self.text("version")?)?,
+                    namespace: namespace
+                        .map(|namespace| self.parsed("namespace", &namespace))
+                        .transpose()?,
+                    sha256: self.text("sha256")?,
+                })
+            }
+            other => Err(self.problem("type", &format!("is `{other}`, which is no source"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// GAIA §7.3's own example, with a field of somebody else's in both places.
+    const SPECIFIED: &str = r#"{
+  "version": 1,
+  "skills": {
+    "web-search": {
+      "version": "1.2.0",
+      "integrity": "sha256-abc123...",
+      "security_tier": "verified",
+      "installed_at": "2026-03-15T10:30:00Z",
+      "dependencies_hash": "sha256-def456...",
+      "unsigned": true,
+      "explicit": true,
+      "note": {
+        "from": "elsewhere"
+      }
+    }
+  },
+  "tool": "other"
+}
+"#;
+
+    #[test]
+    fn the_specified_lock_survives_with_what_is_not_ours() {
+        // GAIA-7.3-1.
+        let lock = Lock::parse(SPECIFIED).expect("a lock");
+        let entry = &lock.skills[&"web-search".parse::<SkillName>().expect("a name")];
+        assert_eq!(entry.version.to_string(), "1.2.0");
+        assert_eq!(entry.integrity, "sha256-abc123...");
+        assert_eq!(entry.tier, Tier::Verified);
+        assert_eq!(entry.installed_at, "2026-03-15T10:30:00Z");
+        assert_eq!(entry.dependencies_hash, "sha256-def456...");
+        assert_eq!(lock.to_text(), SPECIFIED);
+    }
+
+    #[test]
+    fn every_field_is_read_back() {
+        let mut entry = Locked::new(
+            semver::Version::new(1, 2, 3),
+            "sha256-x".to_owned(),
+            Tier::Community,
+            "2026-01-01T00:00:00Z".to_owned(),
+        );
+        entry.dependencies_hash = "sha256-y".to_owned();
+        entry.files =
+            [("SKILL.md".parse().expect("a path"), crate::digest::Sha256Digest::of(b"x"))].into();
+        entry.owner = Some("u-17".to_owned());
+        let signer = |key: &str, identity: Option<&str>, is_audit| SignedBy {
+            scheme: "ed25519".to_owned(),
+            key_id: key.to_owned(),
+            identity: identity.map(str::to_owned),
+            is_audit,
+        };
+        entry.signers = vec![signer("0011", Some("Ada"), false), signer("0022", None, true)];
+        entry.allow_unsigned = true;
+        entry.requested = Some("^1".to_owned());
+        entry.explicit = false;
+        entry.required_by = ["other".parse().expect("a name")].into();
+        entry.dependencies =
+            [("dep".parse().expect("a name"), semver::Version::new(0, 1, 0))].into();
+        entry.permissions = ["network:read:a.example".to_owned()].into();
+        entry.approved = Some("sha256-z".to_owned());
+        let text = str::to_owned;
+        let sources = [
+            Pinned::Folder { path: text("/skills/x") },
+            Pinned::File { location: text("/x.tar.gz"), sha256: text("sha256:00") },
+            Pinned::Git {
+                url: text("https://host.example/a"),
+                commit: text("0123456789012345678901234567890123456789"),
+                revision: Some(text("main")),
+                folder: Some("skills/x".parse().expect("a path")),
+            },
+            Pinned::WellKnown {
+                base: text("https://host.example"),
+                url: text("https://host.example/x"),
+                digest: Some(text("sha256:00")),
+            },
+            Pinned::Registry {
+                registry: text("https://registry.example"),
+                namespace: Some("acme".parse().expect("a name")),
+                version: semver::Version::new(1, 2, 0),
+                sha256: text("sha256:00"),
+            },
+        ];
+        for source in sources {
+            entry.source = Some(source);
+            let mut lock = Lock::default();
+            lock.skills.insert("x".parse().expect("a name"), entry.clone());
+            assert_eq!(Lock::parse(&lock.to_text()), Ok(lock));
+        }
+    }
+
+    #[track_caller]
+    fn check_error(text: &str, expected: &str) {
+        assert_eq!(Lock::parse(text).expect_err("refused").to_string(), expected);
+    }
+
+    #[test]
+    fn what_is_no_lock_is_refused_with_the_place() {
+        check_error("[]", "it is not JSON: it is no object");
+        check_error("{", "it is not JSON: EOF while parsing an object at line 1 column 1");
+        check_error(
+            r#"{"version": 3}"#,
+            "it has version 3, and this program reads version 1; use the program that wrote it, or a newer one",
+        );
+        check_error(
+            r#"{"version":1,"skills":{"a":{"version":"x"}}}"#,
+            "`skills.a.version` is wrong: unexpected character 'x' while parsing major version number",
+        );
+        // NEG-1, attack B13: a lock names no places outside.
+        let poisoned = r#"{"version":1,"skills":{"../../x":{}}}"#;
+        let error = Lock::parse(poisoned).expect_err("refused").to_string();
+        assert!(error.starts_with("`skills.../../x` has no name that can be installed"), "{error}");
+        check_error(
+            r#"{"version":1,"skills":{"a":{"version":"1.0.0","integrity":"i","security_tier":"gold","installed_at":"t"}}}"#,
+            "`skills.a.security_tier` is wrong: `gold` is not a tier, expected `verified`, `community` or `experimental`",
+        );
+        check_error(
+            r#"{"version":1,"skills":{"a":{"version":"1.0.0","integrity":"i","security_tier":"community","installed_at":"t","source":{"type":"git","url":"u","commit":"c","folder":"../x"}}}}"#,
+            "`skills.a.source.folder` is wrong: the path `../x` has a part `.` or `..`, which leads elsewhere",
+        );
+    }
+}

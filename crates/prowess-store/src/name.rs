@@ -1,0 +1,68 @@
+//! The canonical name of a skill: one safe part of a path (R2, NEG-1).
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::path::is_reserved_on_windows;
+
+/// The longest name (R2).
+pub const MOST_NAME_BYTES: usize = 64;
+
+/// A name in the canonical form `[a-z0-9]+(-[a-z0-9]+)*`, at most 64 bytes (R2).
+///
+/// Whatever is installed, moved or removed is found by this and never by a path that somebody wrote down (attack B13).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SkillName(String);
+
+/// Why a text is no canonical name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{}` is not a name that can be installed, expected lower case letters and digits with single hyphens between \
+     them, at most {MOST_NAME_BYTES}{}",
+    prowess_format::text::visible(&prowess_format::text::shorten(.text, 80)),
+    suggestion(.text)
+)]
+pub struct NameError {
+    text: String,
+}
+
+impl SkillName {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for SkillName {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        let part_is_fine = |part: &str| {
+            !part.is_empty() && part.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9'))
+        };
+        let is_canonical = text.len() <= MOST_NAME_BYTES
+            && text.split('-').all(part_is_fine)
+            && !is_reserved_on_windows(text);
+        if is_canonical {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(NameError { text: text.to_owned() })
+        }
+    }
+}
+
+impl fmt::Display for SkillName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// The canonical name that may be meant.
+fn suggestion(text: &str) -> String {
+    let slug = prowess_format::text::slug(text);
+    // `skill` is what the slug of nothing is.
+    if slug == "skill" || SkillName::from_str(&slug).is_err() {
+        return String::new();
+    }
+    format!(" (did you mean `{slug}`?)")
+}

@@ -1,0 +1,179 @@
+//! The path of a file inside a package, checked once.
+
+use std::fmt;
+use std::str::FromStr;
+
+use prowess_format::text::{is_deceptive, shorten, visible};
+use unicode_normalization::UnicodeNormalization as _;
+
+/// The longest path. Windows opens 260 characters, and the store's own path comes before it.
+pub const MOST_PATH_BYTES: usize = 200;
+/// How many parts a path has at most.
+pub const MOST_PATH_PARTS: usize = 16;
+
+/// A relative path with `/` between its parts that names one file on every system, and the same one.
+///
+/// No `.`, `..` or empty part, no backslash, colon or other character that Windows reserves, no control or invisible
+/// character, no trailing dot or blank, no device name (attacks B1, B9, B17). Ordered by its bytes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PackagePath(String);
+
+/// What is wrong with a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PathProblem {
+    /// Not a word of it is there.
+    #[error("is empty")]
+    Empty,
+    /// It begins at a root.
+    #[error("is absolute")]
+    Absolute,
+    /// `//`, or a `/` at the end.
+    #[error("has an empty part")]
+    EmptyPart,
+    /// `.` or `..`.
+    #[error("has a part `.` or `..`, which leads elsewhere")]
+    Leads,
+    /// A separator on one system and part of a name on another.
+    #[error("has a backslash, write `/`")]
+    Backslash,
+    /// A drive, or a stream inside a file.
+    #[error("has a colon, which names a drive or a hidden stream on Windows")]
+    Colon,
+    /// `<`, `>`, `"`, `|`, `?` or `*`.
+    #[error("has one of the characters `< > \" | ? *`, which Windows does not allow")]
+    Wildcard,
+    /// Control characters, and those that nobody sees.
+    #[error("has a control or invisible character")]
+    Unseen,
+    /// Windows drops both.
+    #[error("has a part that ends with a dot or a blank, which Windows drops")]
+    TrailingDotOrBlank,
+    /// `aux`, `con`, `com1` and so on.
+    #[error("has a part that is the name of a device on Windows")]
+    Device,
+    /// Not Unicode.
+    #[error("is not UTF-8")]
+    NotUtf8,
+    /// Too many bytes or parts.
+    #[error("has more than {MOST_PATH_BYTES} bytes or {MOST_PATH_PARTS} parts")]
+    TooLong,
+}
+
+/// A path that no package may hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the path `{}` {problem}", visible(&shorten(.path, 120)))]
+pub struct PathError {
+    /// As it was found.
+    pub path: String,
+    /// What is wrong with it.
+    pub problem: PathProblem,
+}
+
+impl PackagePath {
+    /// Checks the bytes of a path.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, PathError> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => text.parse(),
+            Err(_) => Err(PathError {
+                path: String::from_utf8_lossy(bytes).into_owned(),
+                problem: PathProblem::NotUtf8,
+            }),
+        }
+    }
+
+    /// The path as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Its parts, from the outermost folder to the file.
+    pub fn parts(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.0.split('/')
+    }
+
+    /// The last part.
+    pub fn file_name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+
+    /// The path below its first folder, when that is `folder`.
+    pub(crate) fn below(&self, folder: &str) -> Option<Self> {
+        let rest = self.0.strip_prefix(folder)?.strip_prefix('/')?;
+        Some(Self(rest.to_owned()))
+    }
+
+    /// The path as file systems see it that ignore case and composition: two paths with the same are twins
+    /// (attack B8).
+    pub fn folded(&self) -> String {
+        fold(&self.0)
+    }
+}
+
+impl FromStr for PackagePath {
+    type Err = PathError;
+
+    fn from_str(text: &str) -> Result<Self, PathError> {
+        match problem_of(text) {
+            None => Ok(Self(text.to_owned())),
+            Some(problem) => Err(PathError { path: text.to_owned(), problem }),
+        }
+    }
+}
+
+impl fmt::Display for PackagePath {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+fn problem_of(text: &str) -> Option<PathProblem> {
+    if text.is_empty() {
+        return Some(PathProblem::Empty);
+    }
+    if text.starts_with('/') {
+        return Some(PathProblem::Absolute);
+    }
+    if text.len() > MOST_PATH_BYTES || text.split('/').count() > MOST_PATH_PARTS {
+        return Some(PathProblem::TooLong);
+    }
+    for character in text.chars() {
+        match character {
+            '\\' => return Some(PathProblem::Backslash),
+            ':' => return Some(PathProblem::Colon),
+            '<' | '>' | '"' | '|' | '?' | '*' => return Some(PathProblem::Wildcard),
+            _ if character.is_control() || is_deceptive(character) => {
+                return Some(PathProblem::Unseen);
+            }
+            _ => {}
+        }
+    }
+    text.split('/').find_map(|part| match part {
+        "" => Some(PathProblem::EmptyPart),
+        "." | ".." => Some(PathProblem::Leads),
+        _ if part.ends_with(['.', ' ']) => Some(PathProblem::TrailingDotOrBlank),
+        _ if is_reserved_on_windows(part) => Some(PathProblem::Device),
+        _ => None,
+    })
+}
+
+/// Whether Windows takes a name for a device, whatever its extension.
+pub(crate) fn is_reserved_on_windows(part: &str) -> bool {
+    let stem = part.split('.').next().unwrap_or(part).trim_end_matches(' ').to_ascii_lowercase();
+    match stem.as_str() {
+        "con" | "prn" | "aux" | "nul" | "conin$" | "conout$" | "clock$" => true,
+        // The three superscript digits count as digits there.
+        _ => stem.strip_prefix("com").or_else(|| stem.strip_prefix("lpt")).is_some_and(|number| {
+            matches!(number, "\u{b9}" | "\u{b2}" | "\u{b3}")
+                || (number.len() == 1 && number.as_bytes()[0].is_ascii_digit())
+        }),
+    }
+}
+
+/// Upper case first: it takes `ß` and `ſ` to the letters that they are folded to.
+pub(crate) fn fold(text: &str) -> String {
+    let upper: String = text.nfc().flat_map(char::to_uppercase).collect();
+    upper.nfc().flat_map(char::to_lowercase).nfc().collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,355 @@
+//! Puts skills where agents look, and takes them away again.
+//!
+//! A skill lies in our store once. In the folder of an agent there is a link to it, or a copy where the agent is reported
+//! not to see links. What was put there is written down, and nothing else is ever replaced or removed.
+
+mod apply;
+mod reach;
+mod record;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::agents::{Agent, Seen};
+use crate::content::{Role, SIDECAR, role_of};
+use crate::digest::{FileHashes, Sha256Digest, content_digest};
+use crate::folder::{Folder, Kind};
+use crate::limits::Limits;
+use crate::name::SkillName;
+use crate::places::{Places, Scope};
+use crate::tree::{self, TreeError};
+use reach::Reached;
+use record::{Record, Recorded};
+
+pub use apply::{Owners, Undone, UndoneHow, apply, undo};
+pub use record::{FILE_NAME as RECORD_FILE_NAME, placed};
+
+/// A skill, and the agents that should find it.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish<'w> {
+    /// Its name, which is the name of the folder that agents see.
+    pub skill: &'w SkillName,
+    /// Its folder in the store.
+    pub directory: &'w Path,
+    /// Who should find it.
+    pub agents: &'w [&'static Agent],
+    /// In the project, or for the user everywhere.
+    pub scope: Scope,
+    /// As a link or as a copy.
+    pub manner: Manner,
+}
+
+/// How a skill is put into a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// As a link, unless an agent that looks there is reported not to see links.
+    AsSeen,
+    /// As a link.
+    Link,
+    /// As a copy, which does not change when the skill is updated until it is placed again.
+    Copy,
+}
+
+/// A skill in the folder of one or more agents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// The skill.
+    pub skill: SkillName,
+    /// Where it is put, free of links.
+    pub path: PathBuf,
+    /// The ids of the agents for which it is there.
+    pub owners: Vec<String>,
+    /// As what.
+    pub form: Form,
+    /// Why it is a copy, where it is one.
+    pub why: Option<String>,
+    /// What has to be done.
+    pub change: Change,
+    /// What was placed there earlier and makes room.
+    pub replaces: Option<Form>,
+}
+
+/// What is put into a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A link with this target, relative to the folder.
+    Link(PathBuf),
+    /// A copy of files with this content digest.
+    Copy(Sha256Digest),
+}
+
+/// What has to be done for a placement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// There is nothing yet.
+    Make,
+    /// What was put there earlier makes room.
+    Replace,
+    /// It is there already.
+    Keep,
+    /// The very same link is there already, made by somebody else, who will also have to remove it.
+    Theirs,
+}
+
+/// Why nothing was placed. Nothing has changed then.
+#[derive(Debug, thiserror::Error)]
+pub enum PlacementError {
+    /// There is no project.
+    #[error("there is no project here: go into one, or place the skill for the user")]
+    NoProject,
+    /// The agent has no folder of that scope.
+    #[error("{agent} has no folder of the {}: place the skill in {}", .scope.as_str(), other(*.scope))]
+    NoFolder {
+        /// The agent.
+        agent: &'static str,
+        /// The scope.
+        scope: Scope,
+    },
+    /// Something else is there.
+    #[error("`{}` is {what}, which was not put there by us: move it away, or rename it", .path.display())]
+    Occupied {
+        /// Where.
+        path: PathBuf,
+        /// What is there.
+        what: String,
+    },
+    /// The way to the folder leaves the project or the home (attack B14).
+    #[error(
+        "`{}` leads to `{}`, outside of `{}`: nothing is written there; remove the link, or place the skill by hand",
+        .path.display(), .to.display(), .anchor.display()
+    )]
+    Leaves {
+        /// The folder of the agent.
+        path: PathBuf,
+        /// Where it leads.
+        to: PathBuf,
+        /// What it should not leave.
+        anchor: PathBuf,
+    },
+    /// The list of what was placed is wrong (attack B13).
+    #[error("`{}` can't be relied on: {why}; correct it, or remove it and what it lists", .path.display())]
+    Record {
+        /// The list.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// The skill can't be copied.
+    #[error("`{}` can't be copied: {source}", .path.display())]
+    Copy {
+        /// The skill.
+        path: PathBuf,
+        /// Why not.
+        source: TreeError,
+    },
+    /// The disk.
+    #[error("cannot {doing} `{}`: {source}", .path.display())]
+    Disk {
+        /// What was being done.
+        doing: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+fn other(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Project => "the user's",
+        Scope::User => "a project",
+    }
+}
+
+fn disk(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> PlacementError {
+    let path = path.to_owned();
+    move |source| PlacementError::Disk { doing, path, source }
+}
+
+/// What [`apply`] would do. Nothing is written.
+pub fn plan(places: &Places, wish: &Wish<'_>) -> Result<Vec<Placement>, PlacementError> {
+    let record = Record::read(places, wish.scope)?;
+    let planned = plan_with(places, wish, &record)?;
+    Ok(planned.into_iter().map(|(_, placement)| placement).collect())
+}
+
+fn plan_with(
+    places: &Places,
+    wish: &Wish<'_>,
+    record: &Record,
+) -> Result<Vec<(Reached, Placement)>, PlacementError> {
+    // Agents that share a folder share what is in it, also when the folder is one by a link.
+    let mut folders: BTreeMap<PathBuf, (Reached, Vec<&'static Agent>)> = BTreeMap::new();
+    for &agent in wish.agents {
+        let reached = reach::folder_of(agent, wish.scope, places)?;
+        let (_, sharing) =
+            folders.entry(reached.real.clone()).or_insert_with(|| (reached, Vec::new()));
+        sharing.push(agent);
+    }
+    let source = Source::look(wish.directory)?;
+    folders
+        .into_values()
+        .map(|(reached, agents)| {
+            let placement = plan_one(wish, record, &source, &reached.real, &agents)?;
+            Ok((reached, placement))
+        })
+        .collect()
+}
+
+fn plan_one(
+    wish: &Wish<'_>,
+    record: &Record,
+    source: &Source,
+    folder: &Path,
+    agents: &[&'static Agent],
+) -> Result<Placement, PlacementError> {
+    let path = folder.join(wish.skill.as_str());
+    let recorded = record.at(&path);
+    let there = there(folder, wish.skill, recorded)?;
+    let mut owners: Vec<String> = recorded.map(|known| known.owners.clone()).unwrap_or_default();
+    owners.extend(agents.iter().map(|agent| agent.id.to_owned()));
+    owners.sort();
+    owners.dedup();
+    let blind = owners
+        .iter()
+        .filter_map(|id| crate::agents::by_id(id))
+        .find(|agent| agent.sees_links(wish.scope) == Seen::No);
+    let why = match (wish.manner, blind, &there) {
+        (Manner::Link, ..) => None,
+        (Manner::Copy, ..) => Some("a copy was asked for".to_owned()),
+        (Manner::AsSeen, Some(agent), _) => {
+            let source = agent.links.source.unwrap_or_default();
+            Some(format!("{} is reported not to see links ({source})", agent.title))
+        }
+        // Somebody asked for a copy earlier.
+        (Manner::AsSeen, None, There::Ours(Form::Copy(_))) => Some("it is one already".to_owned()),
+        (Manner::AsSeen, None, _) => None,
+    };
+    let form = match why {
+        Some(_) => Form::Copy(source.digest()?),
+        None => Form::Link(source.seen_from(folder)),
+    };
+    let mut replaces = None;
+    let change = match there {
+        There::Nothing => Change::Make,
+        There::Ours(known) if known == form => Change::Keep,
+        There::Ours(known) => {
+            replaces = Some(known);
+            Change::Replace
+        }
+        There::Theirs(Theirs::Link(target)) if form == Form::Link(target.clone()) => Change::Theirs,
+        There::Theirs(theirs) => {
+            let what = match theirs {
+                Theirs::Link(target) => format!("a link to `{}`", target.display()),
+                Theirs::Folder if recorded.is_some() => {
+                    "a folder that somebody has changed since".to_owned()
+                }
+                Theirs::Folder => "a folder".to_owned(),
+                Theirs::Other => "a file".to_owned(),
+            };
+            return Err(PlacementError::Occupied { path, what });
+        }
+    };
+    Ok(Placement { skill: wish.skill.clone(), path, owners, form, why, change, replaces })
+}
+
+/// The skill that is placed.
+struct Source {
+    folder: PathBuf,
+}
+
+impl Source {
+    /// Its folder, free of links except for its own name: a store may exchange what that leads to.
+    fn look(directory: &Path) -> Result<Self, PlacementError> {
+        let missing = || disk("find", directory)(io::ErrorKind::NotFound.into());
+        let (Some(above), Some(name)) = (directory.parent(), directory.file_name()) else {
+            return Err(missing());
+        };
+        let above = above.canonicalize().map_err(disk("find", directory))?;
+        let folder = above.join(name);
+        if !folder.join(crate::content::MANIFEST).is_file() {
+            return Err(missing());
+        }
+        Ok(Self { folder })
+    }
+
+    fn digest(&self) -> Result<Sha256Digest, PlacementError> {
+        let opened = Folder::open(&self.folder).map_err(disk("open", &self.folder))?;
+        digest(&opened).map_err(|source| PlacementError::Copy { path: self.folder.clone(), source })
+    }
+
+    /// The way from a folder to it.
+    fn seen_from(&self, folder: &Path) -> PathBuf {
+        let (mut from, mut to) = (folder.components(), self.folder.components());
+        let shared = folder.components().zip(self.folder.components());
+        for _ in shared.take_while(|(a, b)| a == b) {
+            from.next();
+            to.next();
+        }
+        from.map(|_| std::path::Component::ParentDir).chain(to).collect()
+    }
+}
+
+/// What is at a place.
+enum There {
+    Nothing,
+    /// What the list says we put there.
+    Ours(Form),
+    /// Anything else.
+    Theirs(Theirs),
+}
+
+/// What somebody else has put at a place.
+enum Theirs {
+    Link(PathBuf),
+    Folder,
+    Other,
+}
+
+fn there(
+    folder: &Path,
+    skill: &SkillName,
+    recorded: Option<&Recorded>,
+) -> Result<There, PlacementError> {
+    let opened = match Folder::open(folder) {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(There::Nothing),
+        Err(error) => return Err(disk("open", folder)(error)),
+    };
+    found_in(&opened, skill, recorded).map_err(disk("look at", &folder.join(skill.as_str())))
+}
+
+fn found_in(folder: &Folder, skill: &SkillName, recorded: Option<&Recorded>) -> io::Result<There> {
+    let name = skill.as_str();
+    let is_ours = |form: &Form| recorded.is_some_and(|known| known.forms().any(|it| it == form));
+    Ok(match folder.kind(name.as_bytes())? {
+        None => There::Nothing,
+        Some(Kind::Link) => {
+            let target = folder.link(name)?;
+            let form = Form::Link(target.clone());
+            if is_ours(&form) { There::Ours(form) } else { There::Theirs(Theirs::Link(target)) }
+        }
+        Some(Kind::Folder) if recorded.is_some() => {
+            // What can't be hashed holds a link or worse, and we copy neither.
+            match digest(&folder.folder(name)?).map(Form::Copy) {
+                Ok(form) if is_ours(&form) => There::Ours(form),
+                _ => There::Theirs(Theirs::Folder),
+            }
+        }
+        Some(Kind::Folder) => There::Theirs(Theirs::Folder),
+        Some(Kind::File | Kind::Other) => There::Theirs(Theirs::Other),
+    })
+}
+
+/// Whether a file of a skill is copied: caches that running it leaves behind are not.
+fn is_copied(path: &str) -> bool {
+    path != SIDECAR && path.parse().is_ok_and(|path| role_of(&path) != Role::Litter)
+}
+
+/// The digest of what is copied.
+fn digest(folder: &Folder) -> Result<Sha256Digest, TreeError> {
+    let mut hashes: FileHashes = tree::hash_folder(folder, &Limits::PACKAGE)?;
+    hashes.retain(|path, _| is_copied(path.as_str()));
+    Ok(content_digest(&hashes))
+}

@@ -1,0 +1,204 @@
+//! What was placed: `placements.json` beside the store.
+
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use crate::folder::{Folder, Kind};
+use crate::name::SkillName;
+use crate::places::{Places, Scope};
+
+use super::{Form, PlacementError, disk, reach};
+
+/// The name of the list, beside the store.
+pub const FILE_NAME: &str = "placements.json";
+/// What it is called before it is whole.
+const NEW: &str = "placements.json.new";
+const VERSION: u64 = 1;
+/// A longer list was not written by us.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// What was placed in a scope.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Record {
+    /// The folder that paths are relative to where they can be: the project or the home.
+    base: PathBuf,
+    pub(super) placements: Vec<Recorded>,
+    /// Folders that were made for placements, to be removed with the last of them.
+    pub(super) folders: Vec<PathBuf>,
+}
+
+/// One skill in one folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// The skill.
+    pub skill: SkillName,
+    /// Where it is.
+    pub path: PathBuf,
+    /// As what.
+    pub form: Form,
+    /// As what it was there before, while the change may not be done.
+    pub(super) was: Option<Form>,
+    /// The ids of the agents for which it is there.
+    pub owners: Vec<String>,
+}
+
+impl Recorded {
+    /// Everything that may be there from us.
+    pub(super) fn forms(&self) -> impl Iterator<Item = &Form> {
+        [Some(&self.form), self.was.as_ref()].into_iter().flatten()
+    }
+}
+
+/// What was placed in a scope, as far as the list says.
+pub fn placed(places: &Places, scope: Scope) -> Result<Vec<Recorded>, PlacementError> {
+    Record::read(places, scope).map(|record| record.placements)
+}
+
+impl Record {
+    /// Reads the list. A missing one is empty.
+    pub(super) fn read(places: &Places, scope: Scope) -> Result<Self, PlacementError> {
+        let base = match scope {
+            Scope::Project => places.project.as_ref().ok_or(PlacementError::NoProject)?,
+            Scope::User => &places.home,
+        };
+        let base = base.canonicalize().map_err(disk("open", base))?;
+        let empty = Self { base, ..Self::default() };
+        let path = places.state(scope).ok_or(PlacementError::NoProject)?.join(FILE_NAME);
+        if !path.exists() {
+            return Ok(empty);
+        }
+        let state = reach::state(scope, places)?;
+        let Some(folder) = state.open_existing()? else { return Ok(empty) };
+        if folder.kind(FILE_NAME.as_bytes()).map_err(disk("read", &path))? != Some(Kind::File) {
+            let why = "it is not a file".to_owned();
+            return Err(PlacementError::Record { path, why });
+        }
+        let mut text = String::new();
+        let file = folder.file(FILE_NAME.as_bytes()).map_err(disk("read", &path))?;
+        file.take(MOST_BYTES).read_to_string(&mut text).map_err(disk("read", &path))?;
+        empty.parse(&text, places, scope).map_err(|why| PlacementError::Record { path, why })
+    }
+
+    fn parse(mut self, text: &str, places: &Places, scope: Scope) -> Result<Self, String> {
+        let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        match value["version"].as_u64() {
+            Some(VERSION) => {}
+            Some(newer) => {
+                return Err(format!("it has version {newer}, and this program knows {VERSION}"));
+            }
+            None => return Err("`version` is missing".to_owned()),
+        }
+        let folders = reach::all_folders(scope, places);
+        let folders: Vec<PathBuf> = folders.into_iter().map(|folder| folder.real).collect();
+        let rows = value["placements"].as_array().ok_or("`placements` is no list")?;
+        for (number, row) in rows.iter().enumerate() {
+            let recorded = self.recorded(row, &folders);
+            let recorded = recorded.map_err(|why| format!("`placements[{number}]`: {why}"))?;
+            self.placements.push(recorded);
+        }
+        let made = value["folders"].as_array().map(Vec::as_slice).unwrap_or_default();
+        for folder in made.iter().filter_map(Value::as_str) {
+            let path = self.base.join(folder);
+            // Only what lies on the way to a folder of an agent: others we never make.
+            let is_known = is_plain(&path) && folders.iter().any(|known| known.starts_with(&path));
+            if !is_known || path == self.base {
+                return Err(format!(
+                    "`folders`: `{folder}` is on the way to no folder of an agent"
+                ));
+            }
+            self.folders.push(path);
+        }
+        Ok(self)
+    }
+
+    fn recorded(&self, row: &Value, folders: &[PathBuf]) -> Result<Recorded, String> {
+        let text = |key: &str| row[key].as_str().ok_or_else(|| format!("`{key}` is missing"));
+        let skill: SkillName = text("skill")?.parse().map_err(|error| format!("{error}"))?;
+        let path = self.base.join(text("path")?);
+        // Attack B13: a place is the folder of an agent and the name of the skill, and no list can make it another one.
+        let is_known = folders.iter().any(|folder| path == folder.join(skill.as_str()));
+        if !is_plain(&path) || !is_known {
+            return Err(format!("`{}` is not `{skill}` in a folder of an agent", path.display()));
+        }
+        let owners = row["owners"].as_array().ok_or("`owners` is missing")?;
+        let owners = owners.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        let form = form(row).ok_or("`link` and `copy` are missing")?;
+        Ok(Recorded { skill, path, form, was: form_of(row.get("was")), owners })
+    }
+
+    /// What was placed at a path.
+    pub(super) fn at(&self, path: &Path) -> Option<&Recorded> {
+        self.placements.iter().find(|recorded| recorded.path == path)
+    }
+
+    /// Writes down what is at a path.
+    pub(super) fn put(&mut self, recorded: Recorded) {
+        self.placements.retain(|known| known.path != recorded.path);
+        self.placements.push(recorded);
+        self.placements.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+
+    /// Forgets what is at a path.
+    pub(super) fn forget(&mut self, path: &Path) {
+        self.placements.retain(|known| known.path != path);
+    }
+
+    /// Writes the list whole: every reader sees the old one or the new one.
+    pub(super) fn write(&self, state: &Folder) -> std::io::Result<()> {
+        let shown = |path: &Path| {
+            path.strip_prefix(&self.base).unwrap_or(path).to_string_lossy().into_owned()
+        };
+        let placements: Vec<Value> = self
+            .placements
+            .iter()
+            .map(|recorded| {
+                let mut row = Map::new();
+                row.insert("skill".to_owned(), json!(recorded.skill.as_str()));
+                row.insert("path".to_owned(), json!(shown(&recorded.path)));
+                add_form(&mut row, &recorded.form);
+                row.insert("owners".to_owned(), json!(recorded.owners));
+                if let Some(was) = &recorded.was {
+                    let mut before = Map::new();
+                    add_form(&mut before, was);
+                    row.insert("was".to_owned(), Value::Object(before));
+                }
+                Value::Object(row)
+            })
+            .collect();
+        let folders: Vec<String> = self.folders.iter().map(|path| shown(path)).collect();
+        let value = json!({ "version": VERSION, "placements": placements, "folders": folders });
+        let text = format!("{value:#}\n");
+        state.remove_tree(NEW.as_bytes())?;
+        state.make_file(NEW, 0o644, &mut text.as_bytes())?;
+        state.sync_file(NEW)?;
+        state.rename(NEW, state, FILE_NAME)?;
+        state.sync(FILE_NAME)
+    }
+}
+
+fn form(row: &Value) -> Option<Form> {
+    match (row["link"].as_str(), row["copy"].as_str()) {
+        (Some(target), None) => Some(Form::Link(PathBuf::from(target))),
+        (None, Some(digest)) => Some(Form::Copy(digest.strip_prefix("sha256:")?.parse().ok()?)),
+        _ => None,
+    }
+}
+
+fn form_of(row: Option<&Value>) -> Option<Form> {
+    form(row?)
+}
+
+fn add_form(row: &mut Map<String, Value>, form: &Form) {
+    match form {
+        Form::Link(target) => row.insert("link".to_owned(), json!(target.to_string_lossy())),
+        Form::Copy(digest) => row.insert("copy".to_owned(), json!(format!("sha256:{digest}"))),
+    };
+}
+
+/// Absolute, and without `.` and `..`.
+fn is_plain(path: &Path) -> bool {
+    path.is_absolute()
+        && path.components().all(|part| matches!(part, Component::Normal(_) | Component::RootDir))
+}

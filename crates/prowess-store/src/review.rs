@@ -1,0 +1,445 @@
+//! Whether a skill may be installed, also in the place of another: what is refused, what the user is asked, what is told.
+//! Pure: everything that is compared is handed in.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use prowess_policy::{Grant, GrantSet, Source, Tier, matrix};
+use prowess_trust::{Change, Evidence};
+
+use crate::lock::Locked;
+use crate::source::Pinned;
+
+/// A skill that somebody wants to install.
+#[derive(Debug, Clone)]
+pub struct Candidate<'a> {
+    /// Its version.
+    pub version: &'a semver::Version,
+    /// Everything it asks for.
+    pub grants: &'a GrantSet,
+    /// The tier that counts (R19), and who signed it.
+    pub evidence: &'a Evidence,
+    /// The owner that the registry names.
+    pub owner: Option<&'a str>,
+    /// Where it comes from.
+    pub source: &'a Pinned,
+    /// Whether the user named it, or it is there because another skill needs it.
+    pub is_explicit: bool,
+    /// Whether one of its signers was accepted for this skill, although an earlier version had another one.
+    pub signer_accepted: bool,
+}
+
+/// What the user has allowed beforehand, each by a word of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Leave {
+    /// `--allow-experimental` (GAIA §4.3).
+    pub experimental: bool,
+    /// `--allow-unsigned` (attack C3).
+    pub unsigned: bool,
+    /// `--replace-owner` (attack A8).
+    pub replace_owner: bool,
+}
+
+/// What a look at a candidate has shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Review {
+    /// Why it is not installed, whatever anybody answers.
+    pub refusals: Vec<Refusal>,
+    /// What the user must agree to.
+    pub questions: Vec<Question>,
+}
+
+/// Why a skill is not installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// Nobody vouches for it, and nobody said that this is all right (GAIA §4.3).
+    Experimental,
+    /// The same, of a skill that came along with another one (GAIA §4.3): it must be named.
+    ExperimentalDependency,
+    /// The earlier version was signed (attack C3), or by somebody else (attack C4).
+    Signature(Change),
+    /// Another owner than before (attacks A5, A8).
+    OtherOwner {
+        /// Who owns the installed one.
+        was: String,
+        /// Who owns this one.
+        now: String,
+    },
+    /// Another registry, repository or domain than before (attack A9).
+    OtherPlace {
+        /// Where the installed one came from.
+        was: String,
+        /// Where this one comes from.
+        now: String,
+    },
+    /// A grant that no user and no tier can give.
+    Ungrantable(String),
+}
+
+/// What the user must agree to before it is installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
+    /// A dangerous permission (GAIA §4.2).
+    Dangerous(String),
+    /// A permission that the installed version does not have (attack C23).
+    Wider(String),
+    /// Its signatures prove less than before, or more, which lets it do more without a question.
+    Tier(Change),
+    /// An older version than the installed one.
+    Older {
+        /// The installed version.
+        was: semver::Version,
+    },
+}
+
+/// Looks at a candidate, and at what is installed under its name.
+pub fn review(candidate: &Candidate<'_>, installed: Option<&Locked>, leave: Leave) -> Review {
+    let mut review = Review::default();
+    if candidate.evidence.tier == Tier::Experimental && !is_known_experimental(candidate, installed)
+    {
+        if !candidate.is_explicit {
+            review.refusals.push(Refusal::ExperimentalDependency);
+        } else if !leave.experimental {
+            review.refusals.push(Refusal::Experimental);
+        }
+    }
+    for refusal in candidate.grants.refusals() {
+        review.refusals.push(Refusal::Ungrantable(refusal.to_string()));
+    }
+    if let Some(installed) = installed {
+        compare(candidate, installed, leave, &mut review);
+    }
+    let before = installed.map(granted_before);
+    let mut seen = BTreeSet::new();
+    for grant in candidate.grants.grants() {
+        let text = grant.to_string();
+        let is_new = before.as_ref().is_none_or(|before| !before.covers(grant));
+        if !is_new || !seen.insert(text.clone()) {
+            continue;
+        }
+        if before.is_some() {
+            review.questions.push(Question::Wider(text));
+        } else if candidate.evidence.tier < Tier::Verified
+            && matrix::asks(grant, candidate.evidence.tier)
+        {
+            review.questions.push(Question::Dangerous(text));
+        }
+    }
+    review
+}
+
+/// What an installed skill was granted. A text that can't be read covers nothing.
+fn granted_before(installed: &Locked) -> GrantSet {
+    let read = |text: &String| Grant::parse(text, &Source::Declared(text.clone())).ok();
+    GrantSet::new(installed.permissions.iter().filter_map(read).flatten().collect())
+}
+
+/// An experimental skill whose installed version was experimental too: the user has agreed to that once, and an update
+/// changes nothing about it.
+fn is_known_experimental(candidate: &Candidate<'_>, installed: Option<&Locked>) -> bool {
+    installed.is_some_and(|installed| {
+        installed.tier == Tier::Experimental && (candidate.is_explicit || !installed.explicit)
+    })
+}
+
+fn compare(candidate: &Candidate<'_>, installed: &Locked, leave: Leave, review: &mut Review) {
+    for change in prowess_trust::compare(&installed.evidence(), candidate.evidence) {
+        let is_allowed = match change {
+            Change::SignatureLost { .. } => leave.unsigned,
+            Change::SignerChanged { .. } => candidate.signer_accepted,
+            Change::TierChanged { .. } => {
+                review.questions.push(Question::Tier(change));
+                continue;
+            }
+            Change::SchemeChanged { .. } => true,
+        };
+        if !is_allowed {
+            review.refusals.push(Refusal::Signature(change));
+        }
+    }
+    if !leave.replace_owner {
+        if let (Some(was), Some(now)) = (installed.owner.as_deref(), candidate.owner)
+            && was != now
+        {
+            review.refusals.push(Refusal::OtherOwner { was: was.to_owned(), now: now.to_owned() });
+        }
+        if let Some(was) = &installed.source
+            && !same_place(was, candidate.source)
+        {
+            review.refusals.push(Refusal::OtherPlace {
+                was: was.to_string(),
+                now: candidate.source.to_string(),
+            });
+        }
+    }
+    if *candidate.version < installed.version {
+        review.questions.push(Question::Older { was: installed.version.clone() });
+    }
+}
+
+/// Whether two places are in the same hands: the same registry and namespace, the same repository, the same domain. What
+/// the user has on this machine is in the user's hands.
+fn same_place(one: &Pinned, other: &Pinned) -> bool {
+    match (one, other) {
+        (
+            Pinned::Registry { registry, namespace, .. },
+            Pinned::Registry { registry: other_registry, namespace: other_namespace, .. },
+        ) => registry == other_registry && namespace == other_namespace,
+        (
+            Pinned::Git { url, folder, .. },
+            Pinned::Git { url: other_url, folder: other_folder, .. },
+        ) => url == other_url && folder == other_folder,
+        (Pinned::WellKnown { base, .. }, Pinned::WellKnown { base: other_base, .. }) => {
+            base == other_base
+        }
+        (Pinned::File { location, .. }, Pinned::File { location: other_location, .. })
+            if one.is_remote() || other.is_remote() =>
+        {
+            location == other_location
+        }
+        _ => !one.is_remote() && !other.is_remote(),
+    }
+}
+
+impl Review {
+    /// Whether nobody needs to be asked and nothing is refused.
+    pub fn is_clear(&self) -> bool {
+        self.refusals.is_empty() && self.questions.is_empty()
+    }
+}
+
+impl Refusal {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Experimental => {
+                "read it first (`prowess show`, `prowess policy`), then give `--allow-experimental`"
+                    .to_owned()
+            }
+            Self::ExperimentalDependency => {
+                "install it by its own name with `--allow-experimental`, then what needs it"
+                    .to_owned()
+            }
+            Self::Signature(Change::SignatureLost { .. }) => {
+                "ask its author; if it is right, give `--allow-unsigned`".to_owned()
+            }
+            Self::Signature(_) => {
+                "ask its author; if the new key is right, accept it with `prowess trust accept`"
+                    .to_owned()
+            }
+            Self::OtherOwner { .. } | Self::OtherPlace { .. } => {
+                "remove the installed one first, or give `--replace-owner`".to_owned()
+            }
+            Self::Ungrantable(_) => "its author must write it differently".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Experimental => formatter.write_str("nobody that you trust has signed it: it is experimental"),
+            Self::ExperimentalDependency => formatter.write_str(
+                "it would come along with another skill, and experimental skills are only installed by name",
+            ),
+            Self::Signature(change) => change.fmt(formatter),
+            Self::OtherOwner { was, now } => write!(formatter, "it belonged to `{was}`, and now to `{now}`"),
+            Self::OtherPlace { was, now } => {
+                write!(formatter, "it was installed from {was}, and this one is from {now}")
+            }
+            Self::Ungrantable(what) => formatter.write_str(what),
+        }
+    }
+}
+
+impl fmt::Display for Question {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dangerous(grant) => write!(formatter, "it wants `{grant}`"),
+            Self::Wider(grant) => write!(formatter, "it newly wants `{grant}`"),
+            Self::Tier(change) => change.fmt(formatter),
+            Self::Older { was } => write!(formatter, "it is older than the installed {was}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prowess_trust::SignedBy;
+
+    use super::*;
+
+    fn evidence(case: &Case) -> Evidence {
+        let signer = |key: &str| SignedBy {
+            scheme: "ed25519".to_owned(),
+            key_id: key.to_owned(),
+            identity: None,
+            is_audit: false,
+        };
+        Evidence { tier: case.tier, signers: case.signer.map(signer).into_iter().collect() }
+    }
+
+    fn registry(address: &str) -> Pinned {
+        Pinned::Registry {
+            registry: address.to_owned(),
+            namespace: Some("acme".parse().expect("a name")),
+            version: semver::Version::new(1, 0, 0),
+            sha256: "sha256:00".to_owned(),
+        }
+    }
+
+    fn grants(texts: &[&str]) -> GrantSet {
+        let parse = |text: &&str| {
+            Grant::parse(text, &Source::Declared((*text).to_owned())).expect("a permission")
+        };
+        GrantSet::new(texts.iter().flat_map(parse).collect())
+    }
+
+    /// A skill, as far as a review knows it.
+    struct Case {
+        version: &'static str,
+        grants: &'static [&'static str],
+        tier: Tier,
+        signer: Option<&'static str>,
+        owner: &'static str,
+        registry: &'static str,
+        explicit: bool,
+    }
+
+    const SIGNED: Case = Case {
+        version: "1.0.0",
+        grants: &["network:read:a.example", "filesystem:read:./"],
+        tier: Tier::Community,
+        signer: Some("k1"),
+        owner: "u-1",
+        registry: "https://one.example",
+        explicit: true,
+    };
+    const UNSIGNED: Case = Case { tier: Tier::Experimental, signer: None, ..SIGNED };
+
+    fn locked(case: &Case) -> Locked {
+        let version = case.version.parse().expect("a version");
+        let mut locked = Locked::new(version, String::new(), case.tier, String::new());
+        locked.permissions = case.grants.iter().map(|text| (*text).to_owned()).collect();
+        locked.signers = evidence(case).signers;
+        locked.owner = Some(case.owner.to_owned());
+        locked.source = Some(registry(case.registry));
+        locked.explicit = case.explicit;
+        locked
+    }
+
+    #[track_caller]
+    fn check(now: &Case, before: Option<&Case>, leave: Leave, expected: &[&str]) {
+        let candidate = Candidate {
+            version: &now.version.parse().expect("a version"),
+            grants: &grants(now.grants),
+            evidence: &evidence(now),
+            owner: Some(now.owner),
+            source: &registry(now.registry),
+            is_explicit: now.explicit,
+            signer_accepted: false,
+        };
+        let review = review(&candidate, before.map(locked).as_ref(), leave);
+        let refused = review.refusals.iter().map(|refusal| format!("refused: {refusal}"));
+        let asked = review.questions.iter().map(|question| format!("asks: {question}"));
+        assert_eq!(refused.chain(asked).collect::<Vec<_>>(), expected);
+    }
+
+    const NONE: Leave = Leave { experimental: false, unsigned: false, replace_owner: false };
+
+    #[test]
+    fn nobody_vouches_for_an_experimental_skill() {
+        // GAIA-4.3-1, 4.3-2; GAIX-4; attack C19.
+        let experimental = "refused: nobody that you trust has signed it: it is experimental";
+        check(&UNSIGNED, None, NONE, &[experimental]);
+        check(&UNSIGNED, None, Leave { experimental: true, ..NONE }, &[]);
+        // Somebody agreed to that already.
+        check(&UNSIGNED, Some(&UNSIGNED), NONE, &[]);
+        let dependency = Case { explicit: false, ..UNSIGNED };
+        let refused = "refused: it would come along with another skill, and experimental skills are only installed by name";
+        check(&dependency, None, Leave { experimental: true, ..NONE }, &[refused]);
+    }
+
+    #[test]
+    fn dangerous_permissions_ask() {
+        // GAIA-4.2-2; GAIA-4.1-1: a verified one asks nothing.
+        const DANGEROUS: &[&str] = &["shell:execute:git", "desktop:control", "database:write:x"];
+        let asked = [
+            "asks: it wants `shell:execute:git`",
+            "asks: it wants `desktop:control`",
+            "asks: it wants `database:write:x`",
+        ];
+        check(&Case { grants: DANGEROUS, ..SIGNED }, None, NONE, &asked);
+        check(&Case { grants: DANGEROUS, tier: Tier::Verified, ..SIGNED }, None, NONE, &[]);
+        check(&SIGNED, None, NONE, &[]);
+    }
+
+    #[test]
+    fn an_update_that_wants_more_asks() {
+        // Attack C23: also at the highest tier, and not for what is covered already.
+        const WIDER: &[&str] =
+            &["network:read:*.a.example", "filesystem:read:./docs", "shell:execute:git"];
+        let asked = [
+            "asks: it newly wants `network:read:*.a.example`",
+            "asks: it newly wants `shell:execute:git`",
+        ];
+        check(&Case { grants: WIDER, version: "1.0.1", ..SIGNED }, Some(&SIGNED), NONE, &asked);
+        let verified = Case { tier: Tier::Verified, ..SIGNED };
+        check(
+            &Case { grants: WIDER, tier: Tier::Verified, ..SIGNED },
+            Some(&verified),
+            NONE,
+            &asked,
+        );
+        let raised = "asks: its tier was `community` and is now `verified`";
+        check(&verified, Some(&SIGNED), NONE, &[raised]);
+        check(&Case { grants: &[], ..SIGNED }, Some(&SIGNED), NONE, &[]);
+        check(
+            &Case { version: "0.9.0", ..SIGNED },
+            Some(&SIGNED),
+            NONE,
+            &["asks: it is older than the installed 1.0.0"],
+        );
+    }
+
+    #[test]
+    fn other_hands_are_refused() {
+        // Attacks A5, A8, A9, C3, C4.
+        let gone = "refused: it was signed by the key `k1` and is not signed now";
+        let lower = "asks: its tier was `community` and is now `experimental`";
+        let experimental = "refused: nobody that you trust has signed it: it is experimental";
+        check(&UNSIGNED, Some(&SIGNED), NONE, &[experimental, gone, lower]);
+        check(
+            &UNSIGNED,
+            Some(&SIGNED),
+            Leave { unsigned: true, experimental: true, ..NONE },
+            &[lower],
+        );
+        check(
+            &Case { signer: Some("k2"), ..SIGNED },
+            Some(&SIGNED),
+            Leave { unsigned: true, experimental: true, replace_owner: true },
+            &["refused: it was signed by the key `k1` and is now signed by the key `k2`"],
+        );
+        check(
+            &Case { owner: "u-2", ..SIGNED },
+            Some(&SIGNED),
+            Leave { unsigned: true, experimental: true, ..NONE },
+            &["refused: it belonged to `u-1`, and now to `u-2`"],
+        );
+        check(
+            &Case { registry: "https://two.example", ..SIGNED },
+            Some(&SIGNED),
+            NONE,
+            &[
+                "refused: it was installed from https://one.example (acme), and this one is from https://two.example (acme)",
+            ],
+        );
+        check(
+            &Case { registry: "https://two.example", owner: "u-2", ..SIGNED },
+            Some(&SIGNED),
+            Leave { replace_owner: true, ..NONE },
+            &[],
+        );
+    }
+}

@@ -1,0 +1,205 @@
+//! Where skills come from: what a source offers, and the exact place that a lock records.
+
+mod find;
+mod local;
+
+use std::fmt;
+
+use prowess_resolve::{Package, Release};
+
+use crate::name::SkillName;
+use crate::path::PackagePath;
+use crate::reference::{Named, Reference};
+use crate::tree::Tree;
+
+pub use find::{Found, MOST_MANIFEST_BYTES, declared_name, distinct, skill_folders};
+pub use local::{Local, tree_of_file, withheld};
+
+/// The exact place a skill was taken from. Taken from there again, it is the same bytes, or an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pinned {
+    /// A folder of this machine.
+    Folder {
+        /// Its absolute path.
+        path: String,
+    },
+    /// An archive or a lone `SKILL.md`, on this machine or at an address.
+    File {
+        /// An absolute path or an address.
+        location: String,
+        /// The hash of its bytes, `sha256:` and hexadecimal digits.
+        sha256: String,
+    },
+    /// A commit of a repository.
+    Git {
+        /// What git was given, without names and passwords.
+        url: String,
+        /// The full name of the commit.
+        commit: String,
+        /// The branch or tag that was asked for, which an update follows.
+        revision: Option<String>,
+        /// The folder of the skill; the root otherwise.
+        folder: Option<PackagePath>,
+    },
+    /// A skill that a domain publishes (R23).
+    WellKnown {
+        /// The domain as it was asked for.
+        base: String,
+        /// Where the skill lies.
+        url: String,
+        /// The digest that the index promises; the older shapes have none.
+        digest: Option<String>,
+    },
+    /// A version in a registry.
+    Registry {
+        /// The registry's address. It belongs to the skill's identity (attack A9).
+        registry: String,
+        /// Who publishes it.
+        namespace: Option<SkillName>,
+        /// Which version.
+        version: semver::Version,
+        /// The hash of the archive, `sha256:` and hexadecimal digits.
+        sha256: String,
+    },
+}
+
+/// A skill that a source has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// What it is called there. The name in its `SKILL.md` counts in the end (R2, R4).
+    pub name: String,
+    /// Where exactly.
+    pub pinned: Pinned,
+    /// What the registry says about who owns it: an identifier that outlives a change of names (attack A5).
+    pub owner: Option<String>,
+    /// When it was published, where the source knows.
+    pub published: Option<std::time::SystemTime>,
+}
+
+/// What a source has to offer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Offers {
+    /// The skills, in the order of their names.
+    pub skills: Vec<Offer>,
+    /// What the user should know: entries that were skipped, and why.
+    pub notes: Vec<String>,
+}
+
+/// The files of a skill, as they came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fetched {
+    /// The files.
+    pub tree: Tree,
+    /// What the user should know: files that were left out, and why.
+    pub notes: Vec<String>,
+}
+
+/// Who fetches skills. Implemented where there is a network.
+pub trait Source {
+    /// The skills that a reference names; there is at least one. A repository may hold several. Nothing is written anywhere
+    /// but in temporary folders and caches, and nothing of a skill is ever run.
+    fn offers(&self, reference: &Reference) -> Result<Offers, SourceError>;
+
+    /// The files of an offer, or of what a lock has recorded. Digests that the place promises have been compared.
+    fn fetch(&self, name: &str, pinned: &Pinned) -> Result<Fetched, SourceError>;
+}
+
+/// Who knows what registries have. Implemented where there is a network.
+pub trait Catalogue {
+    /// Which skill of which registry a name means. A bare name that several publishers use is an error that lists them
+    /// (attack A7), and a namespace that belongs to one registry is never looked for in another (attack A9).
+    fn package(&self, named: &Named) -> Result<Package, SourceError>;
+
+    /// Every release of a skill.
+    fn releases(&self, package: &Package) -> Result<Vec<Release>, SourceError>;
+
+    /// The place of one release.
+    fn offer(&self, package: &Package, version: &semver::Version) -> Result<Offer, SourceError>;
+}
+
+/// Why a source has nothing to give.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+pub struct SourceError {
+    /// What is wrong, and where.
+    pub what: String,
+    /// What to do next.
+    pub hint: Option<String>,
+    /// What kind it is.
+    pub kind: SourceErrorKind,
+}
+
+/// What a caller does differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceErrorKind {
+    /// There is no such thing.
+    NotFound,
+    /// It may be there, and whoever asks may not have it.
+    Denied,
+    /// Several are meant by the same words (attack A7).
+    Ambiguous,
+    /// The bytes are not the ones that were promised (attack C1).
+    Mismatch,
+    /// What was found can't be installed.
+    Unusable,
+    /// The network or the disk.
+    Unreachable,
+}
+
+impl SourceError {
+    /// An error without a hint.
+    pub fn new(kind: SourceErrorKind, what: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: None, kind }
+    }
+
+    /// The same with the next thing to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl Pinned {
+    /// Whether it came from another machine.
+    pub fn is_remote(&self) -> bool {
+        match self {
+            Self::Folder { .. } => false,
+            Self::File { location, .. } => location.contains("://"),
+            Self::Git { url, .. } => !(url.starts_with('/') || url.starts_with("file://")),
+            Self::WellKnown { .. } | Self::Registry { .. } => true,
+        }
+    }
+
+    /// The word for its kind, as a lock writes it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Folder { .. } => "folder",
+            Self::File { .. } => "file",
+            Self::Git { .. } => "git",
+            Self::WellKnown { .. } => "well-known",
+            Self::Registry { .. } => "registry",
+        }
+    }
+}
+
+impl fmt::Display for Pinned {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder { path } => path.fmt(formatter),
+            Self::File { location, .. } => location.fmt(formatter),
+            Self::Git { url, commit, folder, .. } => {
+                let short = commit.get(..12).unwrap_or(commit);
+                match folder {
+                    Some(folder) => write!(formatter, "{url}#{short}:{}", folder.as_str()),
+                    None => write!(formatter, "{url}#{short}"),
+                }
+            }
+            Self::WellKnown { url, .. } => url.fmt(formatter),
+            Self::Registry { registry, namespace, .. } => match namespace {
+                Some(namespace) => write!(formatter, "{registry} ({namespace})"),
+                None => registry.fmt(formatter),
+            },
+        }
+    }
+}

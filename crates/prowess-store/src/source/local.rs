@@ -1,0 +1,275 @@
+//! Skills on this machine: a folder, a folder of folders, a `SKILL.md`, an archive.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read as _};
+use std::path::{Path, PathBuf};
+
+use prowess_format::text::visible;
+
+use super::find::{Found, MOST_DEPTH, MOST_MANIFEST_BYTES, declared_name, distinct, skill_folders};
+use super::{Fetched, Offer, Offers, Pinned, Source, SourceError, SourceErrorKind};
+use crate::content::{MANIFEST, Role, role_of_folder};
+use crate::digest::Sha256Digest;
+use crate::folder::{Folder, Kind};
+use crate::limits::Limits;
+use crate::path::PackagePath;
+use crate::reference::Reference;
+use crate::tree::{Tree, TreeError, TreeFile, named};
+use crate::unpack::{UnpackOptions, unpack_to_memory};
+
+/// How many folders are looked into when skills are searched.
+const MOST_FOLDERS: usize = 10_000;
+
+/// The source for paths.
+#[derive(Debug, Clone)]
+pub struct Local {
+    /// What relative paths are relative to.
+    pub current_folder: PathBuf,
+    /// What `~` stands for.
+    pub home: Option<PathBuf>,
+    /// How much a skill may be.
+    pub limits: Limits,
+}
+
+impl Source for Local {
+    fn offers(&self, reference: &Reference) -> Result<Offers, SourceError> {
+        let Reference::Path(path) = reference else {
+            return Err(SourceError::new(
+                SourceErrorKind::Unusable,
+                format!("`{reference}` is not on this machine"),
+            ));
+        };
+        let path = self.absolute(path)?;
+        let metadata = std::fs::metadata(&path).map_err(|error| cannot_read(&path, &error))?;
+        if metadata.is_dir() {
+            return self.folder_offers(&path);
+        }
+        self.file_offers(&path)
+    }
+
+    fn fetch(&self, name: &str, pinned: &Pinned) -> Result<Fetched, SourceError> {
+        match pinned {
+            Pinned::Folder { path } => {
+                let read = Tree::read_foreign(Path::new(path), &self.limits)
+                    .map_err(|error| not_usable(path, &error))?;
+                Ok(Fetched { tree: read.tree, notes: withheld(path, &read.withheld) })
+            }
+            Pinned::File { location, sha256 } if !location.contains("://") => {
+                let bytes = self.read_file(Path::new(location))?;
+                let found = format!("sha256:{}", Sha256Digest::of(&bytes));
+                if found != *sha256 {
+                    return Err(SourceError::new(
+                        SourceErrorKind::Mismatch,
+                        format!("`{location}` has changed: it has {found}, expected {sha256}"),
+                    )
+                    .hint(format!("install it anew from `{location}` if the change is meant")));
+                }
+                tree_of_file(location, bytes, &self.limits)
+            }
+            _ => Err(SourceError::new(
+                SourceErrorKind::Unusable,
+                format!("`{name}` comes from {pinned}, which is not on this machine"),
+            )),
+        }
+    }
+}
+
+impl Local {
+    fn absolute(&self, path: &Path) -> Result<PathBuf, SourceError> {
+        let expanded = match (path.strip_prefix("~"), &self.home) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => self.current_folder.join(path),
+        };
+        // A lock records where the files really are.
+        std::fs::canonicalize(&expanded).map_err(|error| cannot_read(path, &error))
+    }
+
+    fn folder_offers(&self, path: &Path) -> Result<Offers, SourceError> {
+        let opened = Folder::open(path).map_err(|error| cannot_read(path, &error))?;
+        let mut manifests = Vec::new();
+        let mut walked = 0;
+        walk(&opened, "", 0, &mut walked, &mut manifests)
+            .map_err(|error| cannot_read(path, &error))?;
+        let mut found = Vec::new();
+        for folder in skill_folders(manifests.iter().map(String::as_str)) {
+            let whole = if folder.is_empty() { path.to_owned() } else { path.join(folder) };
+            let place = whole.to_string_lossy().into_owned();
+            let manifest = read_start(&whole.join(MANIFEST), MOST_MANIFEST_BYTES)
+                .map_err(|error| cannot_read(&whole, &error))?;
+            found.push(Found { folder: folder.to_owned(), name: declared_name(&manifest, &place) });
+        }
+        if found.is_empty() {
+            return Err(no_skill(&path.display().to_string()));
+        }
+        let (found, mut notes) = distinct(found);
+        if walked > MOST_FOLDERS {
+            notes.push(format!(
+                "`{}` has more than {MOST_FOLDERS} folders; the rest was not searched",
+                path.display()
+            ));
+        }
+        let mut skills = Vec::new();
+        for skill in found {
+            let whole =
+                if skill.folder.is_empty() { path.to_owned() } else { path.join(&skill.folder) };
+            let path = recordable(whole)?;
+            skills.push(offer(skill.name, Pinned::Folder { path }));
+        }
+        Ok(Offers { skills, notes })
+    }
+
+    fn file_offers(&self, path: &Path) -> Result<Offers, SourceError> {
+        let bytes = self.read_file(path)?;
+        let location = recordable(path.to_owned())?;
+        // The files around a `SKILL.md` belong to it when the folder is called like the skill. A file in a folder of
+        // downloads comes alone.
+        if path.file_name().is_some_and(|name| name == MANIFEST)
+            && let Some(folder) = path.parent()
+            && let Some(folder_name) = folder.file_name().and_then(|name| name.to_str())
+        {
+            let name = declared_name(&bytes, folder_name);
+            if name == folder_name {
+                let pinned = Pinned::Folder { path: recordable(folder.to_owned())? };
+                return Ok(Offers { skills: vec![offer(name, pinned)], notes: Vec::new() });
+            }
+        }
+        let sha256 = format!("sha256:{}", Sha256Digest::of(&bytes));
+        let stem = path.file_stem().map_or("", |stem| stem.to_str().unwrap_or_default()).to_owned();
+        let fetched = tree_of_file(&location, bytes, &self.limits)?;
+        let name = declared_name(fetched.tree.manifest(), &stem);
+        let skills = vec![offer(name, Pinned::File { location, sha256 })];
+        Ok(Offers { skills, notes: fetched.notes })
+    }
+
+    fn read_file(&self, path: &Path) -> Result<Vec<u8>, SourceError> {
+        let most = self.limits.archive_bytes;
+        let bytes = read_start(path, most + 1).map_err(|error| cannot_read(path, &error))?;
+        if bytes.len() as u64 > most {
+            return Err(SourceError::new(
+                SourceErrorKind::Unusable,
+                format!("`{}` has more than {} MiB", path.display(), most >> 20),
+            ));
+        }
+        Ok(bytes)
+    }
+}
+
+/// The files in an archive, or a lone `SKILL.md`, told apart by the first bytes. `place` is for messages.
+pub fn tree_of_file(place: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Fetched, SourceError> {
+    let refused = |why: &dyn std::fmt::Display| {
+        SourceError::new(SourceErrorKind::Unusable, format!("`{}`: {why}", visible(place)))
+    };
+    if bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(b"PK") {
+        let options = UnpackOptions { limits: *limits, name: None };
+        let (_, tree) =
+            unpack_to_memory(Cursor::new(bytes), &options).map_err(|error| refused(&error))?;
+        return Ok(Fetched { tree, notes: Vec::new() });
+    }
+    if !bytes.trim_ascii_start().starts_with(b"---") && !bytes.starts_with(b"\xef\xbb\xbf---") {
+        return Err(refused(
+            &"this is neither an archive nor a `SKILL.md`, which begins with `---`",
+        ));
+    }
+    let path: PackagePath = MANIFEST.parse().expect("the manifest's path is one");
+    let file = TreeFile { bytes, executable: false };
+    let tree = Tree::from_files([(path, file)], limits).map_err(|error| refused(&error))?;
+    Ok(Fetched { tree, notes: Vec::new() })
+}
+
+/// Collects the paths of all manifests.
+fn walk(
+    folder: &Folder,
+    prefix: &str,
+    depth: usize,
+    walked: &mut usize,
+    manifests: &mut Vec<String>,
+) -> io::Result<()> {
+    *walked += 1;
+    if *walked > MOST_FOLDERS {
+        return Ok(());
+    }
+    let entries = folder.entries()?;
+    let is_manifest = |entry: &crate::folder::Entry| {
+        entry.kind == Kind::File && entry.name == MANIFEST.as_bytes()
+    };
+    if entries.iter().any(is_manifest) {
+        // What lies deeper belongs to this skill.
+        let separator = if prefix.is_empty() { "" } else { "/" };
+        manifests.push(format!("{prefix}{separator}{MANIFEST}"));
+        return Ok(());
+    }
+    if depth == MOST_DEPTH {
+        return Ok(());
+    }
+    for entry in entries {
+        // No skill that can be installed lies behind a name that is no text.
+        let Ok(name) = std::str::from_utf8(&entry.name) else { continue };
+        if entry.kind != Kind::Folder || role_of_folder(name) == Role::Litter {
+            continue;
+        }
+        let inner = match folder.folder(name) {
+            Ok(inner) => inner,
+            // Somebody else's folder among many, or one that is gone by now.
+            Err(error) if depth > 0 && error.kind() == io::ErrorKind::PermissionDenied => continue,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
+        walk(&inner, &path, depth + 1, walked, manifests)?;
+    }
+    Ok(())
+}
+
+fn offer(name: String, pinned: Pinned) -> Offer {
+    Offer { name, pinned, owner: None, published: None }
+}
+
+fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn recordable(path: PathBuf) -> Result<String, SourceError> {
+    path.into_os_string().into_string().map_err(|path| {
+        let shown = path.to_string_lossy().into_owned();
+        SourceError::new(
+            SourceErrorKind::Unusable,
+            format!("the path `{}` is not UTF-8, so no lock can record it", visible(&shown)),
+        )
+        .hint("rename the folder")
+    })
+}
+
+/// The note on files that were left out, where there are any.
+pub fn withheld(place: &str, paths: &[String]) -> Vec<String> {
+    if paths.is_empty() {
+        return Vec::new();
+    }
+    vec![format!(
+        "hidden files and links of `{}` are not installed: {}",
+        visible(place),
+        named(paths)
+    )]
+}
+
+fn no_skill(place: &str) -> SourceError {
+    SourceError::new(
+        SourceErrorKind::NotFound,
+        format!("there is no `{MANIFEST}` in `{place}`, nor in its folders"),
+    )
+    .hint(format!("name the folder that holds a `{MANIFEST}`"))
+}
+
+fn cannot_read(path: &Path, error: &io::Error) -> SourceError {
+    let kind = match error.kind() {
+        io::ErrorKind::NotFound => SourceErrorKind::NotFound,
+        io::ErrorKind::PermissionDenied => SourceErrorKind::Denied,
+        _ => SourceErrorKind::Unreachable,
+    };
+    SourceError::new(kind, format!("cannot read `{}`: {error}", path.display()))
+}
+
+fn not_usable(place: &str, error: &TreeError) -> SourceError {
+    SourceError::new(SourceErrorKind::Unusable, format!("`{}`: {error}", visible(place)))
+}

@@ -1,0 +1,594 @@
+//! The files of a skill: read from a folder without following links, checked, and with bounds.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use crate::content::{MANIFEST, Role, SIDECAR, role_of, role_of_folder, stays_executable};
+use crate::digest::{FileHasher, FileHashes, Sha256Digest};
+use crate::folder::{Entry, Folder, Kind};
+use crate::limits::{Limits, size};
+use crate::path::{PackagePath, PathError, fold};
+
+/// Patterns of files that are not packed, in the syntax of `.gitignore`.
+const IGNORE_FILE: &str = ".skillignore";
+/// An ignore file longer than this is none.
+const MOST_IGNORE_BYTES: u64 = 64 << 10;
+/// How many names an error lists.
+const MOST_NAMED: usize = 10;
+
+/// The files of a skill in memory, by their paths in the order of bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tree {
+    files: BTreeMap<PackagePath, TreeFile>,
+}
+
+/// A file of a skill.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TreeFile {
+    /// What is in it.
+    pub bytes: Vec<u8>,
+    /// Whether it can be started. The only thing about its mode that is kept (attack B11).
+    pub executable: bool,
+}
+
+impl TreeFile {
+    /// The hash of what is in it.
+    pub fn digest(&self) -> Sha256Digest {
+        Sha256Digest::of(&self.bytes)
+    }
+}
+
+impl fmt::Debug for TreeFile {
+    /// Without the bytes: there may be millions.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let executable = if self.executable { ", executable" } else { "" };
+        write!(formatter, "{} bytes{executable}", self.bytes.len())
+    }
+}
+
+/// What was read from a folder.
+#[derive(Debug)]
+pub struct ReadTree {
+    /// The content.
+    pub tree: Tree,
+    /// What was left out, as paths: litter, and what `.skillignore` names.
+    pub left_out: Vec<String>,
+    /// Hidden files, links and special files that were left out of somebody else's folder. An author is refused instead.
+    pub withheld: Vec<String>,
+}
+
+/// Why the files of a folder are no skill that can be packed.
+#[derive(Debug, thiserror::Error)]
+pub enum TreeError {
+    /// The system does not let us.
+    #[error("cannot read `{path}`: {source}")]
+    Read {
+        /// The file or folder.
+        path: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A path that differs between systems.
+    #[error("{0}; rename it")]
+    Path(#[from] PathError),
+    /// A link (NEG-15).
+    #[error(
+        "`{path}` is a symbolic link; put the file itself there, or name it in `{IGNORE_FILE}`"
+    )]
+    Link {
+        /// Where it lies.
+        path: String,
+    },
+    /// A pipe, a device or a socket.
+    #[error("`{path}` is neither a file nor a folder; remove it, or name it in `{IGNORE_FILE}`")]
+    Special {
+        /// Where it lies.
+        path: String,
+    },
+    /// Hidden files that no package may hold (attack B10).
+    #[error(
+        "hidden files can't be packed: {}; remove them, or name them in `{IGNORE_FILE}`",
+        named(.paths)
+    )]
+    Hidden {
+        /// Their paths.
+        paths: Vec<String>,
+    },
+    /// Two names that are one on other systems (attack B8).
+    #[error("{}", same(.one, .other))]
+    Twins {
+        /// One of them. A folder ends with `/`.
+        one: String,
+        /// The other.
+        other: String,
+    },
+    /// No `SKILL.md`.
+    #[error("there is no `{MANIFEST}`{}", spelled(.found.as_deref()))]
+    NoManifest {
+        /// A file that may be meant.
+        found: Option<String>,
+    },
+    /// Too many files.
+    #[error("there are more than {most} files and folders; a skill has fewer")]
+    TooMany {
+        /// The bound.
+        most: usize,
+    },
+    /// One file is too large.
+    #[error("`{path}` has more than {}", size(*.most))]
+    FileTooLarge {
+        /// The file.
+        path: String,
+        /// The bound in bytes.
+        most: u64,
+    },
+    /// All together are too large.
+    #[error("the files have more than {} together", size(*.most))]
+    TooLarge {
+        /// The bound in bytes.
+        most: u64,
+    },
+    /// A pattern that is none.
+    #[error("`{IGNORE_FILE}` can't be understood: {problem}")]
+    Pattern {
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl Tree {
+    /// A tree of files that are already in memory, checked like one on disk.
+    pub fn from_files(
+        files: impl IntoIterator<Item = (PackagePath, TreeFile)>,
+        limits: &Limits,
+    ) -> Result<Self, TreeError> {
+        let mut guard = Guard::new(limits);
+        let mut tree = Self::default();
+        let mut hidden = Vec::new();
+        for (path, mut file) in files {
+            match role_of(&path) {
+                Role::Content => {}
+                Role::Sidecar | Role::Litter => continue,
+                Role::Hidden => {
+                    hidden.push(path.as_str().to_owned());
+                    continue;
+                }
+            }
+            guard.admit(&path)?;
+            guard.count(&path, file.bytes.len() as u64)?;
+            file.executable &= stays_executable(&path, &file.bytes);
+            tree.files.insert(path, file);
+        }
+        refuse_hidden(hidden)?;
+        tree.require_manifest()?;
+        Ok(tree)
+    }
+
+    /// Reads what an author wants packed: litter is left out, hidden files are refused (attack B10), links as well
+    /// (NEG-15).
+    pub fn read(folder: &Path, limits: &Limits) -> Result<ReadTree, TreeError> {
+        Self::read_as(folder, limits, |ignored| Reading::Author { ignored })
+    }
+
+    /// Reads the skill in somebody else's folder. What an author would have to remove is left out instead: whoever
+    /// installs can't change the folder, and without those files the skill is the same that the author would have packed.
+    pub fn read_foreign(folder: &Path, limits: &Limits) -> Result<ReadTree, TreeError> {
+        Self::read_as(folder, limits, |ignored| Reading::Foreign { ignored })
+    }
+
+    fn read_as(
+        folder: &Path,
+        limits: &Limits,
+        reading: impl for<'a> FnOnce(&'a Gitignore) -> Reading<'a>,
+    ) -> Result<ReadTree, TreeError> {
+        let opened = open(folder)?;
+        let ignored = ignore_patterns(&opened)?;
+        let reading = reading(&ignored);
+        let mut walk =
+            Walk { reading, guard: Guard::new(limits), left_out: Vec::new(), hidden: Vec::new() };
+        let mut tree = Self::default();
+        walk.folder(&opened, "", 0, &mut |path, file, executable, most| {
+            let mut bytes = Vec::new();
+            file.take(most + 1).read_to_end(&mut bytes)?;
+            let length = bytes.len() as u64;
+            let executable = executable && stays_executable(&path, &bytes);
+            tree.files.insert(path, TreeFile { bytes, executable });
+            Ok(length)
+        })?;
+        let withheld = match reading {
+            Reading::Foreign { .. } => walk.hidden,
+            Reading::Author { .. } | Reading::Installed => {
+                refuse_hidden(walk.hidden)?;
+                Vec::new()
+            }
+        };
+        tree.require_manifest()?;
+        Ok(ReadTree { tree, left_out: walk.left_out, withheld })
+    }
+
+    /// The files.
+    pub fn files(&self) -> impl Iterator<Item = (&PackagePath, &TreeFile)> {
+        self.files.iter()
+    }
+
+    /// One file.
+    pub fn get(&self, path: &str) -> Option<&TreeFile> {
+        self.files.get(&path.parse().ok()?)
+    }
+
+    /// The text of `SKILL.md`, as bytes: nobody has said that it is UTF-8.
+    pub fn manifest(&self) -> &[u8] {
+        self.get(MANIFEST).map_or(&[], |file| &file.bytes)
+    }
+
+    /// The hash of every file.
+    pub fn hashes(&self) -> FileHashes {
+        self.files.iter().map(|(path, file)| (path.clone(), file.digest())).collect()
+    }
+
+    /// Without checks, for those who have made them: unpacking.
+    pub(crate) fn insert(&mut self, path: PackagePath, file: TreeFile) {
+        self.files.insert(path, file);
+    }
+
+    /// The same files one folder further up.
+    pub(crate) fn below(self, folder: &str) -> Self {
+        let files = self.files.into_iter();
+        Self { files: files.filter_map(|(path, file)| Some((path.below(folder)?, file))).collect() }
+    }
+
+    fn require_manifest(&self) -> Result<(), TreeError> {
+        if self.get(MANIFEST).is_some() {
+            return Ok(());
+        }
+        let found = self.files.keys().find(|path| path.folded() == fold(MANIFEST));
+        Err(TreeError::NoManifest { found: found.map(|path| path.as_str().to_owned()) })
+    }
+}
+
+/// The hash of every file of an installed skill. Everything counts, litter and hidden files too, because nothing was
+/// installed that is any; only the sidecar is never content (R25).
+pub fn hash_installed(folder: &Path, limits: &Limits) -> Result<FileHashes, TreeError> {
+    hash_folder(&open(folder)?, limits)
+}
+
+pub(crate) fn hash_folder(folder: &Folder, limits: &Limits) -> Result<FileHashes, TreeError> {
+    let mut walk = Walk {
+        reading: Reading::Installed,
+        guard: Guard::new(limits),
+        left_out: Vec::new(),
+        hidden: Vec::new(),
+    };
+    let mut hashes = FileHashes::new();
+    let mut buffer = vec![0; 64 << 10];
+    walk.folder(folder, "", 0, &mut |path, file, _, most| {
+        let mut content = FileHasher::default();
+        let mut length = 0;
+        let mut file = file.take(most + 1);
+        loop {
+            match file.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => {
+                    content.update(&buffer[..count]);
+                    length += count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        hashes.insert(path, content.finish());
+        Ok(length)
+    })?;
+    Ok(hashes)
+}
+
+/// Whose folder is read.
+#[derive(Clone, Copy)]
+enum Reading<'a> {
+    /// One that somebody works in.
+    Author { ignored: &'a Gitignore },
+    /// One that somebody else works in.
+    Foreign { ignored: &'a Gitignore },
+    /// One that only we write.
+    Installed,
+}
+
+struct Walk<'a> {
+    reading: Reading<'a>,
+    guard: Guard<'a>,
+    left_out: Vec<String>,
+    hidden: Vec<String>,
+}
+
+/// Takes a file's path, its content, whether it is executable, and how long it may be; returns how long it is.
+type Visit<'v> = dyn FnMut(PackagePath, std::fs::File, bool, u64) -> io::Result<u64> + 'v;
+
+impl Walk<'_> {
+    fn folder(
+        &mut self,
+        folder: &Folder,
+        prefix: &str,
+        depth: usize,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), TreeError> {
+        let read = |path: &str, source| TreeError::Read { path: shown(path).to_owned(), source };
+        for entry in folder.entries().map_err(|source| read(prefix, source))? {
+            let lossy = String::from_utf8_lossy(&entry.name);
+            let path =
+                if prefix.is_empty() { lossy.into_owned() } else { format!("{prefix}/{lossy}") };
+            if self.is_left_out(&path, entry.kind) {
+                self.left_out.push(path);
+                continue;
+            }
+            if self.withholds(&entry) {
+                self.hidden.push(path);
+                continue;
+            }
+            match entry.kind {
+                Kind::Link => return Err(TreeError::Link { path }),
+                Kind::Other => return Err(TreeError::Special { path }),
+                Kind::Folder => {
+                    // Ends the walk before it is deeper than any path may be.
+                    if depth == crate::path::MOST_PATH_PARTS {
+                        path.parse::<PackagePath>()?;
+                    }
+                    let inner =
+                        folder.folder_bytes(&entry.name).map_err(|source| read(&path, source))?;
+                    self.folder(&inner, &path, depth + 1, visit)?;
+                    continue;
+                }
+                Kind::File => {}
+            }
+            if path == SIDECAR {
+                continue;
+            }
+            let whole =
+                [prefix.as_bytes(), if prefix.is_empty() { b"" } else { b"/" }, &entry.name]
+                    .concat();
+            let checked = PackagePath::from_bytes(&whole)?;
+            if !matches!(self.reading, Reading::Installed) && role_of(&checked) == Role::Hidden {
+                self.hidden.push(path);
+                continue;
+            }
+            self.guard.admit(&checked)?;
+            let file = folder.file(&entry.name).map_err(|source| read(&path, source))?;
+            let metadata = file.metadata().map_err(|source| read(&path, source))?;
+            // Something else may stand there by now.
+            if !metadata.is_file() {
+                return Err(TreeError::Special { path });
+            }
+            let executable = metadata.permissions().mode() & 0o100 != 0;
+            let most = self.guard.room();
+            let length = visit(checked.clone(), file, executable, most)
+                .map_err(|source| read(&path, source))?;
+            self.guard.count(&checked, length)?;
+        }
+        Ok(())
+    }
+
+    /// Whether an entry is passed by without a look at what is in it.
+    fn withholds(&self, entry: &Entry) -> bool {
+        match (self.reading, entry.kind) {
+            (Reading::Foreign { .. }, Kind::Link | Kind::Other) => true,
+            (Reading::Foreign { .. }, Kind::Folder) => {
+                role_of_folder(&String::from_utf8_lossy(&entry.name)) == Role::Hidden
+            }
+            _ => false,
+        }
+    }
+
+    fn is_left_out(&self, path: &str, kind: Kind) -> bool {
+        let (Reading::Author { ignored } | Reading::Foreign { ignored }) = self.reading else {
+            return false;
+        };
+        let is_folder = kind == Kind::Folder;
+        if ignored.matched(path, is_folder).is_ignore() {
+            return true;
+        }
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if is_folder {
+            return role_of_folder(name) == Role::Litter;
+        }
+        name.parse().is_ok_and(|name| role_of(&name) == Role::Litter)
+    }
+}
+
+/// Which files of somebody else's listing are content, for sources that have no folder. It decides as
+/// [`Tree::read_foreign`] does, so that a skill has the same files whichever way it comes.
+#[derive(Debug)]
+pub struct Sieve {
+    ignored: Gitignore,
+}
+
+/// What becomes of a file of a listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sifted {
+    /// It is content.
+    Kept,
+    /// Litter, or what the author does not pack. Nobody misses it.
+    LeftOut,
+    /// Hidden: the user is told.
+    Withheld,
+}
+
+impl Sieve {
+    /// The path of the file with patterns, at the root of a skill.
+    pub const FILE: &str = IGNORE_FILE;
+
+    /// With the text of the skill's `.skillignore`, which may be empty.
+    pub fn new(patterns: &str) -> Result<Self, TreeError> {
+        Ok(Self { ignored: patterns_of(patterns)? })
+    }
+
+    /// What becomes of a file.
+    pub fn sift(&self, path: &PackagePath) -> Sifted {
+        if self.ignored.matched_path_or_any_parents(path.as_str(), false).is_ignore() {
+            return Sifted::LeftOut;
+        }
+        match role_of(path) {
+            Role::Content => Sifted::Kept,
+            Role::Sidecar | Role::Litter => Sifted::LeftOut,
+            Role::Hidden => Sifted::Withheld,
+        }
+    }
+}
+
+/// Counts, and knows which names are taken.
+pub(crate) struct Guard<'a> {
+    limits: &'a Limits,
+    bytes: u64,
+    files: usize,
+    /// Folded to the spelling that came first. Folders end with `/`.
+    spellings: BTreeMap<String, String>,
+}
+
+impl<'a> Guard<'a> {
+    pub(crate) fn new(limits: &'a Limits) -> Self {
+        Self { limits, bytes: 0, files: 0, spellings: BTreeMap::new() }
+    }
+
+    /// Takes a path, unless it or a folder on its way is another one's twin (attack B8).
+    pub(crate) fn admit(&mut self, path: &PackagePath) -> Result<(), TreeError> {
+        self.files += 1;
+        if self.files > self.limits.entries {
+            return Err(TreeError::TooMany { most: self.limits.entries });
+        }
+        self.take(path.as_str(), Taken::File)?;
+        self.admit_folders(path)
+    }
+
+    /// Takes the folders on the way to a file.
+    fn admit_folders(&mut self, path: &PackagePath) -> Result<(), TreeError> {
+        for (at, _) in path.as_str().match_indices('/') {
+            self.take(&path.as_str()[..at], Taken::Folder)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a folder and those on the way to it.
+    pub(crate) fn admit_folder(&mut self, path: &PackagePath) -> Result<(), TreeError> {
+        self.take(path.as_str(), Taken::Folder)?;
+        self.admit_folders(path)
+    }
+
+    fn take(&mut self, spelling: &str, taken: Taken) -> Result<(), TreeError> {
+        let marked = match taken {
+            Taken::File => spelling.to_owned(),
+            Taken::Folder => format!("{spelling}/"),
+        };
+        match self.spellings.get(&fold(spelling)) {
+            // A folder is met once for every file in it. A file is met once.
+            Some(first) if *first == marked && taken == Taken::Folder => Ok(()),
+            Some(first) => Err(TreeError::Twins { one: first.clone(), other: marked }),
+            None => {
+                self.spellings.insert(fold(spelling), marked);
+                Ok(())
+            }
+        }
+    }
+
+    /// How many bytes the next file may have.
+    pub(crate) fn room(&self) -> u64 {
+        self.limits.file_bytes.min(self.limits.bytes - self.bytes)
+    }
+
+    /// Counts the bytes of a file.
+    pub(crate) fn count(&mut self, path: &PackagePath, length: u64) -> Result<(), TreeError> {
+        if length > self.limits.file_bytes {
+            let path = path.as_str().to_owned();
+            return Err(TreeError::FileTooLarge { path, most: self.limits.file_bytes });
+        }
+        self.bytes += length;
+        if self.bytes > self.limits.bytes {
+            return Err(TreeError::TooLarge { most: self.limits.bytes });
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    File,
+    Folder,
+}
+
+fn open(folder: &Path) -> Result<Folder, TreeError> {
+    Folder::open(folder)
+        .map_err(|source| TreeError::Read { path: folder.display().to_string(), source })
+}
+
+fn ignore_patterns(folder: &Folder) -> Result<Gitignore, TreeError> {
+    let read = |source| TreeError::Read { path: IGNORE_FILE.to_owned(), source };
+    let mut text = String::new();
+    match folder.file(IGNORE_FILE.as_bytes()) {
+        Ok(file) => {
+            file.take(MOST_IGNORE_BYTES).read_to_string(&mut text).map_err(read)?;
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(read(error)),
+    }
+    patterns_of(&text)
+}
+
+fn patterns_of(text: &str) -> Result<Gitignore, TreeError> {
+    let mut builder = GitignoreBuilder::new("");
+    for line in text.lines() {
+        builder
+            .add_line(None, line)
+            .map_err(|error| TreeError::Pattern { problem: error.to_string() })?;
+    }
+    builder.build().map_err(|error| TreeError::Pattern { problem: error.to_string() })
+}
+
+fn refuse_hidden(paths: Vec<String>) -> Result<(), TreeError> {
+    if paths.is_empty() { Ok(()) } else { Err(TreeError::Hidden { paths }) }
+}
+
+fn shown(path: &str) -> &str {
+    if path.is_empty() { "." } else { path }
+}
+
+/// The first paths of a list, made visible.
+pub(crate) fn named(paths: &[String]) -> String {
+    let first: Vec<String> = paths
+        .iter()
+        .take(MOST_NAMED)
+        .map(|path| format!("`{}`", prowess_format::text::visible(path)))
+        .collect();
+    match paths.len().checked_sub(MOST_NAMED) {
+        None | Some(0) => first.join(", "),
+        Some(more) => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+fn spelled(found: Option<&str>) -> String {
+    match found {
+        None => String::new(),
+        Some(found) => {
+            match found.strip_suffix(MANIFEST).and_then(|folder| folder.strip_suffix('/')) {
+                Some(folder) => {
+                    format!(" at the root, but in `{folder}`; that folder may be the skill")
+                }
+                None => format!(", but `{found}`; rename it"),
+            }
+        }
+    }
+}
+
+fn same(one: &str, other: &str) -> String {
+    let [one, other] = [one, other].map(prowess_format::text::visible);
+    if one == other {
+        format!("`{one}` is there twice")
+    } else if one.trim_end_matches('/') == other.trim_end_matches('/') {
+        format!("`{}` is a file and a folder", one.trim_end_matches('/'))
+    } else {
+        format!(
+            "`{one}` and `{other}` are one and the same where case or composition does not count; rename one"
+        )
+    }
+}

@@ -1,0 +1,317 @@
+//! What both formats have in common: every entry passes here, and here it is decided whether they are a skill.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Read};
+
+use prowess_format::ReadOptions;
+
+use super::{Sink, UnpackError, UnpackOptions, Unpacked};
+use crate::content::{MANIFEST, Role, role_of, role_of_folder, stays_executable};
+use crate::digest::{FileHasher, FileHashes};
+use crate::name::SkillName;
+use crate::path::{PackagePath, fold};
+use crate::tree::{Guard, TreeError};
+
+/// A longer manifest is none: the longest of 2,291 published ones has 128 kB.
+const MOST_MANIFEST_BYTES: usize = 1 << 20;
+
+/// How many times its size an archive may unpack to. Text stays below 20, and bombs reach 1,000.
+pub(super) const MOST_RATIO: u64 = 100;
+/// Below this much, any ratio is fine.
+const RATIO_FROM: u64 = 8 << 20;
+
+/// Whether an archive unpacks to absurdly much (attack B3).
+pub(super) fn is_too_dense(packed: u64, unpacked: u64) -> bool {
+    unpacked > RATIO_FROM && unpacked / MOST_RATIO > packed
+}
+
+pub(super) struct Intake<'a> {
+    sink: &'a mut dyn Sink,
+    pub(super) options: &'a UnpackOptions<'a>,
+    guard: Guard<'a>,
+    entries: usize,
+    hashes: FileHashes,
+    /// Those at the root and one folder below it. Only the first of each has its text: with two below there is no
+    /// skill, and an archive may hold many.
+    manifests: BTreeMap<PackagePath, Vec<u8>>,
+}
+
+impl<'a> Intake<'a> {
+    pub(super) fn new(sink: &'a mut dyn Sink, options: &'a UnpackOptions<'a>) -> Self {
+        let guard = Guard::new(&options.limits);
+        Self {
+            sink,
+            options,
+            guard,
+            entries: 0,
+            hashes: FileHashes::new(),
+            manifests: BTreeMap::new(),
+        }
+    }
+
+    /// Counts an entry of any kind, also one that only describes another (attack B4).
+    pub(super) fn count_entry(&mut self) -> Result<(), UnpackError> {
+        self.entries += 1;
+        if self.entries > self.options.limits.entries {
+            return Err(TreeError::TooMany { most: self.options.limits.entries }.into());
+        }
+        Ok(())
+    }
+
+    /// A folder. Nothing is made of it: folders come into being with their files.
+    pub(super) fn folder(&mut self, raw: &[u8]) -> Result<(), UnpackError> {
+        let raw = raw.strip_suffix(b"/").unwrap_or(raw);
+        // `tar -c .` begins with the folder itself.
+        if raw == b"." {
+            return Ok(());
+        }
+        let path = PackagePath::from_bytes(raw.strip_prefix(b"./").unwrap_or(raw))?;
+        for part in path.parts() {
+            refuse(role_of_folder(part), &path)?;
+        }
+        Ok(self.guard.admit_folder(&path)?)
+    }
+
+    /// A file of a length that the archive tells beforehand. A reader that has more or less than that is an error.
+    pub(super) fn file(
+        &mut self,
+        raw: &[u8],
+        executable: bool,
+        length: u64,
+        content: &mut dyn Read,
+    ) -> Result<(), UnpackError> {
+        let path = PackagePath::from_bytes(raw.strip_prefix(b"./").unwrap_or(raw))?;
+        let role = role_of(&path);
+        refuse(role, &path)?;
+        self.guard.admit(&path)?;
+        self.guard.count(&path, length)?;
+        let mut metered = Metered {
+            content,
+            left: length,
+            hasher: FileHasher::default(),
+            kept: self.keeps_text(&path).then(Vec::new),
+            failure: None,
+        };
+        if role == Role::Sidecar {
+            // R25: read, because it may be damaged, and dropped.
+            return io::copy(&mut metered, &mut io::sink())
+                .map(drop)
+                .map_err(|error| metered.fault(error, &path));
+        }
+        let mut first = [0; 2];
+        let mut filled = 0;
+        while filled < first.len() {
+            match metered.read(&mut first[filled..]) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) => return Err(metered.fault(error, &path)),
+            }
+        }
+        let first = &first[..filled];
+        let executable = executable && stays_executable(&path, first);
+        if let Err(error) = self.sink.file(&path, executable, &mut first.chain(&mut metered)) {
+            return Err(metered.fault(error, &path));
+        }
+        // A sink that stopped early has not got the file, and neither have we its hash.
+        if metered.left > 0 {
+            return Err(UnpackError::Malformed("a file is shorter than the archive says"));
+        }
+        let Metered { hasher, kept, .. } = metered;
+        if is_manifest_place(&path) {
+            self.manifests.insert(path.clone(), kept.unwrap_or_default());
+        }
+        self.hashes.insert(path, hasher.finish());
+        Ok(())
+    }
+
+    fn keeps_text(&self, path: &PackagePath) -> bool {
+        let is_below = |path: &PackagePath| path.as_str() != MANIFEST;
+        is_manifest_place(path) && !(is_below(path) && self.manifests.keys().any(is_below))
+    }
+
+    /// Decides where the skill's root is, and what the skill is called.
+    pub(super) fn finish(mut self) -> Result<Unpacked, UnpackError> {
+        let root = self.root()?;
+        let manifest_path = match &root {
+            None => MANIFEST.to_owned(),
+            Some(folder) => format!("{folder}/{MANIFEST}"),
+        };
+        let manifest_path: PackagePath = manifest_path.parse()?;
+        let manifest = self.manifests.remove(&manifest_path).unwrap_or_default();
+        if manifest.len() > MOST_MANIFEST_BYTES {
+            return Err(TreeError::FileTooLarge {
+                path: manifest_path.as_str().to_owned(),
+                most: MOST_MANIFEST_BYTES as u64,
+            }
+            .into());
+        }
+        let (name, version) = identity(&manifest, self.options.name)?;
+        let Some(folder) = root else {
+            return Ok(Unpacked { name, version, hashes: self.hashes });
+        };
+        // Attack B12: a folder of another name is the root of another skill.
+        let with_version = version.as_ref().map(|version| format!("{name}-{version}"));
+        if folder != name.as_str() && Some(&folder) != with_version.as_ref() {
+            return Err(UnpackError::OtherFolder { folder, name });
+        }
+        self.sink
+            .strip(&folder)
+            .map_err(|source| UnpackError::Write { path: folder.clone(), source })?;
+        let hashes = self.hashes.into_iter();
+        let hashes = hashes.filter_map(|(path, hash)| Some((path.below(&folder)?, hash))).collect();
+        Ok(Unpacked { name, version, hashes })
+    }
+
+    /// The one folder that holds everything, or nothing where the files lie at the root (attack B12, GAIX-23).
+    fn root(&self) -> Result<Option<String>, UnpackError> {
+        if self.manifests.keys().any(|path| path.as_str() == MANIFEST) {
+            return Ok(None);
+        }
+        let skills: Vec<String> = self
+            .manifests
+            .keys()
+            .filter_map(|path| path.as_str().strip_suffix(MANIFEST)?.strip_suffix('/'))
+            .map(str::to_owned)
+            .collect();
+        let tops: BTreeSet<&str> =
+            self.hashes.keys().filter_map(|path| path.parts().next()).collect();
+        match skills.as_slice() {
+            [] => {
+                let meant =
+                    self.hashes.keys().find(|path| fold(path.file_name()) == fold(MANIFEST));
+                let found = meant.map(|path| path.as_str().to_owned());
+                Err(TreeError::NoManifest { found }.into())
+            }
+            [one] if tops.len() == 1 => Ok(Some(one.clone())),
+            [one] => {
+                let other = tops.iter().find(|top| *top != one).copied().unwrap_or_default();
+                Err(UnpackError::Entry {
+                    path: other.to_owned(),
+                    problem: "it lies beside the folder of the skill and belongs to none",
+                })
+            }
+            _ => Err(UnpackError::SeveralSkills { folders: skills }),
+        }
+    }
+}
+
+/// Name and version, and that the skill is the one that was asked for.
+fn identity(
+    manifest: &[u8],
+    expected: Option<&SkillName>,
+) -> Result<(SkillName, Option<String>), UnpackError> {
+    let mut text = Cow::default();
+    let checked = prowess_format::check_bytes(manifest, &mut text, ReadOptions::DETECT);
+    if !checked.is_skill() {
+        return Err(UnpackError::Unreadable);
+    }
+    let version = checked.skill.version.as_ref().map(|version| version.as_str().to_owned());
+    let declared = checked.skill.name_text().map(str::parse::<SkillName>);
+    let name = match (expected, declared) {
+        (Some(expected), Some(Ok(found))) if found != *expected => {
+            return Err(UnpackError::OtherSkill { expected: expected.clone(), found });
+        }
+        // Registries give a canonical name to skills that declare none (R2).
+        (Some(expected), _) => expected.clone(),
+        (None, Some(declared)) => declared?,
+        (None, None) => return Err(UnpackError::Nameless),
+    };
+    Ok((name, version))
+}
+
+fn is_manifest_place(path: &PackagePath) -> bool {
+    path.file_name() == MANIFEST && path.parts().count() <= 2
+}
+
+fn refuse(role: Role, path: &PackagePath) -> Result<(), UnpackError> {
+    let problem = match role {
+        Role::Content | Role::Sidecar => return Ok(()),
+        Role::Litter => "version control, caches and litter of systems are no part of a skill",
+        Role::Hidden => "hidden files are no part of a skill",
+    };
+    Err(UnpackError::Entry { path: path.as_str().to_owned(), problem })
+}
+
+/// Hands on exactly as many bytes as were announced, and hashes them.
+struct Metered<'a> {
+    content: &'a mut dyn Read,
+    left: u64,
+    hasher: FileHasher,
+    kept: Option<Vec<u8>>,
+    /// An error of the archive, to tell it from one of the disk.
+    failure: Option<io::Error>,
+}
+
+impl Metered<'_> {
+    fn fault(&mut self, error: io::Error, path: &PackagePath) -> UnpackError {
+        match self.failure.take() {
+            Some(failure) => archive_error(failure),
+            None => UnpackError::Write { path: path.as_str().to_owned(), source: error },
+        }
+    }
+}
+
+impl Read for Metered<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
+        if most == 0 {
+            return Ok(0);
+        }
+        let count = loop {
+            match self.content.read(&mut buffer[..most]) {
+                Ok(0) => break Err(deception("a file is shorter than the archive says")),
+                Ok(count) => break Ok(count),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(error),
+            }
+        };
+        match count {
+            Ok(count) => {
+                self.left -= count as u64;
+                self.hasher.update(&buffer[..count]);
+                if let Some(kept) = &mut self.kept
+                    && kept.len() <= MOST_MANIFEST_BYTES
+                {
+                    kept.extend_from_slice(&buffer[..count]);
+                }
+                Ok(count)
+            }
+            Err(error) => {
+                self.failure = Some(error);
+                Err(io::Error::other("the archive can't be read"))
+            }
+        }
+    }
+}
+
+/// Something about the archive that passes through readers as an error of theirs.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Deception {
+    #[error("{0}")]
+    Malformed(&'static str),
+    #[error("too dense")]
+    TooDense(u64),
+    #[error("too large")]
+    TooLarge(u64),
+}
+
+pub(super) fn deception(problem: &'static str) -> io::Error {
+    io::Error::other(Deception::Malformed(problem))
+}
+
+/// The other way round.
+pub(super) fn archive_error(error: io::Error) -> UnpackError {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<Deception>()) {
+        Some(Deception::Malformed(problem)) => UnpackError::Malformed(problem),
+        Some(Deception::TooDense(most)) => UnpackError::TooDense { most: *most },
+        Some(Deception::TooLarge(most)) => UnpackError::ArchiveTooLarge { most: *most },
+        None => match error.kind() {
+            io::ErrorKind::UnexpectedEof => UnpackError::Malformed("it ends too early"),
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+                UnpackError::Malformed("its compressed data can't be read")
+            }
+            _ => UnpackError::Read(error),
+        },
+    }
+}

@@ -1,0 +1,429 @@
+//! Which copy of a skill each agent loads, why, and what that costs.
+//!
+//! An agent's rule is cited where it is known, and where it is not, that is the answer. Costs are estimates: a token is
+//! taken for four characters.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use prowess_format::client::{self, Outcome};
+use prowess_format::{ReadOptions, check_bytes, form_of};
+
+use crate::agents::{self, Agent, Budget, Collision, Folder, Names, Room, Rules, Seen};
+use crate::discovery::{DiscoverOptions, Found, Memory, Scanner, folder_name, read_bounded};
+use crate::places::{Places, Scope};
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct WhichOptions<'o> {
+    /// Where to start from.
+    pub places: &'o Places,
+    /// Now, see [`DiscoverOptions::now`].
+    pub now: SystemTime,
+    /// What is remembered between runs.
+    pub memory: Memory<'o>,
+    /// The skill.
+    pub name: &'o str,
+    /// The agents.
+    pub agents: Selection<'o>,
+    /// The tokens that the model has room for, where somebody said so.
+    pub context_tokens: Option<u64>,
+}
+
+/// Whose view is asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Selection<'o> {
+    /// Of all that something of is on this machine.
+    Present,
+    /// Of these.
+    Named(&'o [&'static Agent]),
+}
+
+/// How one agent sees a skill.
+#[derive(Clone, Debug)]
+pub struct AgentView {
+    /// The agent.
+    pub agent: &'static Agent,
+    /// What is known of how it chooses; `None` where nothing is.
+    pub rules: Option<&'static Rules>,
+    /// Every copy in its folders, in the order in which they count.
+    pub copies: Vec<AgentCopy>,
+    /// What it loads.
+    pub loads: Loads,
+    /// What the first copy that is loaded takes of its catalogue.
+    pub cost: Option<Cost>,
+}
+
+/// What an agent loads under a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loads {
+    /// Nothing.
+    Nothing,
+    /// One copy, by its number.
+    One(usize),
+    /// Several copies, which it offers side by side.
+    Several,
+    /// One of several copies, and no source says which.
+    Unknown,
+}
+
+/// A copy in a folder of an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentCopy {
+    /// Its folder, as the agent reaches it.
+    pub directory: PathBuf,
+    /// The same without links.
+    pub real: PathBuf,
+    /// What the agent calls the folder that it is in.
+    pub folder: &'static str,
+    /// For whom that folder is; `None` for one of the machine.
+    pub scope: Option<Scope>,
+    /// The declared version.
+    pub version: Option<String>,
+    /// What becomes of it.
+    pub fate: Fate,
+    /// What the agent minds about the file and loads all the same.
+    pub remarks: Vec<String>,
+}
+
+/// What becomes of a copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is loaded.
+    Loaded,
+    /// It is loaded under another name.
+    LoadedAs(String),
+    /// Another copy stands before it, by its number.
+    Behind(usize),
+    /// It is the same folder as another copy, by its number.
+    Same(usize),
+    /// The agent refuses the file, and why.
+    Dropped(Vec<String>),
+    /// The agent does not get to see it, and why.
+    Unseen(String),
+    /// No source says.
+    Unknown,
+}
+
+/// What a skill takes of a catalogue: estimates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// The tokens of its entry.
+    pub tokens: u64,
+    /// The characters of its description that are cut off whatever the room.
+    pub cut: usize,
+    /// The tokens of all entries of the catalogue.
+    pub catalogue: u64,
+    /// How many entries it has.
+    pub entries: usize,
+    /// The tokens that the catalogue has room for.
+    pub room: u64,
+}
+
+impl Cost {
+    /// Whether the catalogue has more than it has room for, so that descriptions are cut or left out.
+    pub fn overflows(&self) -> bool {
+        self.catalogue > self.room
+    }
+
+    /// What the skill takes, in thousandths of the room.
+    pub fn thousandths(&self) -> u64 {
+        (self.tokens * 1000).checked_div(self.room).unwrap_or(u64::MAX)
+    }
+}
+
+/// A token is about four characters.
+const CHARACTERS_OF_A_TOKEN: u64 = 4;
+
+/// How each agent sees a skill, in the order of the agents.
+pub fn which(options: &WhichOptions<'_>) -> Vec<AgentView> {
+    let agents = match options.agents {
+        Selection::Present => agents::present(options.places),
+        Selection::Named(agents) => agents.to_vec(),
+    };
+    let mut shelves = Shelves {
+        scanner: Scanner::new(&DiscoverOptions {
+            places: options.places,
+            now: options.now,
+            memory: options.memory,
+        }),
+        folders: HashMap::new(),
+    };
+    let views = agents.into_iter().map(|agent| view(options, agent, &mut shelves)).collect();
+    shelves.scanner.finish();
+    views
+}
+
+/// Folders that were looked at, each once.
+struct Shelves {
+    scanner: Scanner,
+    folders: HashMap<PathBuf, Vec<Found>>,
+}
+
+impl Shelves {
+    fn skills(&mut self, folder: &Path) -> &[Found] {
+        let scanner = &mut self.scanner;
+        self.folders.entry(folder.to_owned()).or_insert_with(|| {
+            scanner.scan(folder, true).map(|scanned| scanned.skills).unwrap_or_default()
+        })
+    }
+}
+
+/// A folder of an agent on this machine.
+struct Shelf {
+    path: PathBuf,
+    folder: Folder,
+    /// The folder of the project that it is in, when that is not the project's root.
+    nested: Option<String>,
+}
+
+fn view(options: &WhichOptions<'_>, agent: &'static Agent, shelves: &mut Shelves) -> AgentView {
+    let rules = agent.rules();
+    let seen = Seeing { agent, rules, name: options.name };
+    let mut copies = Vec::new();
+    let mut nested = Vec::new();
+    let mut catalogue = Catalogue::default();
+    for shelf in shelves_of(agent, options.places) {
+        for found in shelves.skills(&shelf.path) {
+            catalogue.add(rules, found);
+            if !seen.is_meant(found) {
+                continue;
+            }
+            copies.push(seen.copy(&shelf, found));
+            nested.push(shelf.nested.clone());
+        }
+    }
+    let loads = decide(rules, options.name, &mut copies, &nested);
+    let first = copies.iter().position(|copy| matches!(copy.fate, Fate::Loaded));
+    let budget = rules.and_then(|rules| rules.budget);
+    let cost = first.zip(budget).and_then(|(first, budget)| {
+        catalogue.cost(&copies[first].directory, &budget, options.context_tokens)
+    });
+    AgentView { agent, rules, copies, loads, cost }
+}
+
+/// The folders in which an agent looks, the one that wins first.
+fn shelves_of(agent: &Agent, places: &Places) -> Vec<Shelf> {
+    let Some(rules) = agent.rules() else {
+        let usual = [(Scope::Project, "project"), (Scope::User, "user")];
+        let usual = usual.into_iter().filter_map(|(scope, title)| {
+            let template = agent.folder(scope)?;
+            let folder = Folder { template, scope: Some(scope), title, downwards: false };
+            Some(Shelf { path: places.locate(template)?.path, folder, nested: None })
+        });
+        return usual.collect();
+    };
+    let mut shelves = Vec::new();
+    for folder in rules.folders {
+        if !folder.downwards {
+            let found = places.locate(folder.template);
+            shelves.extend(found.map(|at| Shelf { path: at.path, folder: *folder, nested: None }));
+            continue;
+        }
+        for at in places.locate_downwards(folder.template) {
+            let depth = Path::new(folder.template).components().count();
+            let holder = at.path.ancestors().nth(depth).unwrap_or(&at.path);
+            let below = holder.strip_prefix(&at.anchor).unwrap_or(Path::new(""));
+            let nested = Some(below.display().to_string()).filter(|below| !below.is_empty());
+            shelves.push(Shelf { path: at.path, folder: *folder, nested });
+        }
+    }
+    shelves
+}
+
+/// How an agent looks at copies.
+struct Seeing<'n> {
+    agent: &'static Agent,
+    rules: Option<&'static Rules>,
+    name: &'n str,
+}
+
+impl Seeing<'_> {
+    /// Whether a skill is what the agent would find under the name.
+    fn is_meant(&self, found: &Found) -> bool {
+        match self.rules {
+            Some(rules) => called(rules.names, found) == comparable(rules.names, self.name),
+            // Nobody has said what it goes by.
+            None => found.name == self.name || folder_name(&found.directory) == self.name,
+        }
+    }
+
+    fn copy(&self, place: &Shelf, found: &Found) -> AgentCopy {
+        let unseen = self.unseen(place, found);
+        let (dropped, remarks) = self.verdict(found);
+        let fate = match (unseen, dropped) {
+            (Some(why), _) => Fate::Unseen(why),
+            (None, true) => Fate::Dropped(remarks.clone()),
+            (None, false) => Fate::Unknown,
+        };
+        AgentCopy {
+            directory: found.directory.clone(),
+            real: found.real.clone(),
+            folder: place.folder.title,
+            scope: place.folder.scope,
+            version: found.summary.version.clone(),
+            remarks: if dropped { Vec::new() } else { remarks },
+            fate,
+        }
+    }
+
+    /// Why the agent does not get to see a copy.
+    fn unseen(&self, place: &Shelf, found: &Found) -> Option<String> {
+        let title = self.agent.title;
+        let sees_links =
+            place.folder.scope.map_or(Seen::Unknown, |scope| self.agent.sees_links(scope));
+        if sees_links == Seen::No && found.directory.is_symlink() {
+            let source = self.agent.links.source.unwrap_or_default();
+            return Some(format!("it is a link, which {title} is reported not to see ({source})"));
+        }
+        let below =
+            found.directory.strip_prefix(&place.path).map_or(1, |below| below.components().count());
+        let depth = self.rules?.depth.filter(|depth| below > *depth)?;
+        Some(format!("it lies {below} folders deep, and {title} looks {depth} deep"))
+    }
+
+    /// Whether the agent refuses the file, and what it minds about it.
+    fn verdict(&self, found: &Found) -> (bool, Vec<String>) {
+        let client = self.rules.and_then(|rules| rules.client).and_then(client::by_id);
+        let Some(client) = client else { return (false, Vec::new()) };
+        let bytes = match read_bounded(&found.file) {
+            Ok(bytes) => bytes,
+            Err(error) => return (true, vec![format!("the file can't be read: {error}")]),
+        };
+        let file_name = found.file.file_name().unwrap_or_default().to_string_lossy();
+        let options = ReadOptions { form: form_of(&file_name), ..ReadOptions::DETECT };
+        let mut text = Cow::Borrowed("");
+        let checked = check_bytes(&bytes, &mut text, options);
+        let directory = folder_name(&found.directory);
+        let verdict = client::verdict(&checked, &file_name, Some(&directory), client);
+        (verdict.outcome == Outcome::Dropped, verdict.reasons)
+    }
+}
+
+/// Gives every copy that is still undecided its fate.
+fn decide(
+    rules: Option<&'static Rules>,
+    name: &str,
+    copies: &mut [AgentCopy],
+    nested: &[Option<String>],
+) -> Loads {
+    let mut first_at: HashMap<PathBuf, usize> = HashMap::new();
+    let mut rivals = Vec::new();
+    for (number, copy) in copies.iter_mut().enumerate() {
+        if copy.fate != Fate::Unknown {
+            continue;
+        }
+        match first_at.get(&copy.real) {
+            Some(&first) => copy.fate = Fate::Same(first),
+            None => {
+                first_at.insert(copy.real.clone(), number);
+                rivals.push(number);
+            }
+        }
+    }
+    let [first, others @ ..] = rivals.as_slice() else { return Loads::Nothing };
+    if others.is_empty() {
+        copies[*first].fate = Fate::Loaded;
+        return Loads::One(*first);
+    }
+    match rules.map_or(Collision::Unknown, |rules| rules.collision) {
+        Collision::Unknown => Loads::Unknown,
+        Collision::AllStay => {
+            for rival in &rivals {
+                copies[*rival].fate = Fate::Loaded;
+            }
+            Loads::Several
+        }
+        Collision::FirstWins => {
+            copies[*first].fate = Fate::Loaded;
+            let keeps_names = rules.is_some_and(|rules| rules.nested_names);
+            let mut loads = Loads::One(*first);
+            for rival in others {
+                copies[*rival].fate = match nested[*rival].as_ref().filter(|_| keeps_names) {
+                    Some(folder) => {
+                        loads = Loads::Several;
+                        Fate::LoadedAs(format!("{folder}:{name}"))
+                    }
+                    None => Fate::Behind(*first),
+                };
+            }
+            loads
+        }
+    }
+}
+
+/// What an agent calls a skill, so that it can be compared.
+fn called(names: Names, found: &Found) -> String {
+    match names {
+        Names::Directory => comparable(names, &folder_name(&found.directory)),
+        Names::Declared => comparable(names, &found.name),
+    }
+}
+
+fn comparable(names: Names, name: &str) -> String {
+    match names {
+        Names::Declared => name.to_owned(),
+        Names::Directory => {
+            let counts = |letter: &char| !letter.is_whitespace() && !is_invisible(*letter);
+            name.to_lowercase().chars().filter(counts).collect()
+        }
+    }
+}
+
+/// Characters without width.
+fn is_invisible(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
+}
+
+/// The entries of an agent's catalogue.
+#[derive(Default)]
+struct Catalogue {
+    names: HashSet<String>,
+    /// Folder, characters without the description, characters of the description.
+    entries: Vec<(PathBuf, usize, usize)>,
+}
+
+impl Catalogue {
+    fn add(&mut self, rules: Option<&'static Rules>, found: &Found) {
+        let Some(rules) = rules else { return };
+        // Most of what a check calls an error does not keep a skill out of a catalogue; not to be a text does.
+        let is_text = !found.summary.dialect.is_empty();
+        let Some(budget) = rules.budget.filter(|_| is_text) else { return };
+        let name = called(rules.names, found);
+        let length = name.chars().count();
+        let is_new = self.names.insert(name);
+        if rules.collision == Collision::FirstWins && !is_new {
+            return;
+        }
+        // `- NAME: DESCRIPTION`, and where the path is told ` (file: PATH)`.
+        let path = if budget.lists_path { found.file.as_os_str().len() + 9 } else { 0 };
+        let description = found.summary.description.as_deref().unwrap_or_default().chars().count();
+        self.entries.push((found.directory.clone(), length + 4 + path, description));
+    }
+
+    fn cost(&self, directory: &Path, budget: &Budget, context: Option<u64>) -> Option<Cost> {
+        let shown = |description: usize| {
+            budget.description.map_or(description, |most| description.min(most))
+        };
+        let tokens = |around: usize, description: usize| {
+            ((around + shown(description)) as u64).div_ceil(CHARACTERS_OF_A_TOKEN)
+        };
+        let (_, around, description) = self.entries.iter().find(|(at, ..)| at == directory)?;
+        let share = |context: u64| context * budget.thousandths / 1000;
+        let room = match (context, budget.unknown_context) {
+            (Some(context), _) => share(context),
+            (None, Room::OfContext(usual)) => share(usual),
+            (None, Room::Characters(characters)) => characters / CHARACTERS_OF_A_TOKEN,
+        };
+        Some(Cost {
+            tokens: tokens(*around, *description),
+            cut: description - shown(*description),
+            catalogue: self.entries.iter().map(|(_, around, text)| tokens(*around, *text)).sum(),
+            entries: self.entries.len(),
+            room,
+        })
+    }
+}

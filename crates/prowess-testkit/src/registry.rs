@@ -1,0 +1,259 @@
+//! A registry of skills over real HTTP on the loopback address. It speaks what `docs/design/registry-protocol.md` writes
+//! down, as far as clients that install need it.
+//!
+//! ```no_run
+//! use prowess_testkit::{Published, TestRegistry};
+//!
+//! let registry = TestRegistry::start();
+//! registry.publish(Published::new("acme", "weather", "1.0.0", vec![/* an archive */]));
+//! // … hand `registry.url()` to whoever installs …
+//! assert_eq!(registry.paths(), ["/api/v1/index/acme/weather"]);
+//! ```
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::provider::{Recorded, Reply, Script, ScriptedProvider};
+
+/// A version in the registry.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// Who publishes it.
+    pub namespace: String,
+    /// What it is called.
+    pub name: String,
+    /// Which version.
+    pub version: String,
+    /// The archive that is sent.
+    pub archive: Vec<u8>,
+    /// What it needs: names with ranges.
+    pub dependencies: Vec<(String, String)>,
+    /// What the registry attests.
+    pub tier: String,
+    /// Taken back by its publisher.
+    pub yanked: bool,
+    /// Taken back by the registry, with the reason.
+    pub revoked: Option<String>,
+    /// When, in seconds since 1970.
+    pub published: u64,
+    /// The identifier of its owner.
+    pub owner: String,
+    /// The hash that the index promises; the archive's own, unless a test wants a lie.
+    pub sha256: String,
+}
+
+impl Published {
+    /// A version of the tier `community` that needs nothing.
+    pub fn new(namespace: &str, name: &str, version: &str, archive: Vec<u8>) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            version: version.to_owned(),
+            sha256: hexadecimal(&archive),
+            archive,
+            dependencies: Vec::new(),
+            tier: "community".to_owned(),
+            yanked: false,
+            revoked: None,
+            published: 1_700_000_000,
+            owner: format!("owner-of-{namespace}"),
+        }
+    }
+
+    fn line(&self) -> Value {
+        let dependencies: Map<String, Value> = self
+            .dependencies
+            .iter()
+            .map(|(name, range)| (name.clone(), range.clone().into()))
+            .collect();
+        let mut line = json!({
+            "version": self.version,
+            "sha256": self.sha256,
+            "dependencies": dependencies,
+            "yanked": self.yanked,
+            "tier": self.tier,
+            "published": self.published,
+            "owner": self.owner,
+        });
+        if let Some(why) = &self.revoked {
+            line["revoked"] = why.clone().into();
+        }
+        line
+    }
+}
+
+/// A running registry. Dropping it ends it.
+pub struct TestRegistry {
+    server: ScriptedProvider,
+    shelf: Arc<Mutex<Shelf>>,
+}
+
+#[derive(Default)]
+struct Shelf {
+    versions: Vec<Published>,
+    token: Option<String>,
+}
+
+impl TestRegistry {
+    /// Starts an empty registry on a free port.
+    pub fn start() -> Self {
+        let shelf = Arc::new(Mutex::new(Shelf::default()));
+        let shared = Arc::clone(&shelf);
+        let server = ScriptedProvider::start(Script::by(move |request| {
+            shared.lock().unwrap_or_else(PoisonError::into_inner).answer(request)
+        }));
+        Self { server, shelf }
+    }
+
+    /// Where it listens: `http://127.0.0.1:PORT`.
+    pub fn url(&self) -> &str {
+        self.server.url()
+    }
+
+    /// Adds a version, in the place of the same one if there is one, which no real registry does.
+    pub fn publish(&self, version: Published) {
+        let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |known: &Published| {
+            (&known.namespace, &known.name, &known.version)
+                == (&version.namespace, &version.name, &version.version)
+        };
+        shelf.versions.retain(|known| !is_same(known));
+        shelf.versions.push(version);
+    }
+
+    /// From now on answers only whoever has this token.
+    pub fn require_token(&self, token: &str) {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner).token = Some(token.to_owned());
+    }
+
+    /// Everything that was asked so far.
+    pub fn requests(&self) -> Vec<Recorded> {
+        self.server.requests()
+    }
+
+    /// The paths that were asked for so far, without queries.
+    pub fn paths(&self) -> Vec<String> {
+        self.requests().iter().map(|request| request.path().to_owned()).collect()
+    }
+}
+
+impl Shelf {
+    fn answer(&self, request: &Recorded) -> Reply {
+        if let Some(token) = &self.token
+            && request.header("authorization") != Some(&format!("Bearer {token}"))
+        {
+            return problem(401, "this registry wants a token");
+        }
+        let Some(path) = request.path().strip_prefix("/api/v1/") else {
+            return problem(404, "no such route");
+        };
+        let parts: Vec<&str> = path.split('/').collect();
+        match parts.as_slice() {
+            ["index", namespace, name] => self.index(namespace, name, request),
+            ["skills", name] => self.bare(name),
+            ["skills", namespace, name] => self.skill(namespace, name),
+            ["skills", namespace, name, version] => match self.find(namespace, name, version) {
+                Some(found) => Reply::json(200, &found.line()),
+                None => problem(404, "no such version"),
+            },
+            ["skills", namespace, name, version, "download"] => {
+                match self.find(namespace, name, version) {
+                    Some(found) if found.revoked.is_some() => problem(410, "it was revoked"),
+                    Some(found) => Reply::bytes(200, "application/gzip", found.archive.clone()),
+                    None => problem(404, "no such version"),
+                }
+            }
+            ["search"] => self.search(request),
+            _ => problem(404, "no such route"),
+        }
+    }
+
+    fn versions(&self, namespace: &str, name: &str) -> Vec<&Published> {
+        let is_it = |one: &&Published| one.namespace == namespace && one.name == name;
+        self.versions.iter().filter(is_it).collect()
+    }
+
+    fn find(&self, namespace: &str, name: &str, version: &str) -> Option<&Published> {
+        self.versions(namespace, name).into_iter().find(|one| one.version == version)
+    }
+
+    fn index(&self, namespace: &str, name: &str, request: &Recorded) -> Reply {
+        let versions = self.versions(namespace, name);
+        if versions.is_empty() {
+            return problem(404, "no such skill");
+        }
+        let mut body = String::new();
+        for version in versions {
+            let _ = writeln!(body, "{}", version.line());
+        }
+        let etag = format!("\"{}\"", &hexadecimal(body.as_bytes())[..16]);
+        if request.header("if-none-match") == Some(&etag) {
+            return Reply::bytes(304, "application/jsonl", "").header("etag", &etag);
+        }
+        Reply::bytes(200, "application/jsonl", body).header("etag", &etag)
+    }
+
+    fn bare(&self, name: &str) -> Reply {
+        let named = self.versions.iter().filter(|one| one.name == name);
+        let namespaces: BTreeSet<&str> = named.map(|one| one.namespace.as_str()).collect();
+        match namespaces.iter().collect::<Vec<_>>().as_slice() {
+            [] => problem(404, "no such skill"),
+            [namespace] => self.skill(namespace, name),
+            several => {
+                let choices: Vec<String> =
+                    several.iter().map(|namespace| format!("{namespace}/{name}")).collect();
+                Reply::json(300, &json!({ "title": "ambiguous name", "candidates": choices }))
+            }
+        }
+    }
+
+    fn skill(&self, namespace: &str, name: &str) -> Reply {
+        let versions = self.versions(namespace, name);
+        let Some(newest) = versions.last() else { return problem(404, "no such skill") };
+        let all: Vec<&str> = versions.iter().map(|one| one.version.as_str()).collect();
+        Reply::json(
+            200,
+            &json!({
+                "namespace": namespace,
+                "name": name,
+                "owner": newest.owner,
+                "latest": newest.version,
+                "versions": all,
+            }),
+        )
+    }
+
+    /// Names that hold the word; a real registry searches texts.
+    fn search(&self, request: &Recorded) -> Reply {
+        let query = request.target.split_once("?q=").map_or("", |(_, query)| query);
+        let word = query.split('&').next().unwrap_or_default();
+        let found = self.versions.iter().filter(|one| one.name.contains(word));
+        let results: Vec<Value> = found
+            .map(|one| {
+                json!({
+                    "namespace": one.namespace,
+                    "name": one.name,
+                    "version": one.version,
+                    "description": format!("The skill {}.", one.name),
+                    "tier": one.tier,
+                })
+            })
+            .collect();
+        Reply::json(200, &json!({ "results": results }))
+    }
+}
+
+fn problem(status: u16, detail: &str) -> Reply {
+    Reply::json(status, &json!({ "status": status, "detail": detail }))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,399 @@
+//! Secret keys on disk: a folder and files that only their owner may read, locked with a passphrase if wanted.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use argon2::{Algorithm, Argon2, Params, Version};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use serde_json::{Map, Value, json};
+use zeroize::Zeroizing;
+
+use crate::json;
+use crate::key::{GenerateError, PublicKey, SecretKey};
+use crate::private_file::{self, Existing};
+
+/// The format of the file.
+const VERSION: u64 = 1;
+const SALT_BYTES: usize = 16;
+const NONCE_BYTES: usize = 24;
+
+/// The name of a key: one safe part of a path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeyName(String);
+
+/// A text that can't be the name of a key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` can't be the name of a key, expected up to 64 letters, digits, `-`, `_` and `.`, a letter or digit first"
+)]
+pub struct KeyNameError(String);
+
+/// The folder with the user's keys.
+#[derive(Clone, Debug)]
+pub struct KeyFolder {
+    path: PathBuf,
+}
+
+/// How much work it is to try a passphrase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Memory in KiB.
+    pub memory: u32,
+    /// How often the memory is gone through.
+    pub passes: u32,
+}
+
+/// A key of the folder, without its secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedKey {
+    /// Its name.
+    pub name: KeyName,
+    /// Its public half.
+    pub public: PublicKey,
+    /// Whether it needs a passphrase.
+    pub is_locked: bool,
+}
+
+/// Why a key can't be made or used. No message shows anything of a key or a passphrase.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyFileError {
+    /// It can't be read or written.
+    #[error("the key file `{}` can't be used: {source}", path.display())]
+    Disk {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// There is no such key.
+    #[error("there is no key `{name}` in `{}`; make one with `prowess key new {name}`", folder.display())]
+    Missing {
+        /// The name.
+        name: KeyName,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// There is one already. It is never replaced: signatures that were made with it would be orphans.
+    #[error("there is a key `{name}` already, `{}`; choose another name, or move that file away", path.display())]
+    Exists {
+        /// The name.
+        name: KeyName,
+        /// The file.
+        path: PathBuf,
+    },
+    /// Others may read it.
+    #[error("others may read `{0}`; run `chmod {mode} {0}`, and make a new key if others could have read this one", path.display())]
+    Open {
+        /// The file or folder.
+        path: PathBuf,
+        /// The mode it should have.
+        mode: &'static str,
+    },
+    /// It isn't what a key file is.
+    #[error("the key file `{}` is damaged: {reason}; restore it from a backup", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// It has a passphrase, and none was given.
+    #[error("the key `{0}` has a passphrase")]
+    Locked(KeyName),
+    /// The passphrase is another, or the file was changed: the two can't be told apart.
+    #[error("the passphrase of the key `{0}` is another, or its file was changed")]
+    WrongPassphrase(KeyName),
+    /// The system gave no random bytes.
+    #[error(transparent)]
+    Random(#[from] GenerateError),
+}
+
+impl Cost {
+    /// About half a second on the machines of today, and 64 MiB (RFC 9106 §4, the second recommendation).
+    pub const USUAL: Cost = Cost { memory: 64 * 1024, passes: 3 };
+
+    /// More than this is an attack on whoever opens the file.
+    const MOST: Cost = Cost { memory: 1024 * 1024, passes: 16 };
+}
+
+impl KeyFolder {
+    /// The keys in a folder, which need not be there yet.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Keeps a new key under a name, with mode 0600 in a folder with mode 0700. Nothing is ever replaced.
+    pub fn keep(
+        &self,
+        name: &KeyName,
+        key: &SecretKey,
+        lock: Option<(&str, Cost)>,
+    ) -> Result<PathBuf, KeyFileError> {
+        let path = self.file(name);
+        let disk = |source| KeyFileError::Disk { path: path.clone(), source };
+        private_file::private_folder(&self.path).map_err(disk)?;
+        self.check_folder()?;
+        let text = written(key, lock)?;
+        match private_file::write(&path, text.as_bytes(), Existing::Keep) {
+            Ok(()) => Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(KeyFileError::Exists { name: name.clone(), path })
+            }
+            Err(source) => Err(KeyFileError::Disk { path, source }),
+        }
+    }
+
+    /// Opens a key. A file or folder that others may read is refused, and so is a link to elsewhere.
+    pub fn open(
+        &self,
+        name: &KeyName,
+        passphrase: Option<&str>,
+    ) -> Result<SecretKey, KeyFileError> {
+        let stored = self.read(name)?;
+        let secret = match (stored.secret, passphrase) {
+            (Stored::Open(secret), _) => secret,
+            (Stored::Locked(_), None) => return Err(KeyFileError::Locked(name.clone())),
+            (Stored::Locked(locked), Some(passphrase)) => locked
+                .unlock(passphrase, &stored.public)
+                .ok_or_else(|| KeyFileError::WrongPassphrase(name.clone()))?,
+        };
+        let key = match &stored.public {
+            PublicKey::Ed25519(_) => {
+                <&[u8; 32]>::try_from(secret.as_slice()).ok().map(SecretKey::from_seed)
+            }
+            PublicKey::P256(_) => SecretKey::from_pkcs8(secret),
+            PublicKey::P384(_) => None,
+        };
+        // A public half that belongs to another key would sign what nobody can verify.
+        key.filter(|key| key.public() == stored.public).ok_or_else(|| KeyFileError::Damaged {
+            path: self.file(name),
+            reason: "its two halves do not belong together".to_owned(),
+        })
+    }
+
+    /// The public half of a key, for which no passphrase is needed.
+    pub fn public(&self, name: &KeyName) -> Result<PublicKey, KeyFileError> {
+        Ok(self.read(name)?.public)
+    }
+
+    /// All keys, by name.
+    pub fn list(&self) -> Result<Vec<ListedKey>, KeyFileError> {
+        let disk = |source| KeyFileError::Disk { path: self.path.clone(), source };
+        let entries = match fs::read_dir(&self.path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(disk(error)),
+        };
+        let mut keys = Vec::new();
+        for entry in entries {
+            let file = entry.map_err(disk)?.file_name();
+            let name = file.to_str().and_then(|file| file.strip_suffix(".key"));
+            let Some(name) = name.and_then(|name| name.parse::<KeyName>().ok()) else {
+                continue;
+            };
+            let stored = self.read(&name)?;
+            let is_locked = matches!(stored.secret, Stored::Locked(_));
+            keys.push(ListedKey { name, public: stored.public, is_locked });
+        }
+        keys.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(keys)
+    }
+
+    fn file(&self, name: &KeyName) -> PathBuf {
+        self.path.join(format!("{name}.key"))
+    }
+
+    fn check_folder(&self) -> Result<(), KeyFileError> {
+        let disk = |source| KeyFileError::Disk { path: self.path.clone(), source };
+        if private_file::is_private(&fs::metadata(&self.path).map_err(disk)?) {
+            return Ok(());
+        }
+        Err(KeyFileError::Open { path: self.path.clone(), mode: "700" })
+    }
+
+    fn read(&self, name: &KeyName) -> Result<StoredKey, KeyFileError> {
+        let path = self.file(name);
+        let file = match open_no_link(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(KeyFileError::Missing {
+                    name: name.clone(),
+                    folder: self.path.clone(),
+                });
+            }
+            Err(source) => return Err(KeyFileError::Disk { path, source }),
+        };
+        self.check_folder()?;
+        let disk = |source| KeyFileError::Disk { path: path.clone(), source };
+        // The mode is asked of the open file, so that it can't be another one than is read.
+        if !private_file::is_private(&file.metadata().map_err(disk)?) {
+            return Err(KeyFileError::Open { path, mode: "600" });
+        }
+        let bytes = Zeroizing::new(private_file::read_open(file).map_err(disk)?);
+        StoredKey::read(&bytes).map_err(|reason| KeyFileError::Damaged { path, reason })
+    }
+}
+
+impl FromStr for KeyName {
+    type Err = KeyNameError;
+
+    fn from_str(text: &str) -> Result<Self, KeyNameError> {
+        let starts_well = text.starts_with(|first: char| first.is_ascii_alphanumeric());
+        let allowed =
+            |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
+        if !starts_well || text.len() > 64 || !text.chars().all(allowed) {
+            return Err(KeyNameError(text.to_owned()));
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl fmt::Display for KeyName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A key file that was read.
+struct StoredKey {
+    public: PublicKey,
+    secret: Stored,
+}
+
+enum Stored {
+    Open(Zeroizing<Vec<u8>>),
+    Locked(LockedSecret),
+}
+
+struct LockedSecret {
+    cost: Cost,
+    salt: Vec<u8>,
+    nonce: [u8; NONCE_BYTES],
+    ciphertext: Vec<u8>,
+}
+
+impl StoredKey {
+    fn read(bytes: &[u8]) -> Result<StoredKey, String> {
+        let mut value = json::read(bytes)?;
+        if value.get("version").and_then(Value::as_u64) != Some(VERSION) {
+            return Err(format!("its version is not {VERSION}"));
+        }
+        let public = json::text(&value, "public_key").and_then(PublicKey::from_line);
+        let public = public.ok_or("it has no `public_key`")?;
+        let secret = value.get_mut("secret").map(Value::take);
+        if let Some(Value::String(secret)) = secret {
+            let secret = Zeroizing::new(secret);
+            let secret = STANDARD.decode(secret.as_bytes()).map_err(|_| "`secret` is no base64")?;
+            return Ok(StoredKey { public, secret: Stored::Open(Zeroizing::new(secret)) });
+        }
+        let locked = value.get("locked").ok_or("it has neither `secret` nor `locked`")?;
+        let locked = LockedSecret::read(locked).ok_or("`locked` can't be read")?;
+        Ok(StoredKey { public, secret: Stored::Locked(locked) })
+    }
+}
+
+impl LockedSecret {
+    fn read(value: &Value) -> Option<LockedSecret> {
+        if json::text(value, "kdf")? != "argon2id"
+            || json::text(value, "cipher")? != "xchacha20-poly1305"
+        {
+            return None;
+        }
+        let number = |key: &str| u32::try_from(value.get(key)?.as_u64()?).ok();
+        let cost = Cost { memory: number("memory_kib")?, passes: number("passes")? };
+        if cost.memory > Cost::MOST.memory || cost.passes > Cost::MOST.passes {
+            return None;
+        }
+        let bytes = |key: &str| STANDARD.decode(json::text(value, key)?).ok();
+        Some(LockedSecret {
+            cost,
+            salt: bytes("salt")?,
+            nonce: bytes("nonce")?.try_into().ok()?,
+            ciphertext: bytes("ciphertext")?,
+        })
+    }
+
+    fn unlock(&self, passphrase: &str, public: &PublicKey) -> Option<Zeroizing<Vec<u8>>> {
+        let key = stretched(passphrase, &self.salt, self.cost)?;
+        let cipher = XChaCha20Poly1305::new_from_slice(key.as_ref()).ok()?;
+        let bound = bound_text(public);
+        let payload = Payload { msg: &self.ciphertext, aad: bound.as_bytes() };
+        cipher.decrypt(&XNonce::from(self.nonce), payload).ok().map(Zeroizing::new)
+    }
+}
+
+/// The text of a key file. It is put together by hand, so that no copy of the secret is left in memory.
+fn written(
+    key: &SecretKey,
+    lock: Option<(&str, Cost)>,
+) -> Result<Zeroizing<String>, GenerateError> {
+    let public = key.public();
+    let secret = key.secret_bytes();
+    let line = public.line();
+    let Some((passphrase, cost)) = lock else {
+        let secret = Zeroizing::new(STANDARD.encode(secret.as_slice()));
+        return Ok(Zeroizing::new(format!(
+            "{{\n  \"version\": {VERSION},\n  \"public_key\": \"{line}\",\n  \"secret\": \"{}\"\n}}\n",
+            secret.as_str()
+        )));
+    };
+    let mut salt = [0; SALT_BYTES];
+    let mut nonce = [0; NONCE_BYTES];
+    getrandom::fill(&mut salt).map_err(|_| GenerateError)?;
+    getrandom::fill(&mut nonce).map_err(|_| GenerateError)?;
+    let stretched = stretched(passphrase, &salt, cost).ok_or(GenerateError)?;
+    let cipher = XChaCha20Poly1305::new_from_slice(stretched.as_ref())
+        .expect("the key has the length that the cipher wants");
+    let bound = bound_text(&public);
+    let payload = Payload { msg: &secret, aad: bound.as_bytes() };
+    let ciphertext = cipher.encrypt(&XNonce::from(nonce), payload).map_err(|_| GenerateError)?;
+    let mut fields = Map::new();
+    fields.insert("version".to_owned(), Value::from(VERSION));
+    fields.insert("public_key".to_owned(), Value::from(line));
+    fields.insert(
+        "locked".to_owned(),
+        json!({
+            "kdf": "argon2id",
+            "memory_kib": cost.memory,
+            "passes": cost.passes,
+            "salt": STANDARD.encode(salt),
+            "cipher": "xchacha20-poly1305",
+            "nonce": STANDARD.encode(nonce),
+            "ciphertext": STANDARD.encode(ciphertext),
+        }),
+    );
+    Ok(Zeroizing::new(format!("{:#}\n", Value::Object(fields))))
+}
+
+/// The public half is bound to the locked one, so that nobody can put another in its place.
+fn bound_text(public: &PublicKey) -> String {
+    format!("prowess key v{VERSION} {}", public.line())
+}
+
+fn stretched(passphrase: &str, salt: &[u8], cost: Cost) -> Option<Zeroizing<[u8; 32]>> {
+    let params = Params::new(cost.memory, cost.passes, 1, Some(32)).ok()?;
+    let mut key = Zeroizing::new([0; 32]);
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+        .hash_password_into(passphrase.as_bytes(), salt, key.as_mut())
+        .ok()?;
+    Some(key)
+}
+
+#[cfg(unix)]
+fn open_no_link(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).expect("flags of `open` are small numbers");
+    File::options().read(true).custom_flags(flags).open(path)
+}
+
+#[cfg(not(unix))]
+fn open_no_link(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
