@@ -4,7 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use prowess_engine::workflow::{
-    Expression, Lookup, Reference, Schedule, State, Template, Workflow, check, mermaid, read,
+    CheckSurroundings, Expression, Lookup, Reference, Schedule, State, Template, Workflow, check,
+    mermaid, read,
 };
 use prowess_engine::{Found, Shelf, ShelfError};
 use prowess_format::diagnostic::Severity;
@@ -51,7 +52,8 @@ fuzz_target!(|text: &str| {
 });
 
 fn workflow(text: &str) {
-    let (workflow, diagnostics) = check(text, &Empty);
+    let (workflow, diagnostics) =
+        check(text, CheckSurroundings { shelf: &Empty, bases: Some(&[]) });
     diagnostics_fit(text, &diagnostics);
     let Some(workflow) = workflow else {
         assert!(!diagnostics.is_empty(), "a text without a workflow has an error");
@@ -60,7 +62,8 @@ fn workflow(text: &str) {
     // What is exported reads back the same. Numbers are left out: JSON has more of them than a computer.
     let (again, _) = read(&workflow.export().to_string());
     let again = again.expect("an export is a workflow");
-    let ids = |workflow: &Workflow| workflow.nodes.iter().map(|node| node.id.clone()).collect::<Vec<_>>();
+    let ids =
+        |workflow: &Workflow| workflow.nodes.iter().map(|node| node.id.clone()).collect::<Vec<_>>();
     assert_eq!(ids(&again), ids(&workflow));
     assert_eq!(again.edges.len(), workflow.edges.len());
     assert!(mermaid(&workflow).starts_with("flowchart"));
