@@ -31,6 +31,9 @@ const FUZZ_SECONDS: u64 = 10;
 /// The interpreter that has the reference validator; tests that compare with it read this variable.
 const REFERENCE_PYTHON: &str = "PROWESS_SKILLS_REF_PYTHON";
 
+/// The interpreter that has the reference implementation of OpenSSF Model Signing; tests that compare with it read this variable.
+const MODEL_SIGNING_PYTHON: &str = "PROWESS_MODEL_SIGNING_PYTHON";
+
 /// uv; the test of installing with it reads this variable.
 const UV: &str = "PROWESS_UV";
 
@@ -53,6 +56,7 @@ struct Step {
 /// What the steps use beyond cargo.
 struct Tools {
     reference_python: PathBuf,
+    model_signing_python: PathBuf,
     uv: PathBuf,
     sarif_schema: PathBuf,
     wordllama: PathBuf,
@@ -102,6 +106,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "tests",
         again: "PROWESS_SKILLS_REF_PYTHON=$PWD/target/tools/venv/bin/python \
+                PROWESS_MODEL_SIGNING_PYTHON=$PWD/target/tools/model-signing/bin/python \
                 PROWESS_UV=$PWD/target/tools/venv/bin/uv \
                 PROWESS_SARIF_SCHEMA=$PWD/target/tools/sarif/sources/serde-sarif/src/schema.json \
                 PROWESS_WORDLLAMA=$(echo $PWD/target/tools/venv/lib/python3*/site-packages/wordllama/weights/l2_supercat_256.safetensors) \
@@ -198,6 +203,7 @@ fn run_tests(tools: &Tools) -> Result<()> {
         cargo.args(["--profile", "ci"]);
     }
     cargo.env(REFERENCE_PYTHON, &tools.reference_python);
+    cargo.env(MODEL_SIGNING_PYTHON, &tools.model_signing_python);
     cargo.env(UV, &tools.uv);
     cargo.env(SARIF_SCHEMA, &tools.sarif_schema);
     cargo.env(WORDLLAMA, &tools.wordllama);

@@ -66,6 +66,18 @@ pub struct Prepared<'c> {
     world: &'c World,
 }
 
+/// What was found for a call, without the call: it borrows nothing, so that it can go to the thread that runs it.
+#[derive(Debug)]
+pub(crate) struct Detached {
+    recipe: Recipe,
+    images: Images,
+    request: Request,
+    grants: GrantSet,
+    time: Duration,
+    grace: Option<Duration>,
+    outside: Outside,
+}
+
 /// Checks a call and finds what it needs. Nothing is started, and nothing is written but hashes of programs.
 pub fn prepare<'c>(call: Call<'c>, world: &'c World) -> Result<Prepared<'c>, RunError> {
     let Call { tool, values, .. } = &call;
@@ -249,6 +261,19 @@ fn request(subject: &Subject<'_>, tool: &Tool, world: &World) -> Result<Request,
     let request = request.with_files(files).with_places(places);
     // Outside of a repository `./` is everything that the user has, which is judged as such.
     Ok(if world.working_directory == world.home { request.in_home() } else { request })
+}
+
+impl<'c> Prepared<'c> {
+    pub(crate) fn detach(self) -> Detached {
+        let Self { recipe, images, request, grants, time, grace, outside, .. } = self;
+        Detached { recipe, images, request, grants, time, grace, outside }
+    }
+
+    /// Puts a call together again with what was found for it.
+    pub(crate) fn attach(call: Call<'c>, found: Detached, world: &'c World) -> Self {
+        let Detached { recipe, images, request, grants, time, grace, outside } = found;
+        Self { call, recipe, images, request, grants, time, grace, outside, world }
+    }
 }
 
 impl Prepared<'_> {

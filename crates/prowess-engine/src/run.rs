@@ -3,6 +3,7 @@
 use std::io::Read as _;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -33,7 +34,14 @@ const MOST_RESULT: u64 = 64 << 20;
 
 /// Ends a run from another thread: SIGTERM, and SIGKILL after the grace period (GIB §5.3).
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<Mutex<CancelState>>);
+pub struct Cancel(Arc<CancelShared>);
+
+#[derive(Debug, Default)]
+struct CancelShared {
+    /// The same as in the state, for those who look after every token.
+    asked: AtomicBool,
+    state: Mutex<CancelState>,
+}
 
 #[derive(Debug, Default)]
 struct CancelState {
@@ -61,7 +69,7 @@ impl Cancel {
     /// same: whatever it has left is looked at.
     pub fn kill(&self) {
         self.cancel();
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.killed = true;
         if let Some(running) = &state.running {
             running.kill();
@@ -69,11 +77,12 @@ impl Cancel {
     }
 
     fn end(&self, signal: Option<i32>) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         if !state.asked {
             state.signal = signal;
         }
         state.asked = true;
+        self.0.asked.store(true, Ordering::SeqCst);
         state.bell.notify_waiters();
         if let Some(running) = &state.running {
             running.cancel();
@@ -82,7 +91,7 @@ impl Cancel {
 
     /// Waits until somebody wants the end.
     pub(crate) async fn asked(&self) {
-        let bell = Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner).bell);
+        let bell = Arc::clone(&self.0.state.lock().unwrap_or_else(PoisonError::into_inner).bell);
         let rung = bell.notified();
         let mut rung = std::pin::pin!(rung);
         // Listening first: it may ring between the look and the wait.
@@ -94,18 +103,18 @@ impl Cancel {
 
     /// The code of a run that was ended and has none of its own.
     pub(crate) fn exit_code(&self) -> Option<i32> {
-        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.signal.map(|signal| SIGNALLED + signal)
     }
 
     /// Whether somebody wants the end.
     pub(crate) fn is_asked(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).asked
+        self.0.asked.load(Ordering::SeqCst)
     }
 
     /// From now on this sandbox is the one to end.
     pub(crate) fn watch(&self, canceller: Canceller) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.asked {
             canceller.cancel();
         }
@@ -117,7 +126,7 @@ impl Cancel {
 
     /// The sandbox lives on and does something else now.
     pub(crate) fn release(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).running = None;
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).running = None;
     }
 }
 

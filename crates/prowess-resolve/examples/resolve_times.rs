@@ -3,6 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "a measurement needs a clock")]
 #![expect(clippy::disallowed_macros, clippy::print_stdout, reason = "it is a program that prints")]
+#![expect(clippy::result_large_err, reason = "the error is the solver's own")]
 #![expect(clippy::cast_precision_loss, reason = "figures are shown with three digits")]
 
 use std::cmp::Reverse;
@@ -54,9 +55,12 @@ fn request(number: u64) -> Request {
 
 const OPTIONS: Options<'_> = Options { locked: &[], published_until: None, limits: Limits::USUAL };
 
+/// Other skills by their numbers, in ranges.
+type Needs = Vec<(u64, Range)>;
+
 /// A registry in which skills need later ones, in ranges that usually leave several versions and sometimes rule out the newest.
 struct Registry {
-    releases: Vec<(u64, Version, Vec<(u64, Range)>)>,
+    releases: Vec<(u64, Version, Needs)>,
 }
 
 fn registry() -> Registry {
@@ -65,7 +69,7 @@ fn registry() -> Registry {
     for owner in 0..PACKAGES {
         for minor in 0..5 + numbers.below(11) {
             let later = PACKAGES - owner - 1;
-            let mut needs: Vec<(u64, Range)> = Vec::new();
+            let mut needs: Needs = Vec::new();
             for _ in 0..if later == 0 { 0 } else { numbers.below(7) } {
                 let needed = owner + 1 + numbers.below(later);
                 let low = numbers.below(3);

@@ -243,7 +243,7 @@ impl<'a, I: Index> Solver<'a, I> {
             let accepted = self.entry(id).accepted(&dependency.range);
             match needs.last_mut() {
                 Some((Node::Skill(last), set)) if *last == id => {
-                    set.0 = set.0.intersection(&accepted)
+                    set.0 = set.0.intersection(&accepted);
                 }
                 _ => needs.push((Node::Skill(id), Versions(accepted))),
             }

@@ -205,6 +205,22 @@ impl Folder {
         self.sync(what)
     }
 
+    /// Puts the whole file system on the disk in one go, where the system can: for many files that is many times faster
+    /// than one by one. Says whether it could.
+    pub(crate) fn sync_everything(&self, what: &str) -> io::Result<bool> {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        {
+            step("syncfs", what)?;
+            rustix::fs::syncfs(&self.descriptor)?;
+            Ok(true)
+        }
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        {
+            let _ = what;
+            Ok(false)
+        }
+    }
+
     /// Puts one file on the disk.
     pub(crate) fn sync_file(&self, name: &str) -> io::Result<()> {
         step("fsync", name)?;

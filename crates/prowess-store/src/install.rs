@@ -295,11 +295,6 @@ impl Installer<'_> {
         choose::plan(self, &wishes, before, lock, &moving)
     }
 
-    /// What is installed, as the lock file has it.
-    pub fn lock(&self) -> Result<Lock, InstallError> {
-        self.read_lock().map(|(_, lock)| lock)
-    }
-
     fn read_lock(&self) -> Result<(Option<Vec<u8>>, Lock), InstallError> {
         let bytes = self.store.lock()?.lock_file(MOST_BYTES)?;
         let lock = parse_lock(self.store, bytes.as_deref())?;
@@ -428,6 +423,12 @@ fn dependencies_hash(described: &Described, skills: &BTreeMap<SkillName, Version
     packages.sort();
     lines.extend(packages);
     Sha256Digest::of(lines.concat().as_bytes()).integrity()
+}
+
+/// What is installed in a store, as its lock file has it.
+pub fn read_lock(store: &Store) -> Result<Lock, InstallError> {
+    let bytes = store.lock()?.lock_file(MOST_BYTES)?;
+    parse_lock(store, bytes.as_deref())
 }
 
 fn parse_lock(store: &Store, bytes: Option<&[u8]>) -> Result<Lock, InstallError> {

@@ -1,5 +1,33 @@
 //! Skills on disk: the package format, its digests, unpacking what strangers packed, and changes that happen whole or not
 //! at all.
+//!
+//! ```
+//! use prowess_store::limits::Limits;
+//! use prowess_store::pack::pack;
+//! use prowess_store::store::Store;
+//! use prowess_store::switch::Changes;
+//! use prowess_store::tree::Tree;
+//! use prowess_store::unpack::UnpackOptions;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let home = tempfile::tempdir()?;
+//! # let folder = home.path().join("hello-world");
+//! # std::fs::create_dir(&folder)?;
+//! # std::fs::write(folder.join("SKILL.md"), "---\nname: hello-world\ndescription: Greets\n---\n\n# Hello\n")?;
+//! // A folder to an archive: the same files give the same bytes.
+//! let archive = pack(&Tree::read(&folder, &Limits::PACKAGE)?.tree);
+//!
+//! // The archive to a store, whole or not at all.
+//! let store = Store::open(&home.path().join("store"))?;
+//! let mut stage = store.stage()?;
+//! let options = UnpackOptions { limits: Limits::PACKAGE, name: None };
+//! let skill = stage.unpack(std::io::Cursor::new(archive), &options)?;
+//! let name = skill.name.clone();
+//! store.lock()?.commit(stage, &Changes { install: vec![skill], remove: vec![], lock_file: None })?;
+//! assert_eq!(store.installed()?, [name]);
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod agents;
 pub mod content;

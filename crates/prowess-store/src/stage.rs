@@ -128,6 +128,11 @@ impl Stage<'_> {
         }
     }
 
+    /// Whether this still is a folder of that store.
+    pub(crate) fn belongs_to(&self, store: &Store) -> io::Result<bool> {
+        self.folder.is(&store.staging, &self.name)
+    }
+
     /// Looks like a name, as the journal wants it.
     fn next_slot(&mut self) -> String {
         self.slots += 1;

@@ -18,6 +18,10 @@ use crate::tree::hash_folder;
 /// The journal before it is whole.
 const NEW_JOURNAL: &str = "journal-new";
 
+/// Up to so many files are put on the disk one by one. With more, the whole file system is, although that takes what
+/// others have written along.
+const MOST_SINGLE_SYNCS: usize = 64;
+
 /// What is to change, all at once.
 #[derive(Debug)]
 pub struct Changes {
@@ -62,6 +66,10 @@ impl LockedStore<'_> {
             }
         }
         let steps = steps(changes);
+        if !stage.belongs_to(self.store).map_err(|source| CommitError::Unchanged { source })? {
+            let source = io::Error::other("the change was prepared in another store");
+            return Err(CommitError::Unchanged { source });
+        }
         prepare(self.store, &stage.folder, changes, &steps)
             .map_err(|source| CommitError::Unchanged { source })?;
         // From here on the journal may be found by others, so the folder is not thrown away before it is gone.
@@ -98,8 +106,11 @@ fn steps(changes: &Changes) -> Vec<Step> {
 
 /// Puts everything on the disk that the change needs, and the journal under a name that nobody looks for.
 fn prepare(store: &Store, stage: &Folder, changes: &Changes, steps: &[Step]) -> io::Result<()> {
-    for skill in &changes.install {
-        stage.folder(&skill.slot)?.sync_tree(&skill.slot)?;
+    let files: usize = changes.install.iter().map(|skill| skill.hashes.len()).sum();
+    if files <= MOST_SINGLE_SYNCS || !stage.sync_everything("stage")? {
+        for skill in &changes.install {
+            stage.folder(&skill.slot)?.sync_tree(&skill.slot)?;
+        }
     }
     if let Some(bytes) = &changes.lock_file {
         stage.make_file(LOCK_FILE, 0o644, &mut bytes.as_slice())?;

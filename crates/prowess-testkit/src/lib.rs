@@ -8,6 +8,8 @@ mod registry;
 mod scene;
 #[cfg(target_os = "linux")]
 mod terminal;
+#[cfg(feature = "tls")]
+pub mod tls;
 
 use std::path::{Path, PathBuf};
 

@@ -6,7 +6,7 @@ use prowess_policy::Tier;
 use sha2::{Digest as _, Sha256};
 
 use crate::compare::{Evidence, SignedBy};
-use crate::contents::{Contents, Purpose};
+use crate::contents::{Algorithm, Contents, Purpose, payload};
 use crate::error::{SignatureError, Weight};
 use crate::scheme::{Proof, Scheme, SignatureTime, Subject};
 use crate::timestamp::Timestamp;
@@ -87,13 +87,7 @@ pub fn attest(
     store: &TrustStore,
     now: Timestamp,
 ) -> Attestation {
-    let recognised: Vec<(&Signature, Scheme, Purpose)> = signatures
-        .iter()
-        .filter_map(|signature| {
-            let (scheme, purpose) = Scheme::of_file(&signature.path, &signature.bytes)?;
-            Some((signature, scheme, purpose))
-        })
-        .collect();
+    let recognised = recognised(signatures);
     let signature_files: BTreeSet<&str> =
         recognised.iter().map(|(signature, _, _)| signature.path.as_str()).collect();
 
@@ -131,9 +125,32 @@ pub fn attest(
     attestation
 }
 
+/// The text that a tool of its own is to sign for a detached signature of a skill: `gpg`, `minisign` or `cosign`. Signatures that are there already are left out.
+pub fn detached_payload(
+    contents: &Contents,
+    signatures: &[Signature],
+    algorithm: Algorithm,
+    purpose: Purpose,
+) -> Vec<u8> {
+    let leave_out = recognised(signatures);
+    let leave_out = leave_out.iter().map(|(signature, _, _)| signature.path.as_str()).collect();
+    let files = contents.files_without(&leave_out);
+    payload(algorithm, purpose, &contents.name, &contents.version, &files)
+}
+
+/// Those that are signatures and not merely called so.
+fn recognised(signatures: &[Signature]) -> Vec<(&Signature, Scheme, Purpose)> {
+    let with_scheme = |signature| -> Option<(&Signature, Scheme, Purpose)> {
+        let Signature { path, bytes, .. }: &Signature = signature;
+        let (scheme, purpose) = Scheme::of_file(path, bytes)?;
+        Some((signature, scheme, purpose))
+    };
+    signatures.iter().filter_map(with_scheme).collect()
+}
+
 impl Signature {
     /// A signature that this machine has not seen before.
-    pub fn detached(path: &str, bytes: Vec<u8>) -> Self {
+    pub fn new(path: &str, bytes: Vec<u8>) -> Self {
         Self { path: path.to_owned(), bytes, first_seen: None }
     }
 }
@@ -166,15 +183,14 @@ impl Attestation {
         subject: &Subject<'_>,
         signature: &Signature,
         scheme: Scheme,
-        proof: Proof,
+        proof: Proof<'_>,
     ) -> Result<Verdict, SignatureError> {
-        let entry = proof.anchor.as_ref().and_then(|id| subject.store.get(id));
         let witnessed = match proof.time {
             SignatureTime::Witnessed(at) => Some(at),
             SignatureTime::Unknown | SignatureTime::Claimed(_) => signature.first_seen,
         };
         let path = &signature.path;
-        let standing = match entry {
+        let standing = match proof.anchor {
             None => {
                 self.warnings.push(format!(
                     "the signature `{path}` holds, and its key `{}` is not in the trust store",

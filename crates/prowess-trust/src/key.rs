@@ -1,6 +1,6 @@
 //! Keys: the secret half that signs, the public half that others get.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -222,7 +222,7 @@ pub(crate) fn pem(label: &str, der: &[u8]) -> String {
         pem.push_str(&String::from_utf8_lossy(line));
         pem.push('\n');
     }
-    pem.push_str(&format!("-----END {label}-----\n"));
+    let _ = writeln!(pem, "-----END {label}-----");
     pem
 }
 

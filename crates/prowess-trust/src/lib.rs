@@ -13,7 +13,7 @@
 //! let record = sign(&contents, &key, "acme", Purpose::Release)?;
 //!
 //! // The signature is right, but nobody here has said that this key means anything.
-//! let signature = Signature::detached("SIGNATURE.json", record.into_bytes());
+//! let signature = Signature::new("SIGNATURE.json", record.into_bytes());
 //! let attestation = attest(&contents, &[signature], &TrustStore::empty(), Timestamp::from_unix(1_800_000_000));
 //! assert_eq!(attestation.tier, Tier::Experimental);
 //! assert_eq!(attestation.evidence[0].key_id, key.public().id());
@@ -33,7 +33,7 @@ mod scheme;
 mod timestamp;
 mod trust_store;
 
-pub use attest::{Attestation, Refusal, Signature, Standing, Verdict, attest};
+pub use attest::{Attestation, Refusal, Signature, Standing, Verdict, attest, detached_payload};
 pub use compare::{Change, Evidence, SignedBy, compare};
 pub use contents::{Algorithm, Contents, FileDifference, Purpose, payload};
 pub use error::{SignatureError, Weight};
@@ -42,6 +42,7 @@ pub use key_file::{Cost, KeyFileError, KeyFolder, KeyName, KeyNameError, ListedK
 pub use material::{Checked, Material, MaterialError};
 pub use scheme::oms::sign_oms;
 pub use scheme::record::{SignError, sign};
+pub use scheme::sigstore::SigstoreIdentity;
 pub use scheme::{Scheme, SignatureTime};
 pub use timestamp::{Timestamp, TimestampError};
 pub use trust_store::{

@@ -11,6 +11,7 @@ use x509_parser::prelude::FromDer as _;
 use crate::contents::hex;
 use crate::key::{PublicKey, pem};
 use crate::scheme::openpgp;
+use crate::scheme::sigstore::SigstoreIdentity;
 
 /// Something to check signatures with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub enum Material {
     OpenPgp(Checked<String>),
     /// A minisign key: the base64 of its file's second line.
     Minisign(Checked<String>),
+    /// An identity that Sigstore confirms.
+    Sigstore(Checked<SigstoreIdentity>),
 }
 
 /// Something that [`Material::read`] has looked at, so that nobody has to wonder again.
@@ -41,7 +44,7 @@ impl<T> Checked<T> {
 pub enum MaterialError {
     /// Nothing about it is known.
     #[error(
-        "this is no public key; expected a line of `prowess key export`, the base64 of an Ed25519 key, a minisign key, a public key or certificate in PEM, or what `gpg --armor --export` writes"
+        "this is no public key; expected a line of `prowess key export`, the base64 of an Ed25519 key, a minisign key, a public key or certificate in PEM, what `gpg --armor --export` writes, or an identity of Sigstore as JSON"
     )]
     Unknown,
     /// There are several certificates, or none that can be read.
@@ -61,6 +64,10 @@ impl Material {
         let text = text.trim();
         if text.contains("PRIVATE KEY") || text.contains("minisign encrypted secret key") {
             return Err(MaterialError::Secret);
+        }
+        if text.starts_with('{') {
+            let identity = SigstoreIdentity::read(text).ok_or(MaterialError::Unknown)?;
+            return Ok(Material::Sigstore(Checked(identity)));
         }
         if text.starts_with("-----BEGIN PUBLIC KEY-----") {
             let key = SubjectPublicKeyInfoDer::from_pem_slice(text.as_bytes()).ok();
@@ -95,6 +102,7 @@ impl Material {
             Material::Certificate(_) => "certificate",
             Material::OpenPgp(_) => "openpgp",
             Material::Minisign(_) => "minisign",
+            Material::Sigstore(_) => "sigstore",
         }
     }
 
@@ -104,6 +112,7 @@ impl Material {
             Material::Key(key) => key.line(),
             Material::Certificate(der) => pem("CERTIFICATE", der.get()),
             Material::OpenPgp(text) | Material::Minisign(text) => text.get().clone(),
+            Material::Sigstore(identity) => identity.get().text(),
         }
     }
 
@@ -117,6 +126,7 @@ impl Material {
                 id.truncate(32);
                 id
             }
+            Material::Sigstore(identity) => identity.get().id(),
             Material::OpenPgp(text) => {
                 let certificate = openpgp::read_certificate(text.get());
                 openpgp::fingerprint(&certificate.expect("only a readable key becomes `Material`"))
@@ -130,7 +140,7 @@ impl Material {
 
 /// The kinds of [`Material::kind`], for telling an entry from the future from a broken one.
 pub(crate) const KINDS: &[&str] =
-    &["ed25519", "p256", "p384", "certificate", "openpgp", "minisign"];
+    &["ed25519", "p256", "p384", "certificate", "openpgp", "minisign", "sigstore"];
 
 /// One certificate that may sign others. A file with several would leave open which of them is meant.
 fn read_certificate(text: &str) -> Result<Material, MaterialError> {

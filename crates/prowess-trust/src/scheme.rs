@@ -4,6 +4,7 @@ pub(crate) mod minisign;
 pub(crate) mod oms;
 pub(crate) mod openpgp;
 pub(crate) mod record;
+pub(crate) mod sigstore;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,7 +12,7 @@ use std::fmt;
 use crate::contents::{Contents, Purpose};
 use crate::error::SignatureError;
 use crate::timestamp::Timestamp;
-use crate::trust_store::TrustStore;
+use crate::trust_store::{TrustStore, TrustedKey};
 
 /// The ways to sign a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,20 +25,14 @@ pub enum Scheme {
     OpenPgp,
     /// A detached minisign signature, `SIGNATURE.minisig`.
     Minisign,
+    /// A Sigstore bundle, `SIGNATURE.sigstore.json`.
+    Sigstore,
 }
 
 /// The files that are signatures by their name alone.
-pub(crate) const SIGNATURE_NAMES: &[&str] = &[
-    "AUDIT.asc",
-    "AUDIT.json",
-    "AUDIT.minisig",
-    "AUDIT.sig",
-    "SIGNATURE.asc",
-    "SIGNATURE.json",
-    "SIGNATURE.minisig",
-    "SIGNATURE.sig",
-    "skill.oms.sig",
-];
+pub(crate) fn signature_names() -> &'static [&'static str] {
+    &Scheme::FILE_NAMES[..Scheme::FILE_NAMES.len() - 1]
+}
 
 /// When something was signed, and who says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,14 +59,14 @@ pub(crate) struct Subject<'a> {
 
 /// What a signature proves, before anybody asks what its key is worth.
 #[derive(Debug)]
-pub(crate) struct Proof {
+pub(crate) struct Proof<'a> {
     pub(crate) key_id: String,
     /// Whom the certificate or the trust store names.
     pub(crate) identity: Option<String>,
     pub(crate) covered: Vec<String>,
     pub(crate) time: SignatureTime,
     /// The entry of the trust store by which it was checked.
-    pub(crate) anchor: Option<String>,
+    pub(crate) anchor: Option<&'a TrustedKey>,
 }
 
 impl Scheme {
@@ -82,8 +77,26 @@ impl Scheme {
             Scheme::Oms => "oms",
             Scheme::OpenPgp => "openpgp",
             Scheme::Minisign => "minisign",
+            Scheme::Sigstore => "sigstore",
         }
     }
+
+    /// The names of files, at the top of a skill's folder, that [`attest`](crate::attest) wants to see.
+    pub const FILE_NAMES: &[&str] = &[
+        "AUDIT.asc",
+        "AUDIT.json",
+        "AUDIT.minisig",
+        "AUDIT.sig",
+        "AUDIT.sigstore.json",
+        "SIGNATURE.asc",
+        "SIGNATURE.json",
+        "SIGNATURE.minisig",
+        "SIGNATURE.sig",
+        "SIGNATURE.sigstore.json",
+        "skill.oms.sig",
+        // Which of these is a signature is for its text to say, so it stays the last.
+        "signature.json",
+    ];
 
     /// Which scheme and purpose a file of a skill is a signature of, by its name; `None` for every other file.
     ///
@@ -100,17 +113,20 @@ impl Scheme {
             "AUDIT.asc" | "AUDIT.sig" => Some((Scheme::OpenPgp, Purpose::Audit)),
             "SIGNATURE.minisig" => Some((Scheme::Minisign, Purpose::Release)),
             "AUDIT.minisig" => Some((Scheme::Minisign, Purpose::Audit)),
+            "SIGNATURE.sigstore.json" => Some((Scheme::Sigstore, Purpose::Release)),
+            "AUDIT.sigstore.json" => Some((Scheme::Sigstore, Purpose::Audit)),
             _ => None,
         }
     }
 
     /// Checks a signature.
-    pub(crate) fn verify(self, subject: &Subject<'_>) -> Result<Proof, SignatureError> {
+    pub(crate) fn verify<'a>(self, subject: &Subject<'a>) -> Result<Proof<'a>, SignatureError> {
         match self {
             Scheme::Ed25519 => record::verify(subject),
             Scheme::Oms => oms::verify(subject),
             Scheme::OpenPgp => openpgp::verify(subject),
             Scheme::Minisign => minisign::verify(subject),
+            Scheme::Sigstore => sigstore::verify(subject),
         }
     }
 }

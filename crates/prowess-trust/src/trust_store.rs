@@ -95,7 +95,7 @@ impl TrustStore {
         self.keys.iter()
     }
 
-    /// Adds a key; one with the same identifier and role is replaced and returned.
+    /// Adds a key. If it is there already, the new entry takes the place of the old one, which is returned.
     pub fn add(&mut self, key: TrustedKey) -> Option<TrustedKey> {
         let same = self.keys.iter().position(|known| known.material == key.material);
         match same {

@@ -42,7 +42,7 @@ impl Approver for Terminal<'_> {
 }
 
 /// What was typed before the question was shown is no answer to it.
-fn forget_typed_ahead() {
+pub(crate) fn forget_typed_ahead() {
     #[cfg(target_os = "linux")]
     {
         // A terminal that can't forget is asked all the same.

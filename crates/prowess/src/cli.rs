@@ -7,8 +7,9 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use prowess_format::dialect::{self, Dialect};
 
 use crate::commands::{
-    approvals, check, completions, convert, doctor, explain, generate_docs, kb, man, migrate,
-    models, new, policy, prompt, render, run, schema, show, workflow,
+    approvals, check, completions, convert, doctor, explain, generate_docs, install, kb, lock, man,
+    migrate, models, new, policy, prompt, remove, render, run, schema, show, update, verify,
+    workflow,
 };
 
 /// Read, check, convert and run SKILL.md files of every dialect
@@ -34,6 +35,7 @@ Exit codes:
   1  findings at error level, or the operation failed
   2  the arguments are wrong
   3  something named does not exist
+  4  refused: it could be done and is not allowed
 `run` has codes of its own, see `prowess run --help`."
 )]
 pub(crate) struct Cli {
@@ -69,6 +71,11 @@ pub(crate) enum Verb {
     Policy(policy::Arguments),
     Approvals(approvals::Arguments),
     Kb(kb::Arguments),
+    Install(install::Arguments),
+    Update(update::Arguments),
+    Remove(remove::Arguments),
+    Verify(verify::Arguments),
+    Lock(lock::Arguments),
     Explain(explain::Arguments),
     Doctor(doctor::Arguments),
     Schema(schema::Arguments),

@@ -16,6 +16,8 @@ pub(crate) enum ErrorKind {
     Usage,
     /// What was named does not exist.
     NotFound,
+    /// It could be done and is not allowed.
+    Refused,
     /// A tool was not run; 125 to 127 say why, as in a shell.
     NotRun(u8),
 }
@@ -27,6 +29,7 @@ impl ErrorKind {
             ErrorKind::Failed => 1,
             ErrorKind::Usage => 2,
             ErrorKind::NotFound => 3,
+            ErrorKind::Refused => 4,
             ErrorKind::NotRun(code) => code,
         }
     }
@@ -59,6 +62,11 @@ impl Error {
     /// What was named does not exist.
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::NotFound, message)
+    }
+
+    /// It could be done and is not allowed.
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Refused, message)
     }
 
     /// A file or directory could not be used; `doing` is a phrase such as "read".

@@ -11,6 +11,7 @@ mod fixing;
 mod inputs;
 mod loading;
 mod output;
+mod packages;
 mod printer;
 mod progress;
 mod prompting;

@@ -20,6 +20,10 @@ pub(crate) enum Permission {
 const REFERENCE_VALIDATOR: &str = "skills-ref";
 const REFERENCE_VERSION: &str = "0.1.1";
 
+/// The reference implementation of OpenSSF Model Signing, and a package that it needs for certificates and does not name.
+const MODEL_SIGNING: (&str, &str) = ("model-signing", "1.1.1");
+const MODEL_SIGNING_NEEDS: &str = "pyopenssl==26.4.0";
+
 /// Installs Python packages where it is there; the tests of that use exactly this version.
 const UV_VERSION: &str = "0.13.7";
 
@@ -45,11 +49,12 @@ pub(super) fn tools(permission: Permission) -> Result<Tools> {
     system_program("c++", "g++", permission)?;
     system_program("python3", "python3", permission)?;
     let reference_python = reference_validator(permission)?;
+    let model_signing_python = model_signing(permission)?;
     let uv = uv(&reference_python, permission)?;
     let sarif_schema = sarif_schema(permission)?;
     let wordllama = wordllama(&reference_python, permission)?;
     let pgvector = pgvector(&reference_python, permission)?;
-    Ok(Tools { reference_python, uv, sarif_schema, wordllama, pgvector })
+    Ok(Tools { reference_python, model_signing_python, uv, sarif_schema, wordllama, pgvector })
 }
 
 fn toolchain_component(component: &str, subcommand: &str, permission: Permission) -> Result<()> {
@@ -117,22 +122,55 @@ pub(crate) fn reference_validator(permission: Permission) -> Result<PathBuf> {
         found(&wanted);
         return Ok(python);
     }
+    let package = format!("{REFERENCE_VALIDATOR}=={REFERENCE_VERSION}");
+    environment(&folder, &[&package], &wanted, permission)?;
+    if !has_reference_validator(&python) {
+        bail!("`{wanted}` was installed into `{}` but cannot be imported there", folder.display());
+    }
+    Ok(python)
+}
+
+/// An environment apart from the other, so that neither changes what the other has installed.
+fn model_signing(permission: Permission) -> Result<PathBuf> {
+    let (name, version) = MODEL_SIGNING;
+    let folder = process::target_dir().join("tools/model-signing");
+    let python = folder.join("bin/python");
+    let wanted = format!("{name} {version}");
+    let script = format!(
+        "import importlib.metadata, model_signing, OpenSSL; \
+         assert importlib.metadata.version('{name}') == '{version}'"
+    );
+    let is_there = || succeeds(command(&python).args(["-c", &script]));
+    if is_there() {
+        found(&wanted);
+        return Ok(python);
+    }
+    let package = format!("{name}=={version}");
+    environment(&folder, &[&package, MODEL_SIGNING_NEEDS], &wanted, permission)?;
+    if !is_there() {
+        bail!("`{wanted}` was installed into `{}` but cannot be imported there", folder.display());
+    }
+    Ok(python)
+}
+
+/// Makes a Python environment anew, with some packages in it.
+fn environment(
+    folder: &Path,
+    packages: &[&str],
+    wanted: &str,
+    permission: Permission,
+) -> Result<()> {
     if permission == Permission::Granted
         && !succeeds(command("python3").args(["-c", "import venv, ensurepip"]))
     {
         system_package("python3-venv", permission)?;
     }
     let mut create = command("python3");
-    create.args(["-m", "venv", "--clear"]).arg(&folder);
+    create.args(["-m", "venv", "--clear"]).arg(folder);
     install("a Python environment", &mut create, permission)?;
-    let mut pip = command(&python);
+    let mut pip = command(folder.join("bin/python"));
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-    pip.arg(format!("{REFERENCE_VALIDATOR}=={REFERENCE_VERSION}"));
-    install(&wanted, &mut pip, permission)?;
-    if !has_reference_validator(&python) {
-        bail!("`{wanted}` was installed into `{}` but cannot be imported there", folder.display());
-    }
-    Ok(python)
+    install(wanted, pip.args(packages), permission)
 }
 
 fn has_reference_validator(python: &Path) -> bool {

@@ -1,6 +1,8 @@
 //! Anthropic's `/v1/messages`.
 
 use prowess_engine::{Message, ModelError, ModelRequest, Piece, Stop, ToolCall, Usage};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::dialect::{MOST_CALLS, Progress, Without, json, protocol};
@@ -104,6 +106,9 @@ impl Reader {
         event: &SseEvent,
         progress: &mut Progress,
     ) -> Result<(), ModelError> {
+        if let Some(text) = only_text(&event.data) {
+            return progress.text(text);
+        }
         let body = json(event)?;
         // The kind stands in both places; proxies are known to lose the first.
         let kind = body["type"].as_str().unwrap_or(&event.kind);
@@ -132,7 +137,7 @@ impl Reader {
                     }
                     Some("text") => {
                         if let Some(text) = block["text"].as_str().filter(|text| !text.is_empty()) {
-                            progress.text(text)?;
+                            progress.text(text.to_owned())?;
                         }
                     }
                     _ => {}
@@ -142,7 +147,7 @@ impl Reader {
                 progress.has_begun = true;
                 let delta = &body["delta"];
                 if let Some(text) = delta["text"].as_str() {
-                    progress.text(text)?;
+                    progress.text(text.to_owned())?;
                 }
                 if let Some(fragment) = delta["partial_json"].as_str()
                     && let Some((_, call)) =
@@ -198,6 +203,32 @@ impl Reader {
             self.usage.output = output;
         }
     }
+}
+
+/// An event with text and nothing else to look at, as nearly all are.
+#[derive(Deserialize)]
+struct TextEvent {
+    #[serde(rename = "type")]
+    _kind: TextKind,
+    delta: TextDelta,
+}
+
+#[derive(Deserialize)]
+enum TextKind {
+    #[serde(rename = "content_block_delta")]
+    ContentBlockDelta,
+}
+
+#[derive(Deserialize)]
+struct TextDelta {
+    text: String,
+    partial_json: Option<IgnoredAny>,
+}
+
+/// The text of such an event, without a tree of everything else around it. Whatever is otherwise goes the long way.
+fn only_text(data: &str) -> Option<String> {
+    let TextEvent { delta, .. } = serde_json::from_str(data).ok()?;
+    delta.partial_json.is_none().then_some(delta.text)
 }
 
 #[cfg(test)]

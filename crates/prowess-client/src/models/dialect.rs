@@ -68,13 +68,13 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn text(&mut self, text: &str) -> Result<(), ModelError> {
+    pub(crate) fn text(&mut self, text: String) -> Result<(), ModelError> {
         self.has_begun = true;
         if text.is_empty() {
             return Ok(());
         }
         self.count(text.len())?;
-        self.pieces.push_back(Piece::Text(text.to_owned()));
+        self.pieces.push_back(Piece::Text(text));
         Ok(())
     }
 

@@ -1,6 +1,8 @@
 //! `OpenAI`'s `/v1/chat/completions`, which most servers speak.
 
 use prowess_engine::{Message, ModelError, ModelRequest, Piece, Stop, ToolCall, Usage};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
 use super::dialect::{MOST_CALLS, Progress, Without, broken_off, json, protocol};
@@ -111,6 +113,9 @@ impl Reader {
             self.end(progress);
             return Ok(());
         }
+        if let Some(text) = only_text(&event.data) {
+            return progress.text(text);
+        }
         let chunk = json(event)?;
         if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
             return Err(failure::in_stream(error));
@@ -131,7 +136,7 @@ impl Reader {
         for text in [&delta["content"], &delta["refusal"]].into_iter().filter_map(Value::as_str) {
             // The first delta has only a role.
             if !text.is_empty() {
-                progress.text(text)?;
+                progress.text(text.to_owned())?;
             }
         }
         for fragment in delta["tool_calls"].as_array().into_iter().flatten() {
@@ -217,6 +222,52 @@ impl Reader {
         };
         progress.end(self.usage.take().map(Piece::Usage).into_iter().chain([Piece::End(stop)]));
     }
+}
+
+/// A chunk with text and nothing else to look at, as nearly all are. What is not named here says nothing, here as in
+/// [`Reader::event`].
+#[derive(Deserialize)]
+struct TextChunk {
+    error: Option<IgnoredAny>,
+    usage: Option<IgnoredAny>,
+    choices: [TextChoice; 1],
+}
+
+#[derive(Deserialize)]
+struct TextChoice {
+    delta: TextDelta,
+    finish_reason: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct TextDelta {
+    content: String,
+    refusal: Option<IgnoredAny>,
+    reasoning: Option<IgnoredAny>,
+    reasoning_content: Option<IgnoredAny>,
+    tool_calls: Option<IgnoredAny>,
+}
+
+/// The text of such a chunk, without a tree of everything else around it: that took most of the time of a token. Whatever
+/// is otherwise, even a little, goes the long way.
+fn only_text(data: &str) -> Option<String> {
+    let TextChunk { error: None, usage: None, choices: [choice] } =
+        serde_json::from_str(data).ok()?
+    else {
+        return None;
+    };
+    let TextChoice { delta, finish_reason: None } = choice else { return None };
+    let TextDelta {
+        content,
+        refusal: None,
+        reasoning: None,
+        reasoning_content: None,
+        tool_calls: None,
+    } = delta
+    else {
+        return None;
+    };
+    (!content.is_empty()).then_some(content)
 }
 
 fn number(fields: &Map<String, Value>, name: &str) -> u64 {

@@ -5,6 +5,9 @@
 /// The most bytes of one event. The largest that providers send are whole tool calls.
 const LONGEST_EVENT: usize = 4 << 20;
 
+/// The room for events that is kept: more than any token takes.
+const KEPT_BYTES: usize = 16 << 10;
+
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SseEvent {
@@ -31,11 +34,12 @@ pub(crate) struct SseDecoder {
 }
 
 impl SseDecoder {
-    /// Takes a piece and hands on the events that it completes.
+    /// Takes a piece and hands on the events that it completes. A token is an event, so that this allocates nothing for
+    /// one: lines that come whole are looked at where they are, and an event's room is used for the next.
     pub(crate) fn push(
         &mut self,
         mut bytes: &[u8],
-        mut hand_on: impl FnMut(SseEvent),
+        mut hand_on: impl FnMut(&SseEvent),
     ) -> Result<(), TooLong> {
         if let Some(first) = bytes.first()
             && std::mem::take(&mut self.after_return)
@@ -43,8 +47,8 @@ impl SseDecoder {
         {
             bytes = &bytes[1..];
         }
-        while let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
-            self.extend(&bytes[..end])?;
+        while let Some(end) = memchr::memchr2(b'\n', b'\r', bytes) {
+            let line = &bytes[..end];
             let is_return = bytes[end] == b'\r';
             bytes = &bytes[end + 1..];
             if is_return {
@@ -54,8 +58,24 @@ impl SseDecoder {
                     None => self.after_return = true,
                 }
             }
-            if let Some(event) = self.end_line()? {
-                hand_on(event);
+            let ended = if self.line.is_empty() {
+                self.end_line(line)?
+            } else {
+                self.extend(line)?;
+                let whole = std::mem::take(&mut self.line);
+                let ended = self.end_line(&whole)?;
+                self.line = whole;
+                self.line.clear();
+                ended
+            };
+            match ended {
+                Ended::Line => {}
+                Ended::Event => {
+                    hand_on(&self.event);
+                    self.event.clear();
+                }
+                // One without data is none.
+                Ended::Nothing => self.event.clear(),
             }
         }
         self.extend(bytes)
@@ -69,16 +89,17 @@ impl SseDecoder {
         Ok(())
     }
 
-    fn end_line(&mut self) -> Result<Option<SseEvent>, TooLong> {
-        let line = std::mem::take(&mut self.line);
-        let mut line = line.as_slice();
+    /// Takes a line, and says what has ended with it.
+    fn end_line(&mut self, mut line: &[u8]) -> Result<Ended, TooLong> {
+        if line.len() > LONGEST_EVENT {
+            return Err(TooLong);
+        }
         if !std::mem::replace(&mut self.begun, true) {
             line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
         }
         if line.is_empty() {
-            let event = std::mem::take(&mut self.event);
-            let complete = std::mem::take(&mut self.has_data);
-            return Ok(complete.then_some(event));
+            let has_data = std::mem::take(&mut self.has_data);
+            return Ok(if has_data { Ended::Event } else { Ended::Nothing });
         }
         // Lines are decoded whole, so a character that was cut in two has grown together again.
         let line = String::from_utf8_lossy(line);
@@ -102,7 +123,23 @@ impl SseDecoder {
             // clients that come back later.
             _ => {}
         }
-        Ok(None)
+        Ok(Ended::Line)
+    }
+}
+
+/// What ends with a line.
+enum Ended {
+    Line,
+    Event,
+    Nothing,
+}
+
+impl SseEvent {
+    fn clear(&mut self) {
+        self.kind.clear();
+        self.data.clear();
+        // What one large event took is not kept as long as the answer lasts.
+        self.data.shrink_to(KEPT_BYTES);
     }
 }
 

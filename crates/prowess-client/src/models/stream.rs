@@ -36,7 +36,11 @@ pub(crate) struct AnswerStream<B> {
     decoder: SseDecoder,
     reader: Reader,
     progress: Progress,
+    /// Rings when nothing has come for too long, or a little earlier: it is set anew only when it rings, and not for every
+    /// token.
     alarm: Pin<Box<Sleep>>,
+    /// Since when nothing has come, as long as nothing comes.
+    silent_since: Option<Instant>,
     reading: Reading,
     explain: Box<dyn Fn(String) -> ModelError + Send + Sync>,
     /// Why nothing more comes, until it was told.
@@ -61,6 +65,7 @@ where
             reader: Reader::new(reading.kind),
             progress: Progress::default(),
             alarm: Box::pin(tokio::time::sleep_until(reading.first_token)),
+            silent_since: None,
             reading,
             explain: Box::new(explain),
             error: None,
@@ -92,11 +97,9 @@ where
     fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ModelError>> {
         let frame = match self.body.as_mut().poll_frame(cx) {
             Poll::Ready(frame) => frame,
-            Poll::Pending => {
-                ready!(self.alarm.as_mut().poll(cx));
-                return Poll::Ready(Err(self.timed_out()));
-            }
+            Poll::Pending => return self.poll_alarm(cx).map(Err),
         };
+        self.silent_since = None;
         let Some(frame) = frame else {
             return Poll::Ready(self.reader.end_of_body(&mut self.progress));
         };
@@ -110,12 +113,10 @@ where
         let pushed = self.decoder.push(&bytes, |event| {
             // What comes after the end means nothing.
             if failed.is_none() && !progress.has_ended {
-                failed = reader.event(&event, progress).err();
+                failed = reader.event(event, progress).err();
             }
         });
-        if self.progress.has_begun {
-            self.alarm.as_mut().reset(Instant::now() + self.reading.stall);
-        } else if Instant::now() >= self.reading.first_token {
+        if !self.progress.has_begun && Instant::now() >= self.reading.first_token {
             // The alarm is looked at only when nothing comes, and comments may come all the time.
             failed.get_or_insert(self.timed_out());
         }
@@ -124,6 +125,25 @@ where
             (None, Err(_)) => Err(protocol("an event of the answer is longer than any should be")),
             (None, Ok(())) => Ok(()),
         })
+    }
+
+    /// Waits until it has been silent for too long.
+    fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<ModelError> {
+        let due = if self.progress.has_begun {
+            *self.silent_since.get_or_insert_with(Instant::now) + self.reading.stall
+        } else {
+            self.reading.first_token
+        };
+        // The first token may take longer than any silence after it.
+        if self.alarm.deadline() > due {
+            self.alarm.as_mut().reset(due);
+        }
+        ready!(self.alarm.as_mut().poll(cx));
+        if self.alarm.deadline() < due {
+            self.alarm.as_mut().reset(due);
+            ready!(self.alarm.as_mut().poll(cx));
+        }
+        Poll::Ready(self.timed_out())
     }
 
     fn timed_out(&self) -> ModelError {

@@ -10,7 +10,8 @@ use super::{Failure, Invalid, Sink, wanted_schema};
 use crate::envelope::Answer;
 use crate::event::{Event, Source};
 use crate::model::{
-    Message, Model, ModelError, ModelErrorKind, ModelRequest, Piece, Stop, looks_truncated, unmet,
+    Message, Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, Piece, Stop,
+    looks_truncated, unmet,
 };
 use crate::outputs;
 use crate::run::Cancel;
@@ -163,12 +164,26 @@ pub(crate) async fn stream(
     sink: &mut Sink<'_>,
     aloud: bool,
 ) -> Result<String, Halt> {
-    let mut pieces = patience.bound(model.answer(request)).await?.map_err(Halt::Model)?;
+    let pieces = patience.bound(model.answer(request)).await?.map_err(Halt::Model)?;
+    // Patience is set up once for the whole answer: who listens for the end has to lock, and a token is too small for that.
+    patience.bound(read(pieces, request, answer, patience.cancel, sink, aloud)).await?
+}
+
+/// The pieces of an answer, one after the other. Those that are there already are taken without a wait between them, so that
+/// whoever watches and wants no more is asked after each.
+async fn read(
+    mut pieces: ModelStream,
+    request: &ModelRequest,
+    answer: &mut Answer,
+    cancel: &Cancel,
+    sink: &mut Sink<'_>,
+    aloud: bool,
+) -> Result<String, Halt> {
     let mut text = String::new();
     let (before, mut counted) = (answer.usage.unwrap_or_default(), None);
     loop {
-        let next = poll_fn(|context| pieces.as_mut().poll_next(context));
-        let piece = match patience.bound(next).await? {
+        let piece = match poll_fn(|context| pieces.as_mut().poll_next(context)).await {
+            _ if cancel.is_asked() => return Err(Halt::Cancelled),
             Some(piece) => piece.map_err(Halt::Model)?,
             None => {
                 let message = "the model stopped in the middle of its answer";

@@ -7,8 +7,7 @@ use prowess_engine::{Envelope, Outcome, Reply};
 use prowess_policy::{Remember, Tier};
 use prowess_proxy::{Resolver, UpstreamRoots};
 
-use crate::network::Names;
-use crate::tls::TlsServer;
+use crate::network::{Names, echo};
 use crate::world::{Scene, Scripted};
 
 fn skill(front_matter: &str, script: &str) -> Scene {
@@ -61,7 +60,7 @@ time.sleep(1000)
 #[test]
 fn traffic_is_limited_by_the_policy() {
     // GAIA-4.3-3. 256 MiB take long, so the number is smaller here; the way to the proxy is the same.
-    let server = TlsServer::start();
+    let server = echo();
     let script = "
 import urllib.request
 print('up', flush=True)
@@ -74,7 +73,7 @@ print('done')
     let mut scene = skill(&front, &script.replace("PORT", &port));
     scene.outside = Some(Arc::new(Names::default()) as Arc<dyn Resolver>);
     // A credential makes the proxy the one who speaks TLS with the server, whose certificate the tool does not know.
-    scene.roots = UpstreamRoots::Only(vec![server.root.clone()]);
+    scene.roots = UpstreamRoots::Only(vec![server.root()]);
     scene.credentials = vec!["API_TOKEN=api.brave.test"];
     let mut scene = scene.variable("API_TOKEN", "0123456789abcdef");
     assert!(ran(&scene).output.ends_with("done\n"), "{:?}", ran(&scene));
@@ -100,7 +99,7 @@ for address in [('127.0.0.1', PORT), ('192.0.2.1', 443)]:
     except OSError as error:
         print('refused')
 ";
-    let port = TlsServer::start().port.to_string();
+    let port = echo().port.to_string();
     let envelope = ran(&skill("", &script.replace("PORT", &port)));
     assert_eq!(envelope.output, "refused\nrefused\n", "{envelope:?}");
 }

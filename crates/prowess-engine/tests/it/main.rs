@@ -9,6 +9,5 @@ mod prompts;
 mod python;
 mod running;
 mod secrets;
-mod tls;
 mod workflows;
 mod world;

@@ -7,8 +7,14 @@ use std::sync::{Arc, Mutex};
 use prowess_engine::{Outcome, Reply};
 use prowess_policy::Remember;
 use prowess_proxy::Resolver;
+use prowess_testkit::tls::{self, TlsServer};
 
 use crate::world::{Scene, Scripted};
+
+/// A server for `*.brave.test` that answers every request with the request.
+pub(crate) fn echo() -> TlsServer {
+    TlsServer::start("*.brave.test", "an authority", tls::reply)
+}
 
 /// Every name is this machine, and what was asked for is remembered.
 #[derive(Default)]

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use prowess_engine::{Envelope, Event, Outcome, Reply, RunError, wire};
 use prowess_policy::Remember;
 use prowess_proxy::{Resolver, UpstreamRoots};
+use prowess_testkit::tls::TlsServer;
 use serde_json::{Value, json};
 
-use crate::network::Names;
+use crate::network::{Names, echo};
 use crate::python::scene::Scene as PythonScene;
-use crate::tls::TlsServer;
 use crate::world::{Scene, Scripted};
 
 const KEY: &str = "sk-live/0123456789+ABCdef";
@@ -140,19 +140,19 @@ fn results_and_exceptions_of_python_hold_no_key() {
 
 /// A skill with a credential for `api.brave.test`, and servers behind every name.
 fn bound(permissions: &str, script: &str) -> (Scene, TlsServer) {
-    let server = TlsServer::start();
+    let server = echo();
     let port = server.port.to_string();
     let front = format!("permissions: [{}]\n", permissions.replace("PORT", &port));
     let mut scene = with_key(&front, &script.replace("PORT", &port));
     scene.outside = Some(Arc::new(Names::default()) as Arc<dyn Resolver>);
-    scene.roots = UpstreamRoots::Only(vec![server.root.clone()]);
+    scene.roots = UpstreamRoots::Only(vec![server.root()]);
     scene.credentials = vec!["API_TOKEN=api.brave.test"];
     (scene, server)
 }
 
 /// What the server was asked.
 fn asked(server: &TlsServer) -> Vec<String> {
-    server.requests.lock().expect("nobody panics with it").clone()
+    server.requests()
 }
 
 #[test]

@@ -116,7 +116,9 @@ fn answer(
         if listing == Listing::Backwards {
             listed.reverse();
         }
-        listed.into_iter().for_each(|release| index.add(package(owner), release));
+        for release in listed {
+            index.add(package(owner), release);
+        }
     }
     let requests: Vec<Request> = graph
         .requests

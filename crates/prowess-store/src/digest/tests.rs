@@ -101,7 +101,7 @@ fn other_tools_hash_in_the_order_of_javascript() {
     assert_eq!(sorted, paths);
 
     let contents: Vec<String> = paths.iter().map(|path| format!("content of {path}")).collect();
-    let files = paths.iter().copied().zip(contents.iter().map(|content| content.as_bytes()));
+    let files = paths.iter().copied().zip(contents.iter().map(String::as_bytes));
     let tree = tree(files);
     assert_eq!(
         clawhub_fingerprint(&tree.hashes()).to_string(),

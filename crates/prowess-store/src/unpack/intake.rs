@@ -32,7 +32,8 @@ pub(super) struct Intake<'a> {
     guard: Guard<'a>,
     entries: usize,
     hashes: FileHashes,
-    /// Those at the root and one folder below it, as far as they are needed.
+    /// Those at the root and one folder below it. Only the first of each has its text: with two below there is no
+    /// skill, and an archive may hold many.
     manifests: BTreeMap<PackagePath, Vec<u8>>,
 }
 
@@ -89,7 +90,7 @@ impl<'a> Intake<'a> {
             content,
             left: length,
             hasher: FileHasher::default(),
-            kept: is_manifest_place(&path).then(Vec::new),
+            kept: self.keeps_text(&path).then(Vec::new),
             failure: None,
         };
         if role == Role::Sidecar {
@@ -117,11 +118,16 @@ impl<'a> Intake<'a> {
             return Err(UnpackError::Malformed("a file is shorter than the archive says"));
         }
         let Metered { hasher, kept, .. } = metered;
-        if let Some(text) = kept {
-            self.manifests.insert(path.clone(), text);
+        if is_manifest_place(&path) {
+            self.manifests.insert(path.clone(), kept.unwrap_or_default());
         }
         self.hashes.insert(path, hasher.finish());
         Ok(())
+    }
+
+    fn keeps_text(&self, path: &PackagePath) -> bool {
+        let is_below = |path: &PackagePath| path.as_str() != MANIFEST;
+        is_manifest_place(path) && !(is_below(path) && self.manifests.keys().any(is_below))
     }
 
     /// Decides where the skill's root is, and what the skill is called.

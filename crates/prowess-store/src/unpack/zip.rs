@@ -214,10 +214,10 @@ fn one(
     archive.read_exact(&mut names).map_err(archive_error)?;
     let (name, extra) = names.split_at(usize::from(two(&header, 26)));
     let has_descriptor = entry.flags & HAS_DESCRIPTOR != 0;
-    let told = (four(&header, 14), four(&header, 18), four(&header, 22));
     let expected = (entry.crc, entry.packed, entry.length);
-    // Whoever writes as it goes does not know them yet.
-    let told_fits = told == expected || (has_descriptor && told == (0, 0, 0));
+    // Whoever writes as it goes does not know them all yet.
+    let fits = |at, value| four(&header, at) == value || (has_descriptor && four(&header, at) == 0);
+    let told_fits = fits(14, entry.crc) && fits(18, entry.packed) && fits(22, entry.length);
     if name != entry.name
         || two(&header, 6) != entry.flags
         || two(&header, 8) != entry.method

@@ -63,7 +63,8 @@ pub(crate) fn pax(kind: u8, records: &[(&str, &str)]) -> TarEntry {
         while length.to_string().len() + rest.len() != length {
             length += 1;
         }
-        data += &format!("{length}{rest}");
+        data.push_str(&length.to_string());
+        data.push_str(&rest);
     }
     entry(b"PaxHeader", kind, data.as_bytes())
 }
@@ -126,7 +127,7 @@ pub(crate) fn bomb(pieces: usize) -> Vec<u8> {
     let size = Some(pieces as u64 * (64 << 10));
     deflate(&tar_body(&[manifest(), TarEntry { size, ..file("zeroes", b"") }]), &mut bytes);
     let mut piece = Vec::new();
-    deflate(&[0; 64 << 10], &mut piece);
+    deflate(&vec![0; 64 << 10], &mut piece);
     bytes.extend(piece.repeat(pieces));
     bytes
 }

@@ -75,7 +75,7 @@ fn refusals(cases: &[(&str, Vec<u8>)]) -> String {
 /// Attacks B1 to B12 and B17 as `.tar.gz`.
 #[test]
 fn tar_archives_that_deceive_are_refused_whole() {
-    // GAIX-23, NEG-15
+    // GAIX-23, NEG-1, NEG-15
     let with = |entries: &[TarEntry]| tar_gz(entries);
     let named = |name: &str| with(&[file(name, b"x")]);
     let raw = |name: &[u8]| with(&[entry(name, b'0', b"x")]);

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Cursor;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use insta::assert_snapshot;
 use prowess_store::faults::{self, Exchange, Fault};
@@ -48,6 +50,16 @@ enum Action {
 impl Action {
     const ALL: [Self; 4] = [Self::Install, Self::Update, Self::Remove, Self::Everything];
 
+    /// On file systems of both kinds, where it makes a difference: only updates exchange anything.
+    const EVERYWHERE: [(Self, Exchange); 6] = [
+        (Self::Install, Exchange::Real),
+        (Self::Update, Exchange::Real),
+        (Self::Remove, Exchange::Real),
+        (Self::Everything, Exchange::Real),
+        (Self::Update, Exchange::Missing),
+        (Self::Everything, Exchange::Missing),
+    ];
+
     fn installs(self) -> &'static [(&'static str, u32)] {
         match self {
             Self::Install => &[("fresh", 1)],
@@ -80,8 +92,26 @@ fn act(store: &Path, action: Action) -> Result<(), String> {
     locked.commit(stage, &Changes { install, remove, lock_file }).map_err(|error| error.to_string())
 }
 
-/// Two skills and a lock file.
+/// Two skills and a lock file. Unpacked once: there are thousands of stores here.
 fn seed(store: &Path) {
+    static FILES: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+    let files = FILES.get_or_init(|| {
+        let home = temporary();
+        unpack_seed(home.path());
+        state(home.path())
+    });
+    for (path, text) in files {
+        match path.strip_suffix('/') {
+            Some(folder) => fs::create_dir_all(store.join(folder)).unwrap(),
+            None => {
+                fs::create_dir_all(store.join(path).parent().unwrap()).unwrap();
+                fs::write(store.join(path), text).unwrap();
+            }
+        }
+    }
+}
+
+fn unpack_seed(store: &Path) {
     let opened = Store::open(store).unwrap();
     let mut stage = opened.stage().unwrap();
     let install = ["one", "two"]
@@ -155,44 +185,42 @@ fn victim() {
 /// Attack B15: the real process is killed with SIGKILL before every single change of the disk.
 #[test]
 fn killed_anywhere_old_or_new_is_whole() {
-    for exchange in [Exchange::Real, Exchange::Missing] {
-        for action in Action::ALL {
-            let [before, after] = before_and_after(action);
-            let (mut old, mut new) = (0, 0);
-            for step in 0..steps(action, exchange).len() {
-                let home = temporary();
-                let store = home.path().join("store");
-                seed(&store);
-                let output = Command::new(std::env::current_exe().unwrap())
-                    .args(["--exact", "crashes::victim", "--ignored", "--nocapture"])
-                    .env(STORE, &store)
-                    .env(ACTION, format!("{action:?}"))
-                    .env(STEP, step.to_string())
-                    .env(EXCHANGE, format!("{exchange:?}"))
-                    .output()
-                    .unwrap();
-                let signal = std::os::unix::process::ExitStatusExt::signal(&output.status);
-                assert_eq!(
-                    signal,
-                    Some(9),
-                    "{action:?} {step}: {}",
-                    String::from_utf8_lossy(&output.stderr)
-                );
-                // Without anybody's help every skill is old or new, except where names can't be exchanged.
-                if exchange == Exchange::Real {
-                    whole(&store, &before, &after);
-                }
-                let opened = Store::open(&store).unwrap();
-                drop(opened.lock().unwrap());
-                let found = state(&store);
-                assert!(
-                    found == before || found == after,
-                    "{action:?} {exchange:?} {step}: {found:#?}"
-                );
-                if found == before { old += 1 } else { new += 1 }
+    for (action, exchange) in Action::EVERYWHERE {
+        let [before, after] = before_and_after(action);
+        let (mut old, mut new) = (0, 0);
+        for step in 0..steps(action, exchange).len() {
+            let home = temporary();
+            let store = home.path().join("store");
+            seed(&store);
+            let output = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "crashes::victim", "--ignored", "--nocapture"])
+                .env(STORE, &store)
+                .env(ACTION, format!("{action:?}"))
+                .env(STEP, step.to_string())
+                .env(EXCHANGE, format!("{exchange:?}"))
+                .output()
+                .unwrap();
+            let signal = std::os::unix::process::ExitStatusExt::signal(&output.status);
+            assert_eq!(
+                signal,
+                Some(9),
+                "{action:?} {step}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            // Without anybody's help every skill is old or new, except where names can't be exchanged.
+            if exchange == Exchange::Real {
+                whole(&store, &before, &after);
             }
-            assert!(old > 0 && new > 0, "{action:?} {exchange:?}: both happen");
+            let opened = Store::open(&store).unwrap();
+            drop(opened.lock().unwrap());
+            let found = state(&store);
+            assert!(
+                found == before || found == after,
+                "{action:?} {exchange:?} {step}: {found:#?}"
+            );
+            if found == before { old += 1 } else { new += 1 }
         }
+        assert!(old > 0 && new > 0, "{action:?} {exchange:?}: both happen");
     }
 }
 
@@ -212,35 +240,33 @@ fn whole(store: &Path, before: &BTreeMap<String, String>, after: &BTreeMap<Strin
 /// A disk that is full from some step on, or a step that fails once: the old state stays, and nothing is left over.
 #[test]
 fn failing_anywhere_changes_nothing_or_everything() {
-    for exchange in [Exchange::Real, Exchange::Missing] {
-        for action in Action::ALL {
-            let [before, after] = before_and_after(action);
-            for step in 0..steps(action, exchange).len() {
-                for fault in [Fault::FailOnce(FULL), Fault::FailFrom(READ_ONLY)] {
-                    let home = temporary();
-                    let store = home.path().join("store");
-                    seed(&store);
-                    let (result, reached) =
-                        faults::with(Some((step, fault)), exchange, || act(&store, action));
-                    let at = format!(
-                        "{action:?} {exchange:?} {fault:?} at {step} ({:?}): {result:?}",
-                        reached.get(step)
-                    );
-                    let found = without_staging(state(&store));
-                    match &result {
-                        Ok(()) => assert_eq!(found, after, "{at}"),
-                        Err(error) if error.contains("finished by the next command") => {}
-                        Err(_) => assert_eq!(found, before, "{at}"),
-                    }
-                    // Once there is space again, whatever was left over goes.
-                    let opened = Store::open(&store).unwrap();
-                    drop(opened.lock().unwrap());
-                    let found = state(&store);
-                    assert!(found == before || found == after, "{at}: {found:#?}");
-                    let one_failure = matches!(fault, Fault::FailOnce(_));
-                    let interrupted = result.is_err_and(|error| error.contains("interrupted"));
-                    assert!(!(one_failure && interrupted), "{at}: one failure is taken back");
+    for (action, exchange) in Action::EVERYWHERE {
+        let [before, after] = before_and_after(action);
+        for step in 0..steps(action, exchange).len() {
+            for fault in [Fault::FailOnce(FULL), Fault::FailFrom(READ_ONLY)] {
+                let home = temporary();
+                let store = home.path().join("store");
+                seed(&store);
+                let (result, reached) =
+                    faults::with(Some((step, fault)), exchange, || act(&store, action));
+                let at = format!(
+                    "{action:?} {exchange:?} {fault:?} at {step} ({:?}): {result:?}",
+                    reached.get(step)
+                );
+                let found = without_staging(state(&store));
+                match &result {
+                    Ok(()) => assert_eq!(found, after, "{at}"),
+                    Err(error) if error.contains("finished by the next command") => {}
+                    Err(_) => assert_eq!(found, before, "{at}"),
                 }
+                // Once there is space again, whatever was left over goes.
+                let opened = Store::open(&store).unwrap();
+                drop(opened.lock().unwrap());
+                let found = state(&store);
+                assert!(found == before || found == after, "{at}: {found:#?}");
+                let one_failure = matches!(fault, Fault::FailOnce(_));
+                let interrupted = result.is_err_and(|error| error.contains("interrupted"));
+                assert!(!(one_failure && interrupted), "{at}: one failure is taken back");
             }
         }
     }
@@ -300,6 +326,95 @@ fn nothing_is_published_before_it_is_on_the_disk() {
     assert!(steps[last_switch..lock_file].contains(&"fsync skills".to_owned()), "{steps:#?}");
 }
 
+/// More than a few files are put on the disk with one call, and before the journal has its name as well.
+#[test]
+fn many_files_go_to_the_disk_together() {
+    let home = temporary();
+    let manifest = b"---\nname: many\ndescription: d\n---\n\n# X\n";
+    let mut entries = vec![file("SKILL.md", manifest)];
+    entries.extend((0..70).map(|number| file(&format!("f{number}"), b"x")));
+    let archive = gz(&tar(&entries));
+    let ((), steps) = faults::with(None, Exchange::Real, || {
+        let store = Store::open(home.path()).unwrap();
+        let mut stage = store.stage().unwrap();
+        let skill = stage.unpack(Cursor::new(archive), &OPTIONS).unwrap();
+        let changes = Changes { install: vec![skill], remove: Vec::new(), lock_file: None };
+        store.lock().unwrap().commit(stage, &changes).unwrap();
+    });
+    let position = |wanted: &str| steps.iter().position(|step| step == wanted);
+    let published = position("rename journal-new journal").unwrap();
+    if cfg!(target_os = "linux") {
+        let synced = position("syncfs stage").unwrap();
+        assert!(position("write f69").unwrap() < synced && synced < published, "{steps:#?}");
+    } else {
+        assert!(position("fsync f69").unwrap() < published, "{steps:#?}");
+    }
+}
+
+/// What runs on a file system of its own. Its parent is [`a_really_full_disk_changes_nothing`].
+#[test]
+#[ignore = "needs a small file system; another test makes it"]
+fn tenant() {
+    let disk = std::path::PathBuf::from(std::env::var(STORE).expect("the parent sets it"));
+    let store = disk.join("store");
+    seed(&store);
+    let before = state(&store);
+    // All that is left, up to the last page.
+    let mut filling = fs::File::create(disk.join("filling")).unwrap();
+    while filling.write_all(&[0; 4096]).is_ok() {}
+    drop(filling);
+    let full = act(&store, Action::Update).unwrap_err();
+    assert!(full.contains("No space left on device") && full.contains("free some space"), "{full}");
+    assert_eq!(state(&store), before);
+
+    let mount = |options: &str| {
+        let status = Command::new("mount").args(["-o", options]).arg(&disk).status();
+        assert!(status.unwrap().success());
+    };
+    mount("remount,ro");
+    let read_only = act(&store, Action::Update).unwrap_err();
+    assert!(
+        read_only.contains("Read-only file system") && read_only.contains("make it writable"),
+        "{read_only}"
+    );
+    assert_eq!(state(&store), before);
+
+    mount("remount,rw");
+    fs::remove_file(disk.join("filling")).unwrap();
+    act(&store, Action::Update).unwrap();
+    assert_ne!(state(&store), before);
+}
+
+/// A disk that is full and one that can't be written to, both real: clear errors, and nothing has changed.
+#[test]
+fn a_really_full_disk_changes_nothing() {
+    const NO_MOUNT: i32 = 77;
+    const SCRIPT: &str = r#"mount -t tmpfs -o size=256k tmpfs "$0" || exit 77
+        exec "$1" --exact crashes::tenant --ignored --nocapture"#;
+    let home = temporary();
+    let output = Command::new("unshare")
+        .args(["--map-root-user", "--mount", "sh", "-c", SCRIPT])
+        .arg(home.path())
+        .arg(std::env::current_exe().unwrap())
+        .env(STORE, home.path())
+        .output();
+    match output {
+        Ok(output) if output.status.success() => {
+            assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+        }
+        Ok(output) if output.status.code() != Some(NO_MOUNT) => {
+            let [out, error] =
+                [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+            // `unshare` itself ends with 1 where namespaces are not allowed, before any test has said a word.
+            assert!(!out.contains("running"), "{out}{error}");
+            let _ = writeln!(std::io::stderr(), "SKIPPED: no file system can be mounted: {error}");
+        }
+        _ => {
+            let _ = writeln!(std::io::stderr(), "SKIPPED: no file system can be mounted");
+        }
+    }
+}
+
 /// A journal of another version is not guessed at, and one that leads elsewhere is not followed.
 #[test]
 fn an_unknown_journal_stops_with_advice() {
@@ -338,4 +453,16 @@ fn one_skill_is_not_changed_twice_at_once() {
     let result = store.lock().unwrap().commit(stage, &changes);
     assert!(matches!(result, Err(CommitError::Twice(name)) if name.as_str() == "one"));
     assert_eq!(fs::read_dir(home.path().join("staging")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_change_belongs_to_one_store() {
+    let home = temporary();
+    let [one, other] = ["one", "other"].map(|name| Store::open(&home.path().join(name)).unwrap());
+    let mut stage = one.stage().unwrap();
+    let skill = stage.unpack(Cursor::new(archive("one", 1)), &OPTIONS).unwrap();
+    let changes = Changes { install: vec![skill], remove: Vec::new(), lock_file: None };
+    let error = other.lock().unwrap().commit(stage, &changes).unwrap_err();
+    assert_snapshot!(error, @"cannot change the store: the change was prepared in another store; nothing was changed");
+    assert_eq!(other.installed().unwrap(), []);
 }

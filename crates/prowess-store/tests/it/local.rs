@@ -157,5 +157,5 @@ fn bounds_hold_for_files_that_only_seem_small() {
     let source = Local { limits: Limits { file_bytes: 1 << 10, ..Limits::PACKAGE }, ..local(at) };
     let offers = source.offers(&Reference::Path("one".into())).expect("an offer");
     let error = source.fetch("one", &offers.skills[0].pinned).expect_err("too large");
-    assert_eq!(told(&error, at), "Unusable: `HERE/one`: `big.bin` has more than 0 MiB");
+    assert_eq!(told(&error, at), "Unusable: `HERE/one`: `big.bin` has more than 1024 bytes");
 }

@@ -10,7 +10,7 @@ use crate::material::{Material, minisign_id};
 use crate::timestamp::Timestamp;
 
 /// Checks a `.minisig` file. The untrusted comment counts for nothing; the trusted one is signed too (attack C13).
-pub(super) fn verify(subject: &Subject<'_>) -> Result<Proof, SignatureError> {
+pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureError> {
     let text = std::str::from_utf8(subject.bytes).ok().filter(|text| text.len() <= MOST_BYTES);
     let signature = text.and_then(|text| Signature::decode(text).ok());
     let (Some(text), Some(signature)) = (text, signature) else {
@@ -35,7 +35,7 @@ pub(super) fn verify(subject: &Subject<'_>) -> Result<Proof, SignatureError> {
                     identity: entry.label.clone(),
                     covered: files.into_keys().collect(),
                     time: claimed_time(signature.trusted_comment()),
-                    anchor: Some(entry.id()),
+                    anchor: Some(entry),
                 });
             }
             // The number of a key is eight bytes that anybody can choose: another key may have the same.

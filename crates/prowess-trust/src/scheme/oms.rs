@@ -1,6 +1,6 @@
 //! OpenSSF Model Signing (`skill.oms.sig`): a Sigstore bundle with an in-toto statement that lists every file.
 //!
-//! The signer is a bare key (`publicKey`) or the first certificate of a chain (`x509CertificateChain`). No transparency log is involved.
+//! The signer is a bare key (`publicKey`), the first certificate of a chain (`x509CertificateChain`), or an identity that Sigstore has confirmed (`certificate`). Only the last needs a transparency log.
 
 pub(crate) mod bundle;
 mod chain;
@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use self::bundle::{Bundle, Signer};
 use super::record::SignError;
-use super::{Proof, SIGNATURE_NAMES, SignatureTime, Subject};
+use super::{Proof, SignatureTime, Subject, signature_names, sigstore};
 use crate::contents::{Contents, hex};
 use crate::error::SignatureError;
 use crate::key::{PublicKey, SecretKey};
@@ -27,32 +27,47 @@ pub fn sign_oms(contents: &Contents, key: &SecretKey) -> Result<String, SignErro
             found: key.public().kind().as_str(),
         });
     };
-    let files = contents.files_without(&SIGNATURE_NAMES.iter().copied().collect());
+    let files = contents.files_without(&signature_names().iter().copied().collect());
     let statement = statement::written(&contents.name, &files);
     let signature = key.sign(&bundle::signed_text(statement.as_bytes()))?;
     Ok(bundle::written(&key.public().oms_hint(), statement.as_bytes(), &signature))
 }
 
 /// Checks a bundle: its envelope, the signer's arithmetic, the files, and at last who the signer is. In this order wrong bytes are never mistaken for a stranger, nor a stranger for wrong bytes (attack C8).
-pub(super) fn verify(subject: &Subject<'_>) -> Result<Proof, SignatureError> {
+pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureError> {
     let bundle = Bundle::read(subject.bytes)?;
     match &bundle.signer {
         Signer::Key { hint } => with_key(subject, &bundle, hint.as_deref()),
         Signer::Chain(certificates) => with_chain(subject, &bundle, certificates),
+        Signer::Sigstore => with_sigstore(subject, &bundle),
     }
 }
 
-fn with_key(
-    subject: &Subject<'_>,
+/// A signer whose certificate lives for minutes, with a log that says when. The statement's subject is the digest of all digests, so that these are the text it is about.
+fn with_sigstore<'a>(subject: &Subject<'a>, bundle: &Bundle) -> Result<Proof<'a>, SignatureError> {
+    let manifest = statement::read(&bundle.payload)?;
+    let digests = manifest.digests.concat();
+    let signer = sigstore::verify_bundle(subject.bytes, &digests, subject.store)?;
+    Ok(Proof {
+        key_id: signer.entry.id(),
+        identity: signer.identity,
+        covered: covered(subject, bundle)?,
+        time: signer.time,
+        anchor: Some(signer.entry),
+    })
+}
+
+fn with_key<'a>(
+    subject: &Subject<'a>,
     bundle: &Bundle,
     hint: Option<&str>,
-) -> Result<Proof, SignatureError> {
+) -> Result<Proof<'a>, SignatureError> {
     let known = subject.store.keys().filter_map(|entry| match &entry.material {
         Material::Key(key @ (PublicKey::P256(_) | PublicKey::P384(_))) => Some((entry, key)),
         _ => None,
     });
     // Bundles of old versions name no key.
-    let candidates: Vec<(&TrustedKey, &PublicKey)> =
+    let candidates: Vec<(&'a TrustedKey, &PublicKey)> =
         known.filter(|(_, key)| hint.is_none_or(|hint| hint == key.oms_hint())).collect();
     if candidates.is_empty() {
         let key_id = hint.map_or("without a name", |hint| hint.get(..32).unwrap_or(hint));
@@ -65,15 +80,15 @@ fn with_key(
         identity: entry.label.clone(),
         covered: covered(subject, bundle)?,
         time: SignatureTime::Unknown,
-        anchor: Some(entry.id()),
+        anchor: Some(entry),
     })
 }
 
-fn with_chain(
-    subject: &Subject<'_>,
+fn with_chain<'a>(
+    subject: &Subject<'a>,
     bundle: &Bundle,
     certificates: &[Vec<u8>],
-) -> Result<Proof, SignatureError> {
+) -> Result<Proof<'a>, SignatureError> {
     let signer = chain::SignerCertificate::read(&certificates[0])?;
     if !bundle.is_signed_by(&signer.key) {
         return Err(SignatureError::Mismatch);
@@ -95,7 +110,7 @@ fn with_chain(
         identity: Some(signer.subject),
         covered,
         time: SignatureTime::Unknown,
-        anchor: Some(entry.id()),
+        anchor: Some(entry),
     })
 }
 

@@ -5,7 +5,7 @@
 use pgp::composed::{Deserializable as _, DetachedSignature, SignedPublicKey, SignedPublicSubKey};
 use pgp::crypto::hash::HashAlgorithm;
 use pgp::crypto::public_key::PublicKeyAlgorithm;
-use pgp::packet::{Signature, SignatureType, SignatureVersion, SubpacketData};
+use pgp::packet::{Signature, SignatureConfig, SignatureType, SignatureVersion, SubpacketData};
 use pgp::types::{KeyDetails, PublicParams, Tag};
 use rsa::traits::PublicKeyParts as _;
 
@@ -42,7 +42,7 @@ pub(crate) fn fingerprint(certificate: &SignedPublicKey) -> String {
 }
 
 /// Checks an armored or binary detached signature.
-pub(super) fn verify(subject: &Subject<'_>) -> Result<Proof, SignatureError> {
+pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureError> {
     let signature = read_signature(subject.bytes)?;
     let contents = subject.contents;
     let files = contents.files_without(subject.signature_files);
@@ -57,9 +57,9 @@ pub(super) fn verify(subject: &Subject<'_>) -> Result<Proof, SignatureError> {
             _ => None,
         })
         .collect();
-    let mut signers =
+    let mut candidates =
         known.iter().filter_map(|(entry, known)| Some((entry, known, signer(known, &signature)?)));
-    let Some((entry, certificate, signer)) = signers.next() else {
+    let Some((entry, certificate, key)) = candidates.next() else {
         return Err(SignatureError::UnknownKey { key_id: claimed_issuer(&signature) });
     };
 
@@ -69,7 +69,7 @@ pub(super) fn verify(subject: &Subject<'_>) -> Result<Proof, SignatureError> {
     };
     let whom = primary_name(certificate);
     let about_itself = check_certificate(certificate, made, subject.at, &whom)?;
-    match signer {
+    match key {
         Signer::Primary if may_sign(about_itself) => {}
         Signer::Primary => return Err(SignatureError::WrongUsage { subject: whom }),
         Signer::Subkey(subkey) => check_subkey(certificate, subkey, made, subject.at)?,
@@ -83,7 +83,7 @@ pub(super) fn verify(subject: &Subject<'_>) -> Result<Proof, SignatureError> {
     {
         return Err(SignatureError::SignatureExpired { at: end });
     }
-    let verified = match signer {
+    let verified = match key {
         Signer::Primary => signature.verify(&certificate.primary_key, signed.as_slice()),
         Signer::Subkey(subkey) => signature.verify(&subkey.key, signed.as_slice()),
     };
@@ -93,7 +93,7 @@ pub(super) fn verify(subject: &Subject<'_>) -> Result<Proof, SignatureError> {
         identity: entry.label.clone().or(Some(whom)),
         covered: files.into_keys().collect(),
         time: SignatureTime::Claimed(made),
-        anchor: Some(entry.id()),
+        anchor: Some(entry),
     })
 }
 
@@ -131,7 +131,7 @@ fn read_signature(bytes: &[u8]) -> Result<Signature, SignatureError> {
         }
     }
     // A critical note that is unknown here may take back everything (RFC 9580 §5.2.3.7).
-    let notes = signature.config().into_iter().flat_map(|config| config.hashed_subpackets());
+    let notes = signature.config().into_iter().flat_map(SignatureConfig::hashed_subpackets);
     let has_unknown = notes.filter(|note| note.is_critical).any(|note| {
         matches!(
             note.data,
@@ -197,7 +197,7 @@ fn check_certificate<'a>(
 
 /// Whether a primary key signs files: one that says nothing about its uses may do everything.
 fn may_sign(about_itself: &Signature) -> bool {
-    let notes = about_itself.config().into_iter().flat_map(|config| config.hashed_subpackets());
+    let notes = about_itself.config().into_iter().flat_map(SignatureConfig::hashed_subpackets);
     let mut flags = notes.filter(|note| matches!(note.data, SubpacketData::KeyFlags(_)));
     flags.next().is_none() || about_itself.key_flags().sign()
 }
@@ -241,7 +241,8 @@ fn check_subkey(
 fn newest<'a>(
     statements: impl Iterator<Item = &'a Signature>,
 ) -> Result<&'a Signature, SignatureError> {
-    let newest = statements.max_by_key(|statement| statement.created().map(|time| time.as_secs()));
+    let newest =
+        statements.max_by_key(|statement| statement.created().map(pgp::types::Timestamp::as_secs));
     let newest = newest.ok_or_else(|| unreadable("its key says nothing valid about itself"))?;
     check_hash(newest)?;
     Ok(newest)

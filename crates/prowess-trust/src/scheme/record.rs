@@ -15,7 +15,6 @@ use crate::error::SignatureError;
 use crate::json;
 use crate::key::{GenerateError, PublicKey, SecretKey};
 use crate::material::Material;
-use crate::trust_store::TrustedKey;
 
 /// Why nothing was signed.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -85,7 +84,7 @@ pub(super) fn looks_like(bytes: &[u8]) -> bool {
 }
 
 /// Checks a record: first its own arithmetic, then the files, then whether the trust store knows the key.
-pub(super) fn verify(subject: &Subject<'_>) -> Result<Proof, SignatureError> {
+pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureError> {
     let record = json::read(subject.bytes).map_err(SignatureError::Unreadable)?;
     let record = Record::read(&record)?;
 
@@ -130,17 +129,15 @@ pub(super) fn verify(subject: &Subject<'_>) -> Result<Proof, SignatureError> {
         return Err(SignatureError::Files(differences));
     }
 
-    let anchor = subject.store.keys().find(|entry| match &entry.material {
-        Material::Key(trusted) => *trusted == public,
-        Material::Certificate(_) | Material::OpenPgp(_) | Material::Minisign(_) => false,
-    });
+    let trusted = Material::Key(public.clone());
+    let anchor = subject.store.keys().find(|entry| entry.material == trusted);
     Ok(Proof {
         key_id: public.id(),
         // `publisher` in the record is not signed, so that anybody could write another name there.
         identity: anchor.and_then(|entry| entry.label.clone()),
         covered: record.files.into_keys().collect(),
         time: SignatureTime::Unknown,
-        anchor: anchor.map(TrustedKey::id),
+        anchor,
     })
 }
 

@@ -2,17 +2,29 @@
 
 use insta::assert_snapshot;
 use prowess_policy::{Origin, Tier, Trust};
-use prowess_trust::{Role, Timestamp, TrustStore, attest};
+use prowess_trust::{Contents, Role, Timestamp, TrustStore, attest};
 
 use crate::skill::{NOW, audit, now, outcome, release, shown, skill, store, trusted};
 
-/// GAIX-4, SKL-TL-1
+/// SKL-TL-1
+#[test]
+fn a_skill_that_calls_itself_official_is_experimental() {
+    let text = prowess_testkit::fixture("skillli/edge/SKL-TL-1/claims-official/SKILL.md");
+    let read = prowess_format::check(&text, prowess_format::ReadOptions::DETECT).skill;
+    assert!(read.trust_level.is_some());
+    let contents = Contents::new("claims-official", "1.2.0").with_file("SKILL.md", text.as_bytes());
+    let attestation = attest(&contents, &[], &store([trusted(1, Role::Root)]), now());
+    let trust = Trust::of(&read, attestation.tier, None, Origin::Downloaded);
+    assert_eq!((trust.tier(), trust.is_signed()), (Tier::Experimental, false));
+}
+
+/// GAIX-4
 #[test]
 fn a_claim_never_raises_the_tier() {
     let unsigned = attest(&skill(), &[], &store([trusted(1, Role::Root)]), now());
     let unknown = attest(&skill(), &[release(&skill(), 1)], &TrustStore::empty(), now());
-    let publisher = store([trusted(1, Role::Publisher)]);
-    let published = attest(&skill(), &[release(&skill(), 1)], &publisher, now());
+    let store = store([trusted(1, Role::Publisher)]);
+    let published = attest(&skill(), &[release(&skill(), 1)], &store, now());
     for (attestation, proved) in [
         (unsigned, Tier::Experimental),
         (unknown, Tier::Experimental),

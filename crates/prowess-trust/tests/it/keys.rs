@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use insta::assert_snapshot;
 use prowess_trust::{Cost, KeyFolder, KeyKind, KeyName, Material, PublicKey, SecretKey};
 use serde_json::Value;
@@ -106,8 +108,7 @@ fn a_passphrase_is_needed_where_there_is_one() {
 
     // The secret is not there in any usual spelling.
     let text = fs::read_to_string(&file).unwrap();
-    use base64::Engine as _;
-    let seed = base64::engine::general_purpose::STANDARD.encode([1; 32]);
+    let seed = STANDARD.encode([1; 32]);
     assert!(!text.contains(&seed[..40]));
 
     // Another public half, or a cost that would take the machine's memory.

@@ -2,6 +2,8 @@
 
 use std::io::Cursor;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use insta::assert_snapshot;
 use minisign::KeyPair;
 use prowess_trust::{
@@ -25,7 +27,7 @@ fn trusting(keys: &KeyPair) -> TrustStore {
 }
 
 fn check(text: &str, store: &TrustStore) -> String {
-    let signature = Signature::detached("SIGNATURE.minisig", text.as_bytes().to_vec());
+    let signature = Signature::new("SIGNATURE.minisig", text.as_bytes().to_vec());
     let outcome = outcome(&skill(), &[signature], store);
     // Keys of minisign have a random number.
     store.keys().fold(outcome, |outcome, key| outcome.replace(&key.id(), "[key]"))
@@ -83,15 +85,13 @@ fn comments_are_what_they_are_called() {
 /// Attack C13: `Ed` instead of `ED` says that the text itself was signed.
 #[test]
 fn the_old_format_is_refused() {
-    use base64::Engine as _;
-    let base64 = base64::engine::general_purpose::STANDARD;
     let keys = KeyPair::generate_unencrypted_keypair().unwrap();
     let text = signed(&keys, &skill(), Purpose::Release);
     let line = text.lines().nth(1).unwrap();
-    let mut bytes = base64.decode(line).unwrap();
+    let mut bytes = STANDARD.decode(line).unwrap();
     assert_eq!(&bytes[..2], b"ED");
     bytes[1] = b'd';
-    let old = text.replace(line, &base64.encode(bytes));
+    let old = text.replace(line, &STANDARD.encode(bytes));
     assert_snapshot!(check(&old, &trusting(&keys)), @"
     experimental
     refused SIGNATURE.minisig: it is in minisign's old format, which is no longer accepted

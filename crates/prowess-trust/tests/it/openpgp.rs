@@ -1,8 +1,17 @@
 //! Detached OpenPGP signatures. The fixtures were made by gpg; `fixtures/openpgp/make.sh` says how.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use insta::assert_snapshot;
+use pgp::composed::{
+    ArmorOptions, Deserializable as _, KeyType, SecretKeyParamsBuilder, SignedPublicKey,
+    SignedPublicSubKey,
+};
+use pgp::packet::KeyFlags;
+use pgp::types::Password;
 use prowess_trust::{
-    Algorithm, Material, Purpose, Role, Signature, TrustStore, TrustedKey, payload,
+    Algorithm, Contents, Material, Purpose, Role, Signature, TrustStore, TrustedKey,
+    detached_payload,
 };
 
 use crate::skill::{outcome, skill, store};
@@ -21,16 +30,26 @@ fn trusting(certificates: &[&str]) -> TrustStore {
 }
 
 fn check(signature: &str, certificates: &[&str]) -> String {
-    let signature = Signature::detached("SIGNATURE.asc", signature.as_bytes().to_vec());
+    let signature = Signature::new("SIGNATURE.asc", signature.as_bytes().to_vec());
     outcome(&skill(), &[signature], &trusting(certificates))
 }
 
 #[test]
 fn the_fixtures_were_made_for_this_skill() {
-    let skill = skill();
-    let (name, version) = (&skill.name, &skill.version);
-    let text = payload(Algorithm::OpenPgp, Purpose::Release, name, version, &skill.files);
-    assert_eq!(text, PAYLOAD);
+    let text = |contents: &Contents, signatures: &[Signature]| {
+        detached_payload(contents, signatures, Algorithm::OpenPgp, Purpose::Release)
+    };
+    assert_eq!(text(&skill(), &[]), PAYLOAD);
+    // Other signatures that lie there make no difference; a file that only has such a name does.
+    for (name, bytes, is_signature) in [
+        ("skill.oms.sig", "{}", true),
+        ("signature.json", "{\"signature_version\": 1}", true),
+        ("signature.json", "{\"font\": \"cursive\"}", false),
+    ] {
+        let contents = skill().with_file(name, bytes.as_bytes());
+        let signature = Signature::new(name, bytes.into());
+        assert_eq!(text(&contents, &[signature]) == PAYLOAD, is_signature, "{name} {bytes}");
+    }
 }
 
 #[test]
@@ -48,7 +67,7 @@ fn signatures_by_gpg_count() {
     SIGNATURE.asc openpgp: publisher, 2 files
     ");
     // The signer is who the certificate says, under the fingerprint that gpg shows.
-    let signature = Signature::detached("SIGNATURE.asc", fixture!("sub.asc").into());
+    let signature = Signature::new("SIGNATURE.asc", fixture!("sub.asc").into());
     let trusted = trusting(&[fixture!("sub.pub")]);
     let attestation = prowess_trust::attest(&skill(), &[signature], &trusted, crate::skill::now());
     let verdict = &attestation.evidence[0];
@@ -59,7 +78,7 @@ fn signatures_by_gpg_count() {
 
 #[test]
 fn other_files_are_noticed() {
-    let signature = Signature::detached("SIGNATURE.asc", fixture!("ed.asc").into());
+    let signature = Signature::new("SIGNATURE.asc", fixture!("ed.asc").into());
     let trusted = trusting(&[fixture!("ed.pub")]);
     let changed = skill().with_file("scripts/greet.sh", b"echo hellO\n");
     assert_snapshot!(outcome(&changed, std::slice::from_ref(&signature), &trusted), @"
@@ -73,7 +92,7 @@ fn other_files_are_noticed() {
     refused SIGNATURE.asc: it does not fit the signed text; one of the two was changed, or the signature is forged
     ");
     // A release is not a sign-off.
-    let moved = Signature::detached("AUDIT.asc", fixture!("ed.asc").into());
+    let moved = Signature::new("AUDIT.asc", fixture!("ed.asc").into());
     assert_snapshot!(outcome(&skill(), &[moved], &trusted), @"
     experimental
     refused AUDIT.asc: it does not fit the signed text; one of the two was changed, or the signature is forged
@@ -141,16 +160,43 @@ fn each_wrong_signature_has_its_own_error() {
     ");
 }
 
+/// Attack C14: somebody puts another's signing subkey below their own primary key, without the subkey's agreement, so that its signatures seem to be theirs.
+#[test]
+fn an_adopted_subkey_does_not_sign_for_its_thief() {
+    let mut random = rsa::rand_core::OsRng;
+    let password = Password::empty();
+    let thief = SecretKeyParamsBuilder::default()
+        .key_type(KeyType::Ed25519Legacy)
+        .can_certify(true)
+        .can_sign(true)
+        .primary_user_id("thief@example.org".into())
+        .created_at(pgp::types::Timestamp::from_secs(1_791_360_000))
+        .build()
+        .unwrap()
+        .generate(random)
+        .unwrap();
+    let (victim, _) = SignedPublicKey::from_string(fixture!("sub.pub")).unwrap();
+    let subkey = victim.public_subkeys[0].key.clone();
+    let mut flags = KeyFlags::default();
+    flags.set_sign(true);
+    let primary = &thief.primary_key;
+    let binding =
+        subkey.sign(&mut random, primary, primary.public_key(), &password, flags, None).unwrap();
+    let mut stolen = thief.to_public_key();
+    stolen.public_subkeys.push(SignedPublicSubKey::new(subkey, vec![binding]));
+    let stolen = stolen.to_armored_string(ArmorOptions::default()).unwrap();
+    let outcome = check(fixture!("sub.asc"), &[&stolen]);
+    assert!(outcome.contains("has no valid leave to sign"), "{outcome}");
+}
+
 #[test]
 fn no_flipped_bit_of_the_signature_is_overlooked() {
-    use base64::Engine as _;
-    let base64 = base64::engine::general_purpose::STANDARD;
     // Armor without its checksum.
     let lines = fixture!("ed.asc").lines().filter(|line| !line.starts_with(['-', '=']));
-    let binary = base64.decode(lines.collect::<String>()).unwrap();
+    let binary = STANDARD.decode(lines.collect::<String>()).unwrap();
     let trusted = trusting(&[fixture!("ed.pub")]);
     let check = |bytes: &[u8]| {
-        let signature = Signature::detached("SIGNATURE.sig", bytes.to_vec());
+        let signature = Signature::new("SIGNATURE.sig", bytes.to_vec());
         outcome(&skill(), &[signature], &trusted)
     };
     assert_snapshot!(check(&binary), @"
@@ -166,9 +212,8 @@ fn no_flipped_bit_of_the_signature_is_overlooked() {
         }
     }
     accepted.dedup();
-    // What is not signed and says nothing: the unsigned hint at the issuer (kind and eight bytes), and how many bits of the
-    // first byte of a number count.
-    assert_eq!(accepted, [56, 57, 58, 59, 60, 61, 62, 63, 64, 68]);
+    // What is not signed and says nothing: the unsigned hint at the issuer (kind and eight bytes).
+    assert_eq!(accepted, [56, 57, 58, 59, 60, 61, 62, 63, 64]);
 }
 
 #[test]

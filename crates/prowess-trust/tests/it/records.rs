@@ -1,5 +1,7 @@
 //! `SIGNATURE.json`: what it binds, and who else can write it.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use insta::assert_snapshot;
 use prowess_trust::{
     Algorithm, Contents, Purpose, Role, SecretKey, Signature, TrustStore, payload, sign,
@@ -29,7 +31,7 @@ fn tampered(change: impl FnOnce(&mut Value)) -> String {
 }
 
 fn check(contents: &Contents, record: &[u8]) -> String {
-    let signature = Signature::detached("SIGNATURE.json", record.to_vec());
+    let signature = Signature::new("SIGNATURE.json", record.to_vec());
     outcome(contents, &[signature], &store([trusted(1, Role::Publisher)]))
 }
 
@@ -38,7 +40,7 @@ fn check(contents: &Contents, record: &[u8]) -> String {
 fn a_record_of_gaias_own_tool_is_accepted() {
     let seed = std::array::from_fn(|index| u8::try_from(index).unwrap());
     let gaia = SecretKey::from_seed(&seed);
-    let signature = Signature::detached("SIGNATURE.json", GAIA_RECORD.as_bytes().to_vec());
+    let signature = Signature::new("SIGNATURE.json", GAIA_RECORD.as_bytes().to_vec());
     let trusted = prowess_trust::TrustedKey::new(
         prowess_trust::Material::Key(gaia.public()),
         Role::Publisher,
@@ -66,7 +68,7 @@ fn both_spellings_of_the_file_are_read() {
     signature.json ed25519: publisher, 2 files
     ");
     // A file of that name that is something else is a file like any other.
-    let other = Signature::detached("signature.json", b"{\"font\": \"cursive\"}".to_vec());
+    let other = Signature::new("signature.json", b"{\"font\": \"cursive\"}".to_vec());
     assert_snapshot!(outcome(&skill(), &[other], &trusted), @"experimental");
 }
 
@@ -226,15 +228,13 @@ fn a_record_with_two_readings_is_refused() {
 fn no_flipped_bit_is_overlooked() {
     let signature = release(&skill(), 1);
     let record: Value = serde_json::from_slice(&signature.bytes).unwrap();
-    use base64::Engine as _;
-    let base64 = base64::engine::general_purpose::STANDARD;
     for field in ["signature", "public_key"] {
-        let bytes = base64.decode(record[field].as_str().unwrap()).unwrap();
+        let bytes = STANDARD.decode(record[field].as_str().unwrap()).unwrap();
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             let mut record = record.clone();
-            record[field] = json!(base64.encode(&flipped));
+            record[field] = json!(STANDARD.encode(&flipped));
             if field == "public_key" {
                 let id = prowess_trust::PublicKey::Ed25519(flipped.try_into().unwrap()).id();
                 record["key_id"] = json!(id);
@@ -248,19 +248,17 @@ fn no_flipped_bit_is_overlooked() {
 /// Attack C12: signatures that some verifiers accept and others don't, made by construction.
 #[test]
 fn signatures_that_verifiers_disagree_about_are_refused() {
-    use base64::Engine as _;
-    let base64 = base64::engine::general_purpose::STANDARD;
     let forged = |public: [u8; 32], signature: [u8; 64]| {
         tampered(|record| {
-            record["public_key"] = json!(base64.encode(public));
+            record["public_key"] = json!(STANDARD.encode(public));
             record["key_id"] = json!(prowess_trust::PublicKey::Ed25519(public).id());
-            record["signature"] = json!(base64.encode(signature));
+            record["signature"] = json!(STANDARD.encode(signature));
         })
     };
 
     // S and S + L are the same number modulo L, so that a careless verifier accepts both.
     let record: Value = serde_json::from_slice(&release(&skill(), 1).bytes).unwrap();
-    let signature = base64.decode(record["signature"].as_str().unwrap()).unwrap();
+    let signature = STANDARD.decode(record["signature"].as_str().unwrap()).unwrap();
     let mut longer: [u8; 64] = signature.try_into().unwrap();
     let mut carry = 0;
     for (byte, order) in longer[32..].iter_mut().zip(ORDER) {

@@ -12,7 +12,7 @@ use prowess_trust::{
 use crate::skill::{key, now, store, trusted};
 
 fn failure(outcome: Result<TrustStore, TrustStoreError>, folder: &Path) -> String {
-    let error = outcome.err().expect("this should have failed");
+    let error = outcome.expect_err("this should have failed");
     error.to_string().replace(&folder.display().to_string(), "[folder]")
 }
 

@@ -7,17 +7,22 @@ pub(crate) mod convert;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod generate_docs;
+pub(crate) mod install;
 pub(crate) mod kb;
+pub(crate) mod lock;
 pub(crate) mod man;
 pub(crate) mod migrate;
 pub(crate) mod models;
 pub(crate) mod new;
 pub(crate) mod policy;
 pub(crate) mod prompt;
+pub(crate) mod remove;
 pub(crate) mod render;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;
+pub(crate) mod update;
+pub(crate) mod verify;
 pub(crate) mod workflow;
 
 use std::process::ExitCode;
@@ -54,6 +59,11 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::Policy(arguments) => policy::run(&arguments, &mut printer),
         Verb::Approvals(arguments) => approvals::run(&arguments, &mut printer),
         Verb::Kb(arguments) => kb::run(&arguments, &mut printer),
+        Verb::Install(arguments) => install::run(&arguments, &mut printer),
+        Verb::Update(arguments) => update::run(&arguments, &mut printer),
+        Verb::Remove(arguments) => remove::run(&arguments, &mut printer),
+        Verb::Verify(arguments) => verify::run(&arguments, &mut printer),
+        Verb::Lock(arguments) => lock::run(&arguments, &mut printer),
         Verb::Explain(arguments) => explain::run(&arguments, &mut printer),
         Verb::Doctor(arguments) => doctor::run(&arguments, &mut printer),
         Verb::Schema(arguments) => Ok(schema::run(&arguments, &mut printer)),

@@ -107,7 +107,9 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                 let outcome = match error.kind {
                     ErrorKind::Usage => Ending::InvalidParameter,
                     ErrorKind::NotFound => Ending::NotFound,
-                    ErrorKind::Failed | ErrorKind::NotRun(_) => Ending::Refused,
+                    ErrorKind::Failed | ErrorKind::Refused | ErrorKind::NotRun(_) => {
+                        Ending::Refused
+                    }
                 };
                 let envelope = Envelope::not_started(outcome, code, error.message.clone());
                 Box::new(Envelope { hints: error.hints.clone(), ..envelope })
@@ -129,7 +131,7 @@ impl From<Error> for NotRun {
     /// Whatever fails here fails before the tool, and 1 would be a code of the tool's own.
     fn from(error: Error) -> Self {
         let kind = match error.kind {
-            ErrorKind::Failed => ErrorKind::NotRun(running::REFUSED),
+            ErrorKind::Failed | ErrorKind::Refused => ErrorKind::NotRun(running::REFUSED),
             kind => kind,
         };
         Self { error: Error { kind, ..error }, envelope: None }

@@ -255,7 +255,8 @@ fn a_base_that_is_missing_or_silent_is_a_warning() {
 #[test]
 fn a_name_that_is_no_input_is_refused_everywhere() {
     let (scene, provider) = asking(SUMMARY, Answer::text(["x"]));
-    let scene = scene.copy("examples/release-workflow.json", "flow.json").copy("examples", "skills");
+    let scene =
+        scene.copy("examples/release-workflow.json", "flow.json").copy("examples", "skills");
     let told: Vec<String> = [
         "run article-summary --input article=x --input stile=y",
         "render article-summary --input article=x --input stile=y",

@@ -114,3 +114,20 @@ fn events_become_pieces() {
         assert_eq!(check(&events), wanted);
     }
 }
+
+#[test]
+fn the_short_way_takes_plain_text_alone() {
+    let short = |data: &str| super::only_text(data);
+    let text =
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}"#;
+    assert_eq!(short(text).as_deref(), Some("a"));
+    for data in [
+        r#"{"type":"content_block_delta","delta":{"type":"input_json_delta","partial_json":"a"}}"#,
+        r#"{"type":"content_block_delta","delta":{"text":"a","partial_json":"b"}}"#,
+        r#"{"type":"message_delta","delta":{"text":"a"}}"#,
+        r#"{"delta":{"text":"a"}}"#,
+        r#"{"type":"ping"}"#,
+    ] {
+        assert_eq!(short(data), None, "{data}");
+    }
+}

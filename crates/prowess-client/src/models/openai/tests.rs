@@ -208,3 +208,44 @@ fn calls_have_a_bound() {
     let calls: Vec<Value> = (0..=super::MOST_CALLS).map(call).collect();
     assert_eq!(check(&calls), "Protocol: the model wants more than 256 calls");
 }
+
+#[test]
+fn the_short_way_takes_plain_text_alone() {
+    let short = |data: &str| super::only_text(data);
+    let chunk = |delta: &str, rest: &str| {
+        format!("{{\"id\":\"x\",\"choices\":[{{\"index\":0,\"delta\":{delta}{rest}}}]}}")
+    };
+    // What servers send all the time, with all that they say about it.
+    for delta in [
+        r#"{"content":"a\"\u00e4"}"#,
+        r#"{"role":"assistant","content":"a\"ä"}"#,
+        r#"{"content":"a\"ä","refusal":null,"tool_calls":null}"#,
+    ] {
+        for rest in ["", r#","finish_reason":null,"logprobs":{"content":[1,{}]}"#] {
+            assert_eq!(short(&chunk(delta, rest)).as_deref(), Some("a\"ä"), "{delta}{rest}");
+        }
+    }
+    for (delta, rest) in [
+        (r#"{"content":""}"#, ""),
+        (r#"{"content":null}"#, ""),
+        (r#"{"content":[1]}"#, ""),
+        (r#"{"content":"a","content":"b"}"#, ""),
+        (r#"{"content":"a","reasoning":""}"#, ""),
+        (r#"{"content":"a","refusal":"no"}"#, ""),
+        (r#"{"content":"a","tool_calls":[]}"#, ""),
+        (r#"{"content":"a"}"#, r#","finish_reason":"stop""#),
+    ] {
+        assert_eq!(short(&chunk(delta, rest)), None, "{delta}{rest}");
+    }
+    for data in [
+        "[DONE]",
+        "{}",
+        r#"{"choices":[]}"#,
+        r#"{"error":{},"choices":[{"delta":{"content":"a"}}]}"#,
+        r#"{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":1}}"#,
+        r#"{"choices":[{"delta":{"content":"a"}},{"delta":{"content":"b"}}]}"#,
+        r#"{"choices":[{"delta":{"content":"a"}}]} x"#,
+    ] {
+        assert_eq!(short(data), None, "{data}");
+    }
+}

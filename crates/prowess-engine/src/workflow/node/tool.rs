@@ -15,7 +15,7 @@ use crate::deciding::approve;
 use crate::envelope::Envelope;
 use crate::error::RunError;
 use crate::event::{Event, Stream};
-use crate::prepare::{Call, prepare};
+use crate::prepare::{Call, Detached, Prepared, prepare};
 use crate::run::{self, Cancel};
 use crate::shelf::Found;
 use crate::world::World;
@@ -29,6 +29,8 @@ pub(crate) struct Launch {
     tool: usize,
     values: Map<String, Value>,
     mode: Mode,
+    /// What was decided about.
+    prepared: Detached,
     allowed: Allowed,
 }
 
@@ -70,8 +72,8 @@ pub(crate) fn launch(
         RunError::NobodyToAsk { .. } => NoLaunch::Question(Box::new(error)),
         error => NoLaunch::Failure(error.into()),
     })?;
-    drop(prepared);
-    Ok(Some(Launch { found, tool: number, values, mode: around.mode, allowed }))
+    let prepared = prepared.detach();
+    Ok(Some(Launch { found, tool: number, values, mode: around.mode, prepared, allowed }))
 }
 
 /// What lies in a folder of the user's is the user's own, whatever it claims.
@@ -93,7 +95,7 @@ pub(crate) async fn run(
     let (sender, mut events) = mpsc::channel(WAITING_EVENTS);
     let (world, inner) = (around.world.clone(), cancel.0.clone());
     let mut thread =
-        tokio::task::spawn_blocking(move || on_thread(&launch, &world, &inner, &sender));
+        tokio::task::spawn_blocking(move || on_thread(launch, &world, &inner, &sender));
     let ended = loop {
         tokio::select! {
             biased;
@@ -105,7 +107,7 @@ pub(crate) async fn run(
     while let Ok(event) = events.try_recv() {
         teller.inside(node, &event);
     }
-    let (envelope, stdout) = ended.map_err(|_| Failure::new("the tool broke off"))??;
+    let (envelope, stdout) = ended.map_err(|_| Failure::new("the tool broke off"))?;
     if !envelope.is_success() {
         // The program has said itself what is wrong, at the end of what it printed.
         let last = envelope.output.lines().rfind(|line| !line.trim().is_empty());
@@ -123,18 +125,18 @@ pub(crate) async fn run(
 
 /// The run itself, and what it printed on standard output.
 fn on_thread(
-    launch: &Launch,
+    launch: Launch,
     world: &World,
     cancel: &Cancel,
     events: &mpsc::Sender<Event>,
-) -> Result<(Envelope, Vec<u8>), RunError> {
-    let Launch { found, tool, values, mode, allowed } = launch;
-    let tool = &found.skill.tools[*tool];
-    let call = Call { subject: found.subject(trust(found)), tool, values, mode: *mode };
-    // A second time, because the first one can't be taken to another thread. `run` compares it with what was decided.
-    let prepared = prepare(call, world)?;
+) -> (Envelope, Vec<u8>) {
+    let Launch { found, tool, values, mode, prepared, allowed } = launch;
+    let tool = &found.skill.tools[tool];
+    let call = Call { subject: found.subject(trust(&found)), tool, values: &values, mode };
+    // Files that have changed since it was decided about are seen by `run`.
+    let prepared = Prepared::attach(call, prepared, world);
     let mut stdout = Vec::new();
-    let envelope = run::run(&prepared, allowed, world, cancel, &mut |event| {
+    let envelope = run::run(&prepared, &allowed, world, cancel, &mut |event| {
         if let Event::Output { stream: Stream::Stdout, bytes } = event
             && stdout.len() <= MOST_OUTPUT
         {
@@ -143,7 +145,7 @@ fn on_thread(
         // Nobody listens any more: the tool is being ended, and what it says does not matter.
         let _ = events.blocking_send(event.clone());
     });
-    Ok((envelope, stdout))
+    (envelope, stdout)
 }
 
 /// Whoever drops the node ends the tool.

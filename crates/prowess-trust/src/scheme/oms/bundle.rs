@@ -26,6 +26,8 @@ pub(crate) enum Signer {
     Key { hint: Option<String> },
     /// Certificates in DER, the signer's first; never empty.
     Chain(Vec<Vec<u8>>),
+    /// A certificate of Sigstore; the crate for it reads it by itself.
+    Sigstore,
 }
 
 impl Bundle {
@@ -75,13 +77,14 @@ impl Signer {
                 Ok(Signer::Chain(certificates))
             }
             (Some(_), Some(_)) => Err(unreadable("it names a key and certificates at once")),
+            (None, None) if material.get("certificate").is_some() => Ok(Signer::Sigstore),
             (None, None) => Err(SignatureError::Unsupported {
                 what: "signer",
                 found: material.as_object().map_or_else(
                     || "missing".to_owned(),
                     |material| material.keys().cloned().collect::<Vec<_>>().join(", "),
                 ),
-                expected: "a key or a chain of certificates",
+                expected: "a key, a chain of certificates or a certificate of Sigstore",
             }),
         }
     }

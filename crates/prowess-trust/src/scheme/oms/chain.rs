@@ -99,7 +99,7 @@ fn with_root(
         return Err(SignatureError::WrongUsage { subject: signer.subject.clone() });
     }
     // The crate that built the path looks at `cA` and not at `keyCertSign` (RFC 5280 §4.2.1.3).
-    let between = path.intermediate_certificates().map(|certificate| certificate.der());
+    let between = path.intermediate_certificates().map(webpki::Cert::der);
     for authority in between.chain([root_certificate.clone()]) {
         let authority = parsed(&authority)?;
         let usage = authority.key_usage().map_err(|error| chain_text(&error))?;

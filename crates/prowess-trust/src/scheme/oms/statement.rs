@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use crate::contents::{digest_from_hex, hex};
 use crate::error::SignatureError;
 use crate::json;
-use crate::scheme::SIGNATURE_NAMES;
+use crate::scheme::signature_names;
 
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 const PREDICATE_TYPE: &str = "https://model_signing/signature/v1.0";
@@ -19,6 +19,8 @@ const MAY_BE_LEFT_OUT: [&str; 4] = [".git", ".gitattributes", ".github", ".gitig
 /// The files that a statement is about.
 pub(super) struct Manifest {
     pub(super) files: BTreeMap<String, [u8; 32]>,
+    /// In the order of the statement.
+    pub(super) digests: Vec<[u8; 32]>,
     ignored: Vec<String>,
 }
 
@@ -45,7 +47,7 @@ pub(super) fn read(payload: &[u8]) -> Result<Manifest, SignatureError> {
     let resources = predicate.get("resources").and_then(Value::as_array);
     let resources = resources.ok_or_else(|| unreadable("`resources` is no list"))?;
     let mut files = BTreeMap::new();
-    let mut hash = Sha256::new();
+    let mut digests = Vec::new();
     for resource in resources {
         expect("hash", json::text(resource, "algorithm"), "sha256", "`sha256`")?;
         let name = json::text(resource, "name");
@@ -53,25 +55,25 @@ pub(super) fn read(payload: &[u8]) -> Result<Manifest, SignatureError> {
         let digest = json::text(resource, "digest").and_then(digest_from_hex);
         let digest =
             digest.ok_or_else(|| unreadable(&format!("the digest of `{name}` is no SHA-256")))?;
-        hash.update(digest);
+        digests.push(digest);
         if files.insert(name.to_owned(), digest).is_some() {
             return Err(unreadable(&format!("`{name}` is listed twice")));
         }
     }
 
-    let subject = match value.get("subject").and_then(Value::as_array).map(Vec::as_slice) {
-        Some([subject]) => subject,
-        _ => return Err(unreadable("it has not exactly one subject")),
+    let subjects = value.get("subject").and_then(Value::as_array);
+    let Some([subject]) = subjects.map(Vec::as_slice) else {
+        return Err(unreadable("it has not exactly one subject"));
     };
     let root = json::text(&subject["digest"], "sha256").and_then(digest_from_hex);
-    if root != Some(hash.finalize().into()) {
+    if root != Some(Sha256::digest(digests.concat()).into()) {
         return Err(unreadable("the digest of its subject is not that of its files"));
     }
 
     let ignored = serialization.get("ignore_paths").and_then(Value::as_array);
     let ignored = ignored.map_or(&[][..], Vec::as_slice);
     let ignored = ignored.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-    Ok(Manifest { files, ignored })
+    Ok(Manifest { files, digests, ignored })
 }
 
 /// The statement about these files. Signature files may come later, so it says that they are left out.
@@ -91,7 +93,7 @@ pub(super) fn written(name: &str, files: &BTreeMap<String, [u8; 32]>) -> String 
                 "method": "files",
                 "hash_type": "sha256",
                 "allow_symlinks": false,
-                "ignore_paths": SIGNATURE_NAMES,
+                "ignore_paths": signature_names(),
             },
             "resources": resources,
         },

@@ -1,0 +1,403 @@
+//! `prowess install`: skills from folders, archives, repositories, domains and registries.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use clap::{Args, ValueEnum};
+use prowess_store::install::{Plan, Step, Wish};
+use prowess_store::review::Leave;
+use serde_json::{Value, json};
+
+use super::Outcome;
+use crate::error::Error;
+use crate::packages::{Packages, ScopeOption, agree};
+use crate::printer::{Channel, Printer, inline};
+use crate::wrapping::wrap;
+
+/// Install skills, with everything that they need
+///
+/// A skill is looked at before anything is written: who signed it, what it may
+/// do, what has changed since the installed version. Then all of it is installed
+/// at once, or nothing. Nothing that a skill contains is run by installing it.
+///
+/// SKILL is a folder or archive (`./greet`, `greet.tar.gz`), a repository
+/// (`owner/repository`, any git URL, `#revision:folder` behind it), a domain that
+/// publishes skills (`example.com`), or a name in a registry (`name`, `ns/name`,
+/// `name@^1.2`). Without SKILL, what the lock file says is installed.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess install ./greet --allow-experimental
+  prowess install owner/repository --skill greet
+  prowess install https://example.com/tools.git#v2:skills/greet
+  prowess install greet@^1.2
+  prowess install --frozen        in CI: exactly what the lock file says
+
+Exit codes:
+  0  everything is installed
+  1  it failed, and nothing was changed
+  2  the arguments are wrong
+  3  there is no such skill
+  4  refused: not signed, changed, or not agreed to")]
+pub(crate) struct Arguments {
+    /// What to install; everything in the lock file when left out
+    #[arg(value_name = "SKILL")]
+    skills: Vec<String>,
+    /// Of a place with several skills, this one
+    #[arg(long = "skill", value_name = "NAME", requires = "skills")]
+    only: Vec<String>,
+    /// Of a place with several skills, all of them
+    #[arg(long, requires = "skills", conflicts_with = "only")]
+    all: bool,
+    #[command(flatten)]
+    scope: ScopeOption,
+    #[command(flatten)]
+    leave: LeaveOptions,
+    /// Only what the lock file says, and fail when there is none
+    #[arg(long, conflicts_with = "skills")]
+    frozen: bool,
+    /// Look, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    fetching: FetchOptions,
+    /// How the result is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// What the user allows beforehand.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct LeaveOptions {
+    /// Install skills that nobody you trust has signed
+    #[arg(long)]
+    allow_experimental: bool,
+    /// Install over a signed version one that is not signed
+    #[arg(long)]
+    allow_unsigned: bool,
+    /// Install over a skill of another owner or from another place
+    #[arg(long)]
+    replace_owner: bool,
+    /// Agree to all questions
+    #[arg(short, long)]
+    yes: bool,
+}
+
+impl LeaveOptions {
+    /// Whether everything is agreed to.
+    pub(crate) fn yes(self) -> bool {
+        self.yes
+    }
+
+    /// As a review wants it.
+    pub(crate) fn leave(self) -> Leave {
+        Leave {
+            experimental: self.allow_experimental,
+            unsigned: self.allow_unsigned,
+            replace_owner: self.replace_owner,
+        }
+    }
+}
+
+/// How skills are fetched.
+#[derive(Args, Clone)]
+pub(crate) struct FetchOptions {
+    /// Ask nothing over the network
+    #[arg(long)]
+    pub(crate) offline: bool,
+    /// Releases of a registry must be this old: `36h`, `7d`
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub(crate) min_age: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// Seconds of `90m`, `36h`, `7d`.
+fn age(text: &str) -> Result<u64, String> {
+    let wrong = || "expected a number with `m`, `h` or `d` behind it, such as `7d`".to_owned();
+    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
+    let seconds = match unit {
+        "m" => 60,
+        "h" => 60 * 60,
+        "d" => 24 * 60 * 60,
+        _ => return Err(wrong()),
+    };
+    number.parse::<u64>().ok().and_then(|number| number.checked_mul(seconds)).ok_or_else(wrong)
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let packages = Packages::new()?;
+    if arguments.skills.is_empty() {
+        return restore(arguments, &packages, printer);
+    }
+    let sources = packages.sources(printer, arguments.fetching.offline);
+    let only: BTreeSet<String> = if arguments.all {
+        ["*".to_owned()].into()
+    } else {
+        arguments.only.iter().cloned().collect()
+    };
+    let wishes: Vec<Wish> = arguments
+        .skills
+        .iter()
+        .map(|text| {
+            let reference = packages.reference(text, &sources)?;
+            Ok(Wish { reference, only: only.clone(), origin: "the command line".to_owned() })
+        })
+        .collect::<Result<_, Error>>()?;
+    let store = packages.store(arguments.scope.scope())?;
+    let leave = arguments.leave.leave();
+    packages.with_installer(&store, &sources, leave, arguments.fetching.min_age, |installer| {
+        let plan = installer.plan(&wishes)?;
+        Ok(carry_out(
+            plan,
+            arguments.dry_run,
+            arguments.leave.yes(),
+            arguments.format,
+            printer,
+            |plan| installer.apply(plan),
+        ))
+    })?
+}
+
+/// Shows a plan, asks, and does it.
+pub(crate) fn carry_out(
+    plan: Plan,
+    dry_run: bool,
+    yes: bool,
+    format: Format,
+    printer: &mut Printer,
+    apply: impl FnOnce(
+        Plan,
+    )
+        -> Result<prowess_store::install::Applied, prowess_store::install::InstallError>,
+) -> Result<Outcome, Error> {
+    for note in &plan.notes {
+        printer.warning(note);
+    }
+    if plan.steps.is_empty() {
+        if format == Format::Json {
+            printer.json(&wire(&plan, false));
+        } else {
+            printer.say("everything is as it should be");
+        }
+        return Ok(Outcome::Fine);
+    }
+    let width = printer.width(Channel::Err);
+    let page: String = plan.steps.iter().map(|step| shown(step, width)).collect();
+    if format == Format::Text {
+        printer.talk_report(|_| page);
+    }
+    if let Some(step) = plan.steps.iter().find(|step| !step.review.refusals.is_empty()) {
+        let refusals = &step.review.refusals;
+        let reasons: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+        let error =
+            Error::refused(format!("`{}` was not installed: {}", step.name(), reasons.join("; ")));
+        return Err(refusals.iter().fold(error, |error, refusal| error.hint(refusal.hint())));
+    }
+    if dry_run {
+        if format == Format::Json {
+            printer.json(&wire(&plan, false));
+        } else {
+            printer.note("nothing was written");
+        }
+        return Ok(Outcome::Fine);
+    }
+    if !plan.is_clear() && !yes {
+        match agree("Install it? [y]es / [N]o: ", printer) {
+            Some(true) => {}
+            Some(false) => {
+                return Err(Error::refused("nothing was installed, because you did not agree"));
+            }
+            None => {
+                return Err(Error::refused("there are questions, and nobody to answer them")
+                    .hint("look at them with `--dry-run`, then agree with `--yes`"));
+            }
+        }
+    }
+    let result = wire(&plan, true);
+    let recipes: Vec<String> = plan.steps.iter().filter_map(recipes_of).collect();
+    let applied = apply(plan).map_err(|error| crate::packages::install_failed(&error))?;
+    if format == Format::Json {
+        printer.json(&result);
+    } else {
+        for (name, version, replaced) in &applied.installed {
+            let instead = match replaced {
+                Some(replaced) if replaced == version => " again".to_owned(),
+                Some(replaced) => format!(" instead of {replaced}"),
+                None => String::new(),
+            };
+            printer.say(&format!("installed {name} {version}{instead}"));
+        }
+    }
+    for recipe in &recipes {
+        printer.note(recipe);
+    }
+    Ok(Outcome::Fine)
+}
+
+/// What an OpenClaw skill would have installed on the machine. It is told and never done.
+fn recipes_of(step: &Step) -> Option<String> {
+    let install = &step.described.skill.openclaw.as_ref()?.install;
+    let mut commands: Vec<String> = Vec::new();
+    for recipe in install {
+        let text = |key: &str| recipe.entry.get(key).and_then(Value::as_str).map(inline);
+        let command = match recipe.kind.value.as_str() {
+            "brew" => text("formula").map(|it| format!("brew install {it}")),
+            "node" | "npm" => text("package").map(|it| format!("npm install --global {it}")),
+            "go" => text("module").map(|it| format!("go install {it}")),
+            "uv" => text("package").map(|it| format!("uv tool install {it}")),
+            "pip" => text("package").map(|it| format!("pip install {it}")),
+            "apt" => text("package").map(|it| format!("apt-get install {it}")),
+            "download" => text("url").map(|it| format!("download {it}")),
+            _ => None,
+        };
+        commands.push(
+            command.unwrap_or_else(|| format!("{} (see its SKILL.md)", inline(&recipe.kind.value))),
+        );
+    }
+    if commands.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "`{}` may need one of these, which you run yourself: {}",
+        step.name(),
+        commands.join("; ")
+    ))
+}
+
+fn shown(step: &Step, width: Option<usize>) -> String {
+    let mut page = String::new();
+    let (files, bytes) = step.size();
+    let source = step.entry.source.as_ref().map(ToString::to_string).unwrap_or_default();
+    let change = match &step.replaces {
+        Some(replaced) => format!("{replaced} -> {}", step.entry.version),
+        None => step.entry.version.to_string(),
+    };
+    let line = |page: &mut String, text: &str, indent: usize| {
+        let _ = writeln!(page, "{}", wrap(text, indent, width));
+    };
+    line(&mut page, &format!("{} {change}, {}", step.name(), step.entry.tier), 2);
+    line(&mut page, &format!("  from   {}", inline(&source)), 9);
+    line(&mut page, &format!("  files  {files} ({})", size(bytes)), 9);
+    let signers: Vec<String> = step
+        .entry
+        .signers
+        .iter()
+        .map(|signer| match &signer.identity {
+            Some(identity) => format!("{} ({})", inline(identity), signer.key_id),
+            None => format!("{} key {}", signer.scheme, signer.key_id),
+        })
+        .collect();
+    if !signers.is_empty() {
+        line(&mut page, &format!("  signed {}", signers.join(", ")), 9);
+    }
+    if !step.entry.permissions.is_empty() {
+        let permissions: Vec<&str> = step.entry.permissions.iter().map(String::as_str).collect();
+        line(&mut page, &format!("  may    {}", inline(&permissions.join(", "))), 9);
+    }
+    for question in &step.review.questions {
+        line(&mut page, &format!("  ? {}", inline(&question.to_string())), 4);
+    }
+    for refusal in &step.review.refusals {
+        line(&mut page, &format!("  ! {}", inline(&refusal.to_string())), 4);
+    }
+    page
+}
+
+fn size(bytes: usize) -> String {
+    if bytes < 10 << 10 {
+        format!("{bytes} bytes")
+    } else if bytes < 10 << 20 {
+        format!("{} KiB", bytes >> 10)
+    } else {
+        format!("{} MiB", bytes >> 20)
+    }
+}
+
+fn wire(plan: &Plan, is_done: bool) -> Value {
+    let steps: Vec<Value> = plan
+        .steps
+        .iter()
+        .map(|step| {
+            json!({
+                "name": step.name().as_str(),
+                "version": step.entry.version.to_string(),
+                "replaces": step.replaces.as_ref().map(ToString::to_string),
+                "security_tier": step.entry.tier.as_str(),
+                "source": step.entry.source.as_ref().map(ToString::to_string),
+                "integrity": step.entry.integrity,
+                "signers": step.entry.signers.iter().map(|signer| json!({
+                    "scheme": signer.scheme,
+                    "key": signer.key_id,
+                    "identity": signer.identity,
+                })).collect::<Vec<Value>>(),
+                "permissions": step.entry.permissions,
+                "questions": texts(&step.review.questions),
+                "refusals": texts(&step.review.refusals),
+            })
+        })
+        .collect();
+    let unchanged: Vec<Value> = plan
+        .unchanged
+        .iter()
+        .map(|(name, version)| json!({"name": name.as_str(), "version": version.to_string()}))
+        .collect();
+    json!({ "installed": is_done, "skills": steps, "unchanged": unchanged })
+}
+
+fn texts<T: ToString>(items: &[T]) -> Vec<String> {
+    items.iter().map(ToString::to_string).collect()
+}
+
+fn restore(
+    arguments: &Arguments,
+    packages: &Packages,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    let scope = arguments.scope.scope();
+    let lock = packages.store_path(scope).join(prowess_store::store::LOCK_FILE);
+    if !lock.exists() {
+        let missing = Error::not_found(format!("there is no lock file `{}`", lock.display()));
+        return Err(missing.hint("name what to install, such as `prowess install ./greet`"));
+    }
+    if arguments.dry_run {
+        return Err(Error::usage("`--dry-run` needs something to look at")
+            .hint("`prowess lock --check` says how the store differs from the lock file"));
+    }
+    let store = packages.store(scope)?;
+    let sources = packages.sources(printer, arguments.fetching.offline);
+    let leave = arguments.leave.leave();
+    let restored =
+        packages.with_installer(&store, &sources, leave, None, |installer| installer.restore())?;
+    let named = |skills: &[(prowess_store::name::SkillName, semver::Version)]| -> Vec<Value> {
+        skills
+            .iter()
+            .map(|(name, version)| json!({"name": name.as_str(), "version": version.to_string()}))
+            .collect()
+    };
+    if arguments.format == Format::Json {
+        printer.json(&json!({
+            "installed": named(&restored.installed),
+            "unchanged": named(&restored.unchanged),
+            "unknown": restored.unknown.iter().map(|name| name.as_str()).collect::<Vec<&str>>(),
+        }));
+        return Ok(Outcome::Fine);
+    }
+    for (name, version) in &restored.installed {
+        printer.say(&format!("installed {name} {version}"));
+    }
+    if restored.installed.is_empty() {
+        printer
+            .say(&format!("everything is as it should be ({} skills)", restored.unchanged.len()));
+    }
+    for name in &restored.unknown {
+        printer.warning(&format!("`{name}` is installed and not in the lock file"));
+    }
+    Ok(Outcome::Fine)
+}

@@ -1,0 +1,53 @@
+//! `prowess lock`: the lock file, and whether the store is what it says.
+
+use clap::Args;
+
+use super::Outcome;
+use super::install::Format;
+use super::verify;
+use crate::error::Error;
+use crate::packages::{Packages, ScopeOption};
+use crate::printer::Printer;
+
+/// Print the lock file, or compare the store with it
+///
+/// The lock file says what is installed byte for byte, where it came from and who
+/// signed it. `--check` reports what differs: versions, tiers, contents, and
+/// skills that are missing or that nobody locked.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess lock
+  prowess lock --check --project
+
+Exit codes:
+  0  the store is what the lock file says
+  1  it is not
+  3  there is no lock file")]
+pub(crate) struct Arguments {
+    /// Compare, and say what differs
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    scope: ScopeOption,
+    /// How the comparison is written
+    #[arg(long, value_enum, default_value_t = Format::Text, requires = "check")]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let packages = Packages::new()?;
+    let path = packages.store_path(arguments.scope.scope()).join(prowess_store::store::LOCK_FILE);
+    if !path.exists() {
+        let missing = Error::not_found(format!("there is no lock file `{}`", path.display()));
+        return Err(missing.hint("it is written by `prowess install`"));
+    }
+    if arguments.check {
+        return verify::look(&[], arguments.scope, arguments.format, printer);
+    }
+    let store = packages.store(arguments.scope.scope())?;
+    // Read and written, so that what is printed is a lock and nothing else.
+    let lock = packages.lock(&store)?;
+    printer.data(&lock.to_text());
+    Ok(Outcome::Fine)
+}

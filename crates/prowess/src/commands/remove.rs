@@ -1,0 +1,51 @@
+//! `prowess remove`: takes installed skills away.
+
+use std::collections::BTreeSet;
+
+use clap::Args;
+use prowess_store::name::SkillName;
+use prowess_store::review::Leave;
+
+use super::Outcome;
+use crate::error::Error;
+use crate::packages::{Packages, ScopeOption, skill_name};
+use crate::printer::Printer;
+
+/// Take installed skills away
+///
+/// Skills that were only installed because these needed them go too. A skill that
+/// others need stays until they are removed as well.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess remove greet
+  prowess remove greet --project
+
+Exit codes:
+  0  they are gone
+  1  it failed, and nothing was changed
+  3  there is no such skill")]
+pub(crate) struct Arguments {
+    /// Which skills
+    #[arg(value_name = "NAME", required = true)]
+    names: Vec<String>,
+    #[command(flatten)]
+    scope: ScopeOption,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let names: BTreeSet<SkillName> =
+        arguments.names.iter().map(|name| skill_name(name)).collect::<Result<_, Error>>()?;
+    let packages = Packages::new()?;
+    let store = packages.store(arguments.scope.scope())?;
+    let sources = packages.sources(printer, true);
+    let applied =
+        packages.with_installer(&store, &sources, Leave::default(), None, |installer| {
+            installer.remove(&names)
+        })?;
+    for (name, version) in &applied.removed {
+        let why = if names.contains(name) { "" } else { ", which nothing needs any more" };
+        printer.say(&format!("removed {name} {version}{why}"));
+    }
+    Ok(Outcome::Fine)
+}

@@ -1,0 +1,71 @@
+//! `prowess update`: newer versions of what is installed.
+
+use std::collections::BTreeSet;
+
+use clap::Args;
+use prowess_store::name::SkillName;
+
+use super::Outcome;
+use super::install::{FetchOptions, Format, LeaveOptions, carry_out};
+use crate::error::Error;
+use crate::packages::{Packages, ScopeOption, skill_name};
+use crate::printer::Printer;
+
+/// Install newer versions of installed skills
+///
+/// Each skill is looked for where it came from: a registry within the range it
+/// was installed with, the branch of its repository, its domain, its folder. An
+/// update that may do more than before, or that somebody else has signed, is
+/// shown and asked about.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess update greet
+  prowess update --all
+  prowess update --all --dry-run
+
+Exit codes:
+  0  everything is up to date
+  1  it failed, and nothing was changed
+  3  there is no such skill
+  4  refused: not signed, changed, or not agreed to")]
+pub(crate) struct Arguments {
+    /// Which skills
+    #[arg(value_name = "NAME", required_unless_present = "all", conflicts_with = "all")]
+    names: Vec<String>,
+    /// All of them
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    scope: ScopeOption,
+    #[command(flatten)]
+    leave: LeaveOptions,
+    /// Look, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    fetching: FetchOptions,
+    /// How the result is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let names: BTreeSet<SkillName> =
+        arguments.names.iter().map(|name| skill_name(name)).collect::<Result<_, Error>>()?;
+    let packages = Packages::new()?;
+    let store = packages.store(arguments.scope.scope())?;
+    let sources = packages.sources(printer, arguments.fetching.offline);
+    let leave = arguments.leave.leave();
+    packages.with_installer(&store, &sources, leave, arguments.fetching.min_age, |installer| {
+        let plan = installer.plan_update(&names)?;
+        Ok(carry_out(
+            plan,
+            arguments.dry_run,
+            arguments.leave.yes(),
+            arguments.format,
+            printer,
+            |plan| installer.apply(plan),
+        ))
+    })?
+}

@@ -1,0 +1,148 @@
+//! `prowess verify`: whether installed skills are what was installed and signed.
+
+use clap::Args;
+use prowess_store::drift::{self, Finding};
+use prowess_store::name::SkillName;
+use prowess_trust::Standing;
+use serde_json::{Value, json};
+
+use super::Outcome;
+use super::install::Format;
+use crate::error::Error;
+use crate::packages::{Packages, ScopeOption, install_failed, now, skill_name};
+use crate::printer::{Printer, inline};
+
+/// Check that installed skills are what was installed, and their signatures
+///
+/// Every file is hashed and compared with the lock file, and every signature is
+/// checked again with the keys that you trust now.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess verify
+  prowess verify greet --format json
+
+Exit codes:
+  0  everything is as it was installed
+  1  something is not
+  3  there is no such skill")]
+pub(crate) struct Arguments {
+    /// Which skills; all when left out
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    #[command(flatten)]
+    scope: ScopeOption,
+    /// How the result is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let names: Vec<SkillName> =
+        arguments.names.iter().map(|name| skill_name(name)).collect::<Result<_, Error>>()?;
+    look(&names, arguments.scope, arguments.format, printer)
+}
+
+/// Looks at skills and tells what is not as it was installed.
+pub(crate) fn look(
+    names: &[SkillName],
+    scope: ScopeOption,
+    format: Format,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
+    let packages = Packages::new()?;
+    let store = packages.store(scope.scope())?;
+    let trust = packages.trust()?;
+    let lock = packages.lock(&store)?;
+    let findings =
+        drift::look(&store, &lock, names, &trust, now()).map_err(|error| install_failed(&error))?;
+    let is_fine = findings.iter().all(|finding| finding.drifts.is_empty());
+    match format {
+        Format::Json => {
+            let skills: Vec<Value> = findings.iter().map(wire).collect();
+            printer.json(&json!({ "ok": is_fine, "skills": skills }));
+        }
+        Format::Text if findings.is_empty() => printer.note("nothing is installed"),
+        Format::Text => {
+            let lines: Vec<String> = findings.iter().map(shown).collect();
+            printer.report(&lines.concat());
+        }
+    }
+    if is_fine {
+        return Ok(Outcome::Fine);
+    }
+    if format == Format::Text {
+        printer.hint("`prowess install` puts back what the lock file says");
+    }
+    Ok(Outcome::Findings)
+}
+
+fn shown(finding: &Finding) -> String {
+    let version = finding.entry.as_ref().map(|entry| format!(" {}", entry.version));
+    let head = format!("{}{}", finding.name, version.unwrap_or_default());
+    if finding.drifts.is_empty() {
+        return format!("{head}: as installed, {}\n", vouched(finding));
+    }
+    let drifts: Vec<String> = finding
+        .drifts
+        .iter()
+        .map(|drift| format!("  {}: {}\n", drift.kind(), inline(&drift.to_string())))
+        .collect();
+    format!("{head}: not as installed\n{}", drifts.concat())
+}
+
+fn vouched(finding: &Finding) -> String {
+    let tier = finding.entry.as_ref().map(|entry| entry.tier.as_str()).unwrap_or_default();
+    let verdicts = finding.attestation.iter().flat_map(|attestation| &attestation.evidence);
+    let signers: Vec<String> = verdicts
+        .map(|verdict| {
+            let who = verdict.identity.as_deref().map_or(verdict.key_id.clone(), |identity| {
+                format!("{} ({})", inline(identity), verdict.key_id)
+            });
+            let standing = match &verdict.standing {
+                Standing::Trusted(role) => format!("trusted as {}", role.as_str()),
+                Standing::Unknown => "not trusted here".to_owned(),
+                Standing::NotForThisName => "trusted for other skills only".to_owned(),
+                Standing::OutsideItsTime => "trusted at another time only".to_owned(),
+            };
+            format!("signed by {who}, {standing}")
+        })
+        .collect();
+    if signers.is_empty() {
+        format!("{tier}, not signed")
+    } else {
+        format!("{tier}, {}", signers.join("; "))
+    }
+}
+
+fn wire(finding: &Finding) -> Value {
+    let drifts: Vec<Value> = finding
+        .drifts
+        .iter()
+        .map(|drift| json!({"kind": drift.kind(), "message": drift.to_string()}))
+        .collect();
+    let signatures: Vec<Value> = finding
+        .attestation
+        .iter()
+        .flat_map(|attestation| &attestation.evidence)
+        .map(|verdict| {
+            json!({
+                "file": verdict.path,
+                "scheme": verdict.scheme.as_str(),
+                "key": verdict.key_id,
+                "identity": verdict.identity,
+                "trusted_as": match &verdict.standing {
+                    Standing::Trusted(role) => Some(role.as_str()),
+                    _ => None,
+                },
+            })
+        })
+        .collect();
+    json!({
+        "name": finding.name.as_str(),
+        "version": finding.entry.as_ref().map(|entry| entry.version.to_string()),
+        "security_tier": finding.entry.as_ref().map(|entry| entry.tier.as_str()),
+        "drift": drifts,
+        "signatures": signatures,
+    })
+}

@@ -1,0 +1,230 @@
+//! What the verbs about installed skills share: places, stores, sources, and how a failure is told.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead as _, IsTerminal as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use prowess_client::sources::{GitBounds, Progress, Prompts, SourceOptions, Sources};
+use prowess_store::install::{InstallError, Installer};
+use prowess_store::limits::Limits;
+use prowess_store::lock::Lock;
+use prowess_store::name::SkillName;
+use prowess_store::places::{Places, Scope};
+use prowess_store::reference::{Reference, Slash};
+use prowess_store::review::Leave;
+use prowess_store::source::{Catalogue, SourceError, SourceErrorKind};
+use prowess_store::store::{Store, StoreError};
+use prowess_trust::{Timestamp, TrustStore, load_trust_store};
+
+use crate::error::{Error, ErrorKind};
+use crate::printer::{Channel, Printer};
+use crate::running;
+use crate::wrapping::wrap;
+
+/// Which of the two stores a verb is about.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct ScopeOption {
+    /// Use the project's store `.prowess/` instead of your own
+    #[arg(long)]
+    project: bool,
+}
+
+impl ScopeOption {
+    /// For whom.
+    pub(crate) fn scope(self) -> Scope {
+        if self.project { Scope::Project } else { Scope::User }
+    }
+}
+
+/// The folder of a project in which its own skills and its lock file are.
+const PROJECT_FOLDER: &str = ".prowess";
+/// The file that says whose signatures count.
+const TRUST_FILE: &str = "trust.json";
+/// The folder with the user's own keys.
+const KEY_FOLDER: &str = "keys";
+
+/// Variables that move folders of agents.
+const AGENT_VARIABLES: [&str; 4] =
+    ["CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR"];
+
+/// Everything that verbs about packages begin with.
+pub(crate) struct Packages {
+    /// Where things are.
+    pub(crate) places: Places,
+    /// The variables of this process.
+    pub(crate) environment: Vec<(String, String)>,
+}
+
+impl Packages {
+    /// This machine, this user, this project.
+    pub(crate) fn new() -> Result<Self, Error> {
+        let world = running::world()?;
+        let is_project = world.working_directory != world.home;
+        let variables: BTreeMap<String, PathBuf> = AGENT_VARIABLES
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), PathBuf::from(std::env::var_os(name)?))))
+            .collect();
+        let places = Places {
+            project: is_project.then(|| world.working_directory.clone()),
+            home: world.home,
+            current: world.current,
+            data: world.state.data,
+            cache: world.state.cache,
+            bundled: None,
+            machine: PathBuf::from("/"),
+            variables,
+        };
+        Ok(Self { places, environment: std::env::vars().collect() })
+    }
+
+    /// Where the store of a scope lies.
+    pub(crate) fn store_path(&self, scope: Scope) -> PathBuf {
+        match scope {
+            Scope::User => self.places.data.clone(),
+            Scope::Project => {
+                self.places.project.as_ref().unwrap_or(&self.places.current).join(PROJECT_FOLDER)
+            }
+        }
+    }
+
+    /// The store of a scope, made where there is none.
+    pub(crate) fn store(&self, scope: Scope) -> Result<Store, Error> {
+        Store::open(&self.store_path(scope)).map_err(|error| store_failed(&error))
+    }
+
+    /// The file that says whose signatures count. One for the user: a project that is cloned does not decide whom its
+    /// user trusts.
+    pub(crate) fn trust_path(&self) -> PathBuf {
+        self.places.data.join(TRUST_FILE)
+    }
+
+    /// The folder with the user's own keys.
+    pub(crate) fn key_folder(&self) -> PathBuf {
+        self.places.data.join(KEY_FOLDER)
+    }
+
+    /// Whose signatures count.
+    pub(crate) fn trust(&self) -> Result<TrustStore, Error> {
+        load_trust_store(&self.trust_path()).map_err(|error| Error::failed(error.to_string()))
+    }
+
+    /// Where skills come from.
+    pub(crate) fn sources(&self, printer: &Printer, offline: bool) -> Sources {
+        let is_asked = io::stdin().is_terminal() && printer.is_terminal(Channel::Err);
+        Sources::new(SourceOptions {
+            variables: self.environment.clone(),
+            current_folder: self.places.current.clone(),
+            limits: Limits::PACKAGE,
+            git: GitBounds::USUAL,
+            offline,
+            prompts: if is_asked { Prompts::Allowed } else { Prompts::Never },
+            progress: Progress::silent(),
+            pause: Arc::new(std::thread::sleep),
+        })
+    }
+
+    /// Does something with an installer.
+    pub(crate) fn with_installer<T>(
+        &self,
+        store: &Store,
+        sources: &Sources,
+        leave: Leave,
+        min_age: Option<u64>,
+        work: impl FnOnce(&Installer<'_>) -> Result<T, InstallError>,
+    ) -> Result<T, Error> {
+        let trust = self.trust()?;
+        let installer = Installer {
+            store,
+            source: sources,
+            catalogue: catalogue(sources),
+            trust: &trust,
+            now: now(),
+            leave,
+            min_age,
+        };
+        work(&installer).map_err(|error| install_failed(&error))
+    }
+
+    /// What is installed in a store.
+    pub(crate) fn lock(&self, store: &Store) -> Result<Lock, Error> {
+        prowess_store::install::read_lock(store).map_err(|error| install_failed(&error))
+    }
+
+    /// Understands a word that names a skill.
+    pub(crate) fn reference(&self, text: &str, sources: &Sources) -> Result<Reference, Error> {
+        let slash = if catalogue(sources).is_some() { Slash::Registry } else { Slash::Repository };
+        let exists = |path: &str| self.places.current.join(path).exists();
+        Reference::parse(text, slash, exists).map_err(|error| Error::usage(error.to_string()))
+    }
+}
+
+/// What registries have.
+fn catalogue(_: &Sources) -> Option<&dyn Catalogue> {
+    None
+}
+
+/// Now, by the clock of this machine.
+pub(crate) fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+}
+
+/// A name that the user typed.
+pub(crate) fn skill_name(text: &str) -> Result<SkillName, Error> {
+    text.parse().map_err(|error: prowess_store::name::NameError| Error::usage(error.to_string()))
+}
+
+/// A question that only a clear yes answers with yes. Without a terminal nobody is asked.
+pub(crate) fn agree(question: &str, printer: &mut Printer) -> Option<bool> {
+    if !io::stdin().is_terminal() || !printer.is_terminal(Channel::Err) {
+        return None;
+    }
+    crate::approving::forget_typed_ahead();
+    let width = printer.width(Channel::Err);
+    printer.piece(Channel::Err, wrap(question, 2, width).as_bytes());
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line);
+    let is_yes = matches!(line.trim().to_lowercase().as_str(), "y" | "yes");
+    Some(read.is_ok() && is_yes)
+}
+
+/// A store that can't be used.
+pub(crate) fn store_failed(error: &StoreError) -> Error {
+    Error::failed(error.to_string())
+}
+
+/// A source that has nothing to give.
+pub(crate) fn source_failed(error: &SourceError) -> Error {
+    let kind = match error.kind {
+        SourceErrorKind::NotFound => ErrorKind::NotFound,
+        SourceErrorKind::Mismatch => ErrorKind::Refused,
+        SourceErrorKind::Ambiguous => ErrorKind::Usage,
+        SourceErrorKind::Unusable | SourceErrorKind::Unreachable | SourceErrorKind::Denied => {
+            ErrorKind::Failed
+        }
+    };
+    let failed = Error { kind, ..Error::failed(error.what.clone()) };
+    error.hint.iter().fold(failed, |failed, hint| failed.hint(hint.clone()))
+}
+
+/// Something that was not installed, with the code that says why.
+pub(crate) fn install_failed(error: &InstallError) -> Error {
+    if let InstallError::Source(error) = error {
+        return source_failed(error);
+    }
+    let kind = match error {
+        InstallError::NotInstalled(_) | InstallError::NoneOfThem { .. } => ErrorKind::NotFound,
+        InstallError::Refused { .. }
+        | InstallError::BadSignature { .. }
+        | InstallError::NotLocked { .. }
+        | InstallError::OtherName { .. }
+        | InstallError::OtherVersion { .. } => ErrorKind::Refused,
+        InstallError::Several { .. } | InstallError::Range(_) => ErrorKind::Usage,
+        _ => ErrorKind::Failed,
+    };
+    let failed = Error { kind, ..Error::failed(error.to_string()) };
+    error.hint().into_iter().fold(failed, Error::hint)
+}
