@@ -150,7 +150,7 @@ fn recognised(signatures: &[Signature]) -> Vec<(&Signature, Scheme, Purpose)> {
 
 impl Signature {
     /// A signature that this machine has not seen before.
-    pub fn new(path: &str, bytes: Vec<u8>) -> Self {
+    pub fn detached(path: &str, bytes: Vec<u8>) -> Self {
         Self { path: path.to_owned(), bytes, first_seen: None }
     }
 }

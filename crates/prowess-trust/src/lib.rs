@@ -13,7 +13,7 @@
 //! let record = sign(&contents, &key, "acme", Purpose::Release)?;
 //!
 //! // The signature is right, but nobody here has said that this key means anything.
-//! let signature = Signature::new("SIGNATURE.json", record.into_bytes());
+//! let signature = Signature::detached("SIGNATURE.json", record.into_bytes());
 //! let attestation = attest(&contents, &[signature], &TrustStore::empty(), Timestamp::from_unix(1_800_000_000));
 //! assert_eq!(attestation.tier, Tier::Experimental);
 //! assert_eq!(attestation.evidence[0].key_id, key.public().id());

@@ -7,9 +7,9 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use prowess_format::dialect::{self, Dialect};
 
 use crate::commands::{
-    approvals, check, completions, convert, doctor, explain, generate_docs, install, kb, lock, man,
-    migrate, models, new, policy, prompt, remove, render, run, schema, show, update, verify,
-    workflow,
+    approvals, check, completions, convert, doctor, explain, generate_docs, install, kb, key, lock,
+    man, migrate, models, new, pack, policy, prompt, remove, render, run, schema, show, sign,
+    trust, update, verify, workflow,
 };
 
 /// Read, check, convert and run SKILL.md files of every dialect
@@ -76,6 +76,10 @@ pub(crate) enum Verb {
     Remove(remove::Arguments),
     Verify(verify::Arguments),
     Lock(lock::Arguments),
+    Pack(pack::Arguments),
+    Key(key::Arguments),
+    Sign(sign::Arguments),
+    Trust(trust::Arguments),
     Explain(explain::Arguments),
     Doctor(doctor::Arguments),
     Schema(schema::Arguments),

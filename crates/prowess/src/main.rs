@@ -12,6 +12,7 @@ mod inputs;
 mod loading;
 mod output;
 mod packages;
+mod passphrase;
 mod printer;
 mod progress;
 mod prompting;

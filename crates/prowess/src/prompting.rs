@@ -1,6 +1,5 @@
 //! Prompt skills in `prowess run`: the model, the knowledge and the skills around, and where the answer goes.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use crate::loading;
 use crate::printer::Printer;
 use crate::running::{self, Sound};
 use crate::showing::{Format, Show};
+use crate::writing;
 
 /// What the user wants of a prompt skill.
 pub(crate) struct Wish<'w> {
@@ -111,7 +111,11 @@ pub(crate) fn run(
     let envelope = runtime()?.block_on(run_prompt(&call, &around, &mut sink));
     show.finish();
     if let Some(output) = wish.output.filter(|_| envelope.is_success()) {
-        write(output, &envelope.output)?;
+        let mut text = envelope.output.clone();
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        writing::whole_file(output, text.as_bytes())?;
         printer.note(&format!("wrote `{}`", output.display()));
     }
     Ok(envelope)
@@ -123,7 +127,7 @@ fn refuse_unwritable(output: &Path) -> Result<(), Error> {
         return Err(Error::usage("`--output` wants a file")
             .hint("leave `--output` out: the answer goes to standard output anyway"));
     }
-    let target = behind_links(output);
+    let target = writing::behind_links(output);
     if target.is_dir() {
         return Err(Error::usage(format!("`{}` is a folder", output.display()))
             .hint("name a file: `--output FOLDER/FILE`"));
@@ -133,45 +137,10 @@ fn refuse_unwritable(output: &Path) -> Result<(), Error> {
         return Err(Error::usage(format!("`{}` is not a regular file", output.display()))
             .hint("leave `--output` out and redirect standard output"));
     }
-    let folder = folder_of(&target);
+    let folder = writing::folder_of(&target);
     tempfile::Builder::new()
         .prefix(".prowess-")
         .tempfile_in(&folder)
         .map(drop)
         .map_err(|source| Error::io("write into", &folder, &source))
-}
-
-/// The file that a name leads to; the name itself where nothing is there yet.
-fn behind_links(output: &Path) -> PathBuf {
-    output.canonicalize().unwrap_or_else(|_| output.to_owned())
-}
-
-fn folder_of(output: &Path) -> PathBuf {
-    match loading::parent(output) {
-        empty if empty.as_os_str().is_empty() => PathBuf::from("."),
-        folder => folder.to_owned(),
-    }
-}
-
-/// The whole file or nothing. A link stays a link, and who could read the file before can read it afterwards.
-fn write(output: &Path, text: &str) -> Result<(), Error> {
-    let failed = |source: std::io::Error| Error::io("write", output, &source);
-    let target = behind_links(output);
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".prowess-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(folder_of(&target)).map_err(failed)?;
-    if let Ok(before) = target.metadata() {
-        file.as_file().set_permissions(before.permissions()).map_err(failed)?;
-    }
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    if !text.ends_with('\n') {
-        file.write_all(b"\n").map_err(failed)?;
-    }
-    file.persist(&target).map_err(|error| failed(error.error))?;
-    Ok(())
 }

@@ -46,7 +46,7 @@ proptest! {
     fn no_bytes_prove_anything(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         let store = everybody();
         for name in NAMES {
-            let signature = Signature::new(name, bytes.clone());
+            let signature = Signature::detached(name, bytes.clone());
             let attestation = attest(&skill(), &[signature], &store, now());
             prop_assert_eq!(attestation.tier, Tier::Experimental);
         }
@@ -64,12 +64,12 @@ proptest! {
             ("skill.oms.sig", sign_oms(&skill(), &key).unwrap().into_bytes()),
             ("SIGNATURE.asc", include_bytes!("fixtures/openpgp/gone.asc").to_vec()),
         ] {
-            let before = attest(&skill(), &[Signature::new(name, bytes.clone())], &store, now());
+            let before = attest(&skill(), &[Signature::detached(name, bytes.clone())], &store, now());
             let is_known = name != "SIGNATURE.asc";
             prop_assert_eq!(before.tier == Tier::Community, is_known);
             let at = position.index(bytes.len());
             bytes[at] = byte;
-            let after = attest(&skill(), &[Signature::new(name, bytes)], &store, now());
+            let after = attest(&skill(), &[Signature::detached(name, bytes)], &store, now());
             prop_assert!(after.tier <= before.tier);
         }
     }

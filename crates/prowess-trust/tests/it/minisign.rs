@@ -27,7 +27,7 @@ fn trusting(keys: &KeyPair) -> TrustStore {
 }
 
 fn check(text: &str, store: &TrustStore) -> String {
-    let signature = Signature::new("SIGNATURE.minisig", text.as_bytes().to_vec());
+    let signature = Signature::detached("SIGNATURE.minisig", text.as_bytes().to_vec());
     let outcome = outcome(&skill(), &[signature], store);
     // Keys of minisign have a random number.
     store.keys().fold(outcome, |outcome, key| outcome.replace(&key.id(), "[key]"))

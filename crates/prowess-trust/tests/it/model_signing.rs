@@ -62,7 +62,7 @@ impl Reference {
 
     fn outcome(&self, store: &TrustStore) -> String {
         let bytes = fs::read(self.path("greet/skill.oms.sig")).unwrap();
-        let signature = Signature::new("skill.oms.sig", bytes);
+        let signature = Signature::detached("skill.oms.sig", bytes);
         outcome(&contents(&self.path("greet")), &[signature], store)
     }
 }

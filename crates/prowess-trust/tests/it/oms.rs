@@ -100,7 +100,7 @@ fn statement(contents: &Contents) -> Value {
 }
 
 fn check(contents: &Contents, bundle: &Value, store: &TrustStore) -> String {
-    let signature = Signature::new("skill.oms.sig", bundle.to_string().into_bytes());
+    let signature = Signature::detached("skill.oms.sig", bundle.to_string().into_bytes());
     outcome(contents, &[signature], store)
 }
 
@@ -124,7 +124,7 @@ fn a_chain_to_a_trusted_root_counts() {
     // For the trust store it is the root that signs, and for a later version it is the same signer.
     let signed = |chain: &Chain| {
         let bundle = chain.bundle(statement(&skill()).to_string().as_bytes()).to_string();
-        let signature = Signature::new("skill.oms.sig", bundle.into_bytes());
+        let signature = Signature::detached("skill.oms.sig", bundle.into_bytes());
         let attestation =
             prowess_trust::attest(&skill(), &[signature], &chain.trusted(), crate::skill::now());
         attestation.to_evidence()
@@ -262,7 +262,7 @@ fn a_signature_outlives_its_certificate_where_it_was_seen() {
     let mut chain = Chain::new();
     chain.signer.not_after = OffsetDateTime::from_unix_timestamp(NOW - DAY).unwrap();
     let bundle = chain.bundle(statement(&skill()).to_string().as_bytes());
-    let mut signature = Signature::new("skill.oms.sig", bundle.to_string().into_bytes());
+    let mut signature = Signature::detached("skill.oms.sig", bundle.to_string().into_bytes());
     signature.first_seen = Some(prowess_trust::Timestamp::from_unix(NOW - 2 * DAY));
     assert_snapshot!(outcome(&skill(), &[signature], &chain.trusted()), @"
     community
@@ -321,7 +321,7 @@ fn envelopes_that_mean_something_else_are_refused() {
     ");
     let mut twice = good.to_string();
     twice.insert_str(1, "\"dsseEnvelope\": {},");
-    let signature = Signature::new("skill.oms.sig", twice.into_bytes());
+    let signature = Signature::detached("skill.oms.sig", twice.into_bytes());
     let outcome = outcome(&skill(), &[signature], &chain.trusted());
     assert!(outcome.contains("the key `dsseEnvelope` is there twice"), "{outcome}");
 }

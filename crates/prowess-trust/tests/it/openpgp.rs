@@ -30,7 +30,7 @@ fn trusting(certificates: &[&str]) -> TrustStore {
 }
 
 fn check(signature: &str, certificates: &[&str]) -> String {
-    let signature = Signature::new("SIGNATURE.asc", signature.as_bytes().to_vec());
+    let signature = Signature::detached("SIGNATURE.asc", signature.as_bytes().to_vec());
     outcome(&skill(), &[signature], &trusting(certificates))
 }
 
@@ -47,7 +47,7 @@ fn the_fixtures_were_made_for_this_skill() {
         ("signature.json", "{\"font\": \"cursive\"}", false),
     ] {
         let contents = skill().with_file(name, bytes.as_bytes());
-        let signature = Signature::new(name, bytes.into());
+        let signature = Signature::detached(name, bytes.into());
         assert_eq!(text(&contents, &[signature]) == PAYLOAD, is_signature, "{name} {bytes}");
     }
 }
@@ -67,7 +67,7 @@ fn signatures_by_gpg_count() {
     SIGNATURE.asc openpgp: publisher, 2 files
     ");
     // The signer is who the certificate says, under the fingerprint that gpg shows.
-    let signature = Signature::new("SIGNATURE.asc", fixture!("sub.asc").into());
+    let signature = Signature::detached("SIGNATURE.asc", fixture!("sub.asc").into());
     let trusted = trusting(&[fixture!("sub.pub")]);
     let attestation = prowess_trust::attest(&skill(), &[signature], &trusted, crate::skill::now());
     let verdict = &attestation.evidence[0];
@@ -78,7 +78,7 @@ fn signatures_by_gpg_count() {
 
 #[test]
 fn other_files_are_noticed() {
-    let signature = Signature::new("SIGNATURE.asc", fixture!("ed.asc").into());
+    let signature = Signature::detached("SIGNATURE.asc", fixture!("ed.asc").into());
     let trusted = trusting(&[fixture!("ed.pub")]);
     let changed = skill().with_file("scripts/greet.sh", b"echo hellO\n");
     assert_snapshot!(outcome(&changed, std::slice::from_ref(&signature), &trusted), @"
@@ -92,7 +92,7 @@ fn other_files_are_noticed() {
     refused SIGNATURE.asc: it does not fit the signed text; one of the two was changed, or the signature is forged
     ");
     // A release is not a sign-off.
-    let moved = Signature::new("AUDIT.asc", fixture!("ed.asc").into());
+    let moved = Signature::detached("AUDIT.asc", fixture!("ed.asc").into());
     assert_snapshot!(outcome(&skill(), &[moved], &trusted), @"
     experimental
     refused AUDIT.asc: it does not fit the signed text; one of the two was changed, or the signature is forged
@@ -196,7 +196,7 @@ fn no_flipped_bit_of_the_signature_is_overlooked() {
     let binary = STANDARD.decode(lines.collect::<String>()).unwrap();
     let trusted = trusting(&[fixture!("ed.pub")]);
     let check = |bytes: &[u8]| {
-        let signature = Signature::new("SIGNATURE.sig", bytes.to_vec());
+        let signature = Signature::detached("SIGNATURE.sig", bytes.to_vec());
         outcome(&skill(), &[signature], &trusted)
     };
     assert_snapshot!(check(&binary), @"

@@ -31,7 +31,7 @@ fn tampered(change: impl FnOnce(&mut Value)) -> String {
 }
 
 fn check(contents: &Contents, record: &[u8]) -> String {
-    let signature = Signature::new("SIGNATURE.json", record.to_vec());
+    let signature = Signature::detached("SIGNATURE.json", record.to_vec());
     outcome(contents, &[signature], &store([trusted(1, Role::Publisher)]))
 }
 
@@ -40,7 +40,7 @@ fn check(contents: &Contents, record: &[u8]) -> String {
 fn a_record_of_gaias_own_tool_is_accepted() {
     let seed = std::array::from_fn(|index| u8::try_from(index).unwrap());
     let gaia = SecretKey::from_seed(&seed);
-    let signature = Signature::new("SIGNATURE.json", GAIA_RECORD.as_bytes().to_vec());
+    let signature = Signature::detached("SIGNATURE.json", GAIA_RECORD.as_bytes().to_vec());
     let trusted = prowess_trust::TrustedKey::new(
         prowess_trust::Material::Key(gaia.public()),
         Role::Publisher,
@@ -68,7 +68,7 @@ fn both_spellings_of_the_file_are_read() {
     signature.json ed25519: publisher, 2 files
     ");
     // A file of that name that is something else is a file like any other.
-    let other = Signature::new("signature.json", b"{\"font\": \"cursive\"}".to_vec());
+    let other = Signature::detached("signature.json", b"{\"font\": \"cursive\"}".to_vec());
     assert_snapshot!(outcome(&skill(), &[other], &trusted), @"experimental");
 }
 

@@ -41,12 +41,12 @@ pub(crate) fn store(keys: impl IntoIterator<Item = TrustedKey>) -> TrustStore {
 
 pub(crate) fn release(contents: &Contents, seed: u8) -> Signature {
     let text = sign(contents, &key(seed), "acme", Purpose::Release).unwrap();
-    Signature::new("SIGNATURE.json", text.into_bytes())
+    Signature::detached("SIGNATURE.json", text.into_bytes())
 }
 
 pub(crate) fn audit(contents: &Contents, seed: u8) -> Signature {
     let text = sign(contents, &key(seed), "checkers", Purpose::Audit).unwrap();
-    Signature::new("AUDIT.json", text.into_bytes())
+    Signature::detached("AUDIT.json", text.into_bytes())
 }
 
 /// The outcome as a few lines: the tier, then who vouches, then what was refused, then the warnings.

@@ -9,11 +9,13 @@ pub(crate) mod explain;
 pub(crate) mod generate_docs;
 pub(crate) mod install;
 pub(crate) mod kb;
+pub(crate) mod key;
 pub(crate) mod lock;
 pub(crate) mod man;
 pub(crate) mod migrate;
 pub(crate) mod models;
 pub(crate) mod new;
+pub(crate) mod pack;
 pub(crate) mod policy;
 pub(crate) mod prompt;
 pub(crate) mod remove;
@@ -21,6 +23,8 @@ pub(crate) mod render;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;
+pub(crate) mod sign;
+pub(crate) mod trust;
 pub(crate) mod update;
 pub(crate) mod verify;
 pub(crate) mod workflow;
@@ -64,6 +68,10 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::Remove(arguments) => remove::run(&arguments, &mut printer),
         Verb::Verify(arguments) => verify::run(&arguments, &mut printer),
         Verb::Lock(arguments) => lock::run(&arguments, &mut printer),
+        Verb::Pack(arguments) => pack::run(&arguments, &mut printer),
+        Verb::Key(arguments) => key::run(&arguments, &mut printer),
+        Verb::Sign(arguments) => sign::run(&arguments, &mut printer),
+        Verb::Trust(arguments) => trust::run(&arguments, &mut printer),
         Verb::Explain(arguments) => explain::run(&arguments, &mut printer),
         Verb::Doctor(arguments) => doctor::run(&arguments, &mut printer),
         Verb::Schema(arguments) => Ok(schema::run(&arguments, &mut printer)),

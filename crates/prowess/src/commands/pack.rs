@@ -1,0 +1,87 @@
+//! `prowess pack`: a skill's folder as one archive.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use prowess_store::described::describe;
+use prowess_store::digest::content_digest;
+use prowess_store::limits::Limits;
+use prowess_store::pack::pack;
+use prowess_store::tree::Tree;
+
+use super::Outcome;
+use crate::error::Error;
+use crate::printer::{Printer, inline};
+use crate::writing;
+
+/// Pack a skill's folder to one archive
+///
+/// The same files give the same bytes, whatever their times, owners and order.
+/// Hidden files and links are refused, litter is left out; `.skillignore` names
+/// what else stays at home. A `requirements.txt` is not made up: what the skill
+/// declares is what counts.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess pack ./greet
+  prowess pack ./greet --output dist/
+
+Exit codes:
+  0  it is packed
+  1  it can't be packed
+  3  there is no such folder")]
+pub(crate) struct Arguments {
+    /// The skill's folder
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// A file, or a folder in which it is called NAME-VERSION.tar.gz
+    #[arg(long, short, value_name = "PATH", default_value = ".")]
+    output: PathBuf,
+    /// Write over a file that is there
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let folder = &arguments.folder;
+    if !folder.is_dir() {
+        return Err(Error::not_found(format!("`{}` is no folder", folder.display()))
+            .hint("name the folder that holds the SKILL.md"));
+    }
+    let read = Tree::read(folder, &Limits::PACKAGE).map_err(|error| {
+        Error::failed(format!("`{}` can't be packed: {error}", folder.display()))
+    })?;
+    let known_as = folder.canonicalize().ok();
+    let known_as = known_as.as_deref().and_then(|path| path.file_name());
+    let known_as = known_as.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let described = describe(&read.tree, &known_as).map_err(|error| {
+        Error::failed(format!("`{}` can't be packed: {error}", folder.display()))
+    })?;
+    for path in &read.left_out {
+        printer.note(&format!("left out `{}`", inline(path)));
+    }
+    for warning in &described.warnings {
+        printer.warning(warning);
+    }
+    let archive = pack(&read.tree);
+    let file = format!("{}-{}.tar.gz", described.name, described.version);
+    let path = if arguments.output.is_dir() {
+        arguments.output.join(file)
+    } else {
+        arguments.output.clone()
+    };
+    if path.exists() && !arguments.force {
+        return Err(Error::failed(format!("`{}` is there already", path.display()))
+            .hint("give another `--output`, or `--force`"));
+    }
+    writing::whole_file(&path, &archive)?;
+    printer.say(&format!(
+        "packed {} {} to `{}` ({} files, {})",
+        described.name,
+        described.version,
+        path.display(),
+        read.tree.files().count(),
+        content_digest(&read.tree.hashes()).integrity()
+    ));
+    Ok(Outcome::Fine)
+}

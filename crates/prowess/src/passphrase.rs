@@ -1,0 +1,80 @@
+//! Passphrases: from a variable, or from the terminal without showing them.
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+
+use crate::error::Error;
+use crate::printer::{Channel, Printer};
+
+/// For programs that sign without anybody in front of them.
+const VARIABLE: &str = "PROWESS_PASSPHRASE";
+
+/// The passphrase of a key.
+pub(crate) fn ask(question: &str, printer: &mut Printer) -> Result<String, Error> {
+    if let Ok(secret) = std::env::var(VARIABLE) {
+        return Ok(secret);
+    }
+    if !io::stdin().is_terminal() || !printer.is_terminal(Channel::Err) {
+        return Err(Error::usage("the key has a passphrase, and nobody to ask for it")
+            .hint(format!("set the variable {VARIABLE}, or run it on a terminal")));
+    }
+    hidden(question, printer)
+}
+
+/// A new passphrase, typed twice.
+pub(crate) fn choose(printer: &mut Printer) -> Result<String, Error> {
+    let secret = ask("New passphrase: ", printer)?;
+    if secret.is_empty() {
+        return Err(Error::usage("an empty passphrase is none").hint("leave `--passphrase` out"));
+    }
+    if std::env::var_os(VARIABLE).is_none() && hidden("The same again: ", printer)? != secret {
+        return Err(Error::usage("the two are not the same, so no key was made"));
+    }
+    Ok(secret)
+}
+
+fn hidden(question: &str, printer: &mut Printer) -> Result<String, Error> {
+    printer.piece(Channel::Err, question.as_bytes());
+    let quiet = Quiet::new();
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line);
+    drop(quiet);
+    printer.piece(Channel::Err, b"\n");
+    read.map_err(|error| Error::failed(format!("cannot read from the terminal: {error}")))?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// A terminal that does not show what is typed, until it is dropped.
+struct Quiet {
+    #[cfg(target_os = "linux")]
+    before: Option<rustix::termios::Termios>,
+}
+
+impl Quiet {
+    #[cfg(target_os = "linux")]
+    fn new() -> Self {
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+        let before = tcgetattr(io::stdin()).ok();
+        if let Some(before) = &before {
+            let mut quiet = before.clone();
+            quiet.local_modes.remove(LocalModes::ECHO);
+            // A terminal that shows it anyway is still a terminal.
+            let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &quiet);
+        }
+        Self { before }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn new() -> Self {
+        Self {}
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        use rustix::termios::{OptionalActions, tcsetattr};
+        if let Some(before) = &self.before {
+            let _ = tcsetattr(io::stdin(), OptionalActions::Flush, before);
+        }
+    }
+}
