@@ -104,7 +104,7 @@ impl RegistryClient {
                 )
                 .hint("write the one that is meant with its namespace"))
             }
-            404 | 410 => Err(self.unknown(registry, named.name.as_str())),
+            404 | 410 => Err(unknown(registry, named.name.as_str())),
             _ => Err(refused(registry, &reply)),
         }
     }
@@ -177,10 +177,13 @@ impl RegistryClient {
             all.max_by(|one, other| one.version.cmp(&other.version))
         };
         let Some(release) = highest(false).or_else(|| highest(true)) else {
+            let mut versions: Vec<&Version> =
+                releases.iter().filter(|one| !one.yanked).map(|one| &one.version).collect();
+            versions.sort_by(|one, other| other.cmp(one));
             let versions: Vec<String> =
-                releases.iter().rev().take(5).map(|release| release.version.to_string()).collect();
+                versions.into_iter().take(5).map(ToString::to_string).collect();
             return Err(not_found(format!("no version of `{package}` is `{range}`"))
-                .hint(format!("there are {}", versions.join(", "))));
+                .hint(format!("the highest are {}", versions.join(", "))));
         };
         let offer = self.offer(&package, &release.version)?;
         Ok(Offers { skills: vec![offer], notes: Vec::new() })
@@ -315,7 +318,7 @@ impl RegistryClient {
                 Ok(reply.body)
             }
             (304, Some(cached)) => Ok(cached.body),
-            (404 | 410, _) => Err(self.unknown(registry, &format!("{namespace}/{name}"))),
+            (404 | 410, _) => Err(unknown(registry, &format!("{namespace}/{name}"))),
             _ => Err(refused(registry, &reply)),
         }
     }
@@ -407,11 +410,11 @@ impl RegistryClient {
         }
         Ok(Some(Secret::new(format!("token of {}", registry.name), value)))
     }
+}
 
-    fn unknown(&self, registry: &Registry, name: &str) -> SourceError {
-        not_found(format!("{} has no skill `{}`", registry.url, visible(name)))
-            .hint(format!("`prowess search {}` may find it", visible(name)))
-    }
+fn unknown(registry: &Registry, name: &str) -> SourceError {
+    not_found(format!("{} has no skill `{}`", registry.url, visible(name)))
+        .hint("look at the spelling; a private one needs a token")
 }
 
 /// The address of a route. Each part is encoded by itself, so that nothing in a name is read as more than a name

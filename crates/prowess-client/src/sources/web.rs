@@ -66,7 +66,8 @@ pub(crate) struct Reply {
 pub(crate) struct Web {
     offline: bool,
     pause: Pause,
-    proxy: Option<Proxy>,
+    /// Whether a proxy is named that can't be used. To go past it would be to tell others what the user hides.
+    has_bad_proxy: bool,
     except: Vec<String>,
     /// To any address.
     free: Agent,
@@ -81,7 +82,8 @@ impl Web {
         let find = |names: [&str; 4]| names.into_iter().find_map(|name| variable(variables, name));
         // Only https goes through it: what is not encrypted never leaves this machine.
         let proxy = find(["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]);
-        let proxy = proxy.and_then(|text| Proxy::new(text).ok());
+        let proxy = proxy.map(Proxy::new);
+        let has_bad_proxy = matches!(proxy, Some(Err(_)));
         let except = variable(variables, "NO_PROXY").or_else(|| variable(variables, "no_proxy"));
         let except = except.unwrap_or_default().split(',').map(|entry| {
             entry.trim().trim_start_matches("*.").trim_start_matches('.').to_ascii_lowercase()
@@ -92,8 +94,10 @@ impl Web {
             except: except.filter(|entry| !entry.is_empty()).collect(),
             free: agent(None, DefaultResolver::default()),
             public: agent(None, PublicOnly::default()),
-            proxied: proxy.clone().map(|proxy| agent(Some(proxy), DefaultResolver::default())),
-            proxy,
+            proxied: proxy
+                .and_then(Result::ok)
+                .map(|proxy| agent(Some(proxy), DefaultResolver::default())),
+            has_bad_proxy,
         }
     }
 
@@ -177,7 +181,11 @@ impl Web {
             return Err(took_too_long(url, ask.limit));
         }
         let agent = match &self.proxied {
-            Some(proxied) if self.goes_through_proxy(url) => proxied,
+            Some(proxied) if self.needs_proxy(url) => proxied,
+            None if self.has_bad_proxy && self.needs_proxy(url) => {
+                return Err(unusable("`HTTPS_PROXY` is no proxy that can be used")
+                    .hint("it has to look like `http://HOST:PORT`"));
+            }
             _ if public_only => &self.public,
             _ => &self.free,
         };
@@ -221,14 +229,15 @@ impl Web {
         Ok((reply, redirect, retry_after.map(Duration::from_secs)))
     }
 
-    fn goes_through_proxy(&self, url: &Url) -> bool {
+    /// Whether a host is behind the proxy, if there is one.
+    fn needs_proxy(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default();
         let is_excepted = |entry: &String| {
             entry == "*"
                 || host == entry
                 || host.strip_suffix(entry.as_str()).is_some_and(|rest| rest.ends_with('.'))
         };
-        self.proxy.is_some() && !is_loopback(url) && !self.except.iter().any(is_excepted)
+        !is_loopback(url) && !self.except.iter().any(is_excepted)
     }
 }
 
@@ -393,4 +402,73 @@ pub(crate) fn unusable(what: impl Into<String>) -> SourceError {
 
 pub(crate) fn not_found(what: impl Into<String>) -> SourceError {
     SourceError::new(SourceErrorKind::NotFound, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn web(variables: &[(&str, &str)]) -> Web {
+        let variables: Vec<(String, String)> = variables
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        Web::new(&variables, false, Arc::new(|_| ()))
+    }
+
+    fn get(web: &Web, url: &str, chosen_by: ChosenBy) -> String {
+        let reply = web.get(&Ask {
+            url: &Url::parse(url).expect("an address"),
+            accept: "*/*",
+            most: 100,
+            limit: Duration::from_secs(5),
+            chosen_by,
+            etag: None,
+            token: None,
+        });
+        reply.err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn lists_of_others_lead_to_public_addresses_only() {
+        // Attack D12: nothing is sent to any of these.
+        for (url, expected) in [
+            ("https://169.254.169.254/x", "a cloud metadata address"),
+            ("https://10.0.0.1/x", "a private address"),
+            ("https://[fd00::1]/x", "a private address"),
+            ("https://[::ffff:127.0.0.1]/x", "an IPv4 address inside an IPv6 one"),
+        ] {
+            let said = get(&web(&[]), url, ChosenBy::List);
+            assert!(said.contains(expected) && said.contains("nobody chose it"), "{url}: {said}");
+        }
+        // A name that leads to this machine is not connected to.
+        let error = agent(None, PublicOnly::default()).get("http://localhost:9/").call();
+        assert!(matches!(error, Err(ureq::Error::HostNotFound)), "{error:?}");
+    }
+
+    #[test]
+    fn a_proxy_is_used_except_where_it_is_not_wanted() {
+        let web = web(&[
+            ("HTTPS_PROXY", "http://127.0.0.1:9"),
+            ("NO_PROXY", "a.example, .b.example,*.c.example"),
+        ]);
+        for (url, expected) in [
+            ("https://host.example/", true),
+            ("https://a.example/", false),
+            ("https://x.a.example/", false),
+            ("https://xa.example/", true),
+            ("https://x.b.example/", false),
+            ("https://x.c.example/", false),
+            ("http://127.0.0.1/", false),
+        ] {
+            assert_eq!(web.needs_proxy(&Url::parse(url).expect("an address")), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_that_is_none_is_not_passed_by() {
+        let web = web(&[("HTTPS_PROXY", "no://proxy at all")]);
+        let said = get(&web, "https://host.example/", ChosenBy::User);
+        assert_eq!(said, "`HTTPS_PROXY` is no proxy that can be used");
+    }
 }

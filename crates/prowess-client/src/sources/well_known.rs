@@ -54,23 +54,24 @@ impl WellKnown {
     pub(crate) fn offers(&self, reference: &DomainReference) -> Result<Offers, SourceError> {
         let base = parse(&reference.base)?;
         let mut notes = Vec::new();
+        let place = shown(&base).trim_end_matches('/').to_owned();
         let mut skills = self.published(&base, &reference.base, &mut notes)?;
+        skills.sort_by(|one, other| one.name.cmp(&other.name));
         if let Some(wanted) = &reference.skill {
             let names: Vec<String> = skills.iter().map(|offer| offer.name.clone()).collect();
             skills.retain(|offer| offer.name == wanted.as_str());
             if skills.is_empty() && !names.is_empty() {
-                return Err(not_found(format!("`{}` publishes no skill `{wanted}`", shown(&base)))
+                return Err(not_found(format!("`{place}` publishes no skill `{wanted}`"))
                     .hint(format!("it publishes {}", listed(&names))));
             }
         }
         if skills.is_empty() {
-            let mut error = not_found(format!("`{}` publishes no skills", shown(&base)));
+            let mut error = not_found(format!("`{place}` publishes no skills"));
             if !notes.is_empty() {
                 error.what = format!("{} that can be used: {}", error.what, notes.join("; "));
             }
             return Err(error.hint("look at the spelling of the domain, or name a repository"));
         }
-        skills.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(Offers { skills, notes })
     }
 

@@ -11,7 +11,7 @@ use semver::Version;
 use serde_json::Value;
 
 use super::wire::{IndexLine, SearchHit};
-use super::{Registry, RegistryClient, nonsense, refused};
+use super::{Registry, RegistryClient, nonsense, refused, unknown};
 use crate::sources::short;
 
 /// The namespace of a bare name is its owner's handle.
@@ -108,7 +108,7 @@ fn skill(
         404 | 410 => {
             let full =
                 namespace.map_or_else(|| name.to_string(), |owner| format!("{owner}/{name}"));
-            Err(client.unknown(registry, &full))
+            Err(unknown(registry, &full))
         }
         // Errors are plain text there.
         _ => Err(refused(registry, &reply)),

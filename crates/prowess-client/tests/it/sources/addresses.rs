@@ -127,3 +127,15 @@ fn a_busy_server_is_asked_again_for_a_while() {
         assert_eq!(*pauses.lock().expect("a list"), expected_pauses);
     }
 }
+
+#[test]
+fn other_hosts_are_reached_through_the_proxy() {
+    let proxy = ScriptedProvider::start(Script::by(|_| Reply::bytes(403, "text/plain", "no")));
+    let home = TempDir::new().expect("a folder");
+    let mut options = options(home.path(), &Arc::default());
+    options.variables.push(("HTTPS_PROXY".to_owned(), proxy.url().to_owned()));
+    let reference = Reference::Address("https://host.example/SKILL.md".to_owned());
+    Sources::new(options).offers(&reference).expect_err("the proxy says no");
+    let asked = proxy.request(0);
+    assert_eq!((asked.method.as_str(), asked.target.as_str()), ("CONNECT", "host.example:443"));
+}
