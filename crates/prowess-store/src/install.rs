@@ -395,7 +395,7 @@ struct Needed {
 fn signatures_of(tree: &Tree) -> Vec<prowess_trust::Signature> {
     let at_root = tree.files().filter(|(path, _)| path.parts().count() == 1);
     let as_signature = |(path, file): (&crate::path::PackagePath, &crate::tree::TreeFile)| {
-        prowess_trust::Signature::new(path.as_str(), file.bytes.clone())
+        prowess_trust::Signature::detached(path.as_str(), file.bytes.clone())
     };
     at_root.map(as_signature).collect()
 }

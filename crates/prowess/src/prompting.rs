@@ -1,6 +1,6 @@
 //! Prompt skills in `prowess run`: the model, the knowledge and the skills around, and where the answer goes.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use prowess_client::models;
@@ -12,7 +12,6 @@ use prowess_knowledge::Bases;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::loading;
 use crate::printer::Printer;
 use crate::running::{self, Sound};
 use crate::showing::{Format, Show};
