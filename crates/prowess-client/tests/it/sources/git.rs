@@ -17,12 +17,12 @@ use tempfile::TempDir;
 use super::{manifest, only, options, reference, shown, sources, told};
 
 /// A repository with a working tree.
-struct Repository {
+pub(super) struct Repository {
     scene: TempDir,
 }
 
 impl Repository {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let scene = TempDir::new().expect("a folder");
         std::fs::create_dir_all(scene.path().join("home")).expect("a folder");
         std::fs::create_dir_all(scene.path().join("work")).expect("a folder");
@@ -41,7 +41,7 @@ impl Repository {
         self.scene.path().join("work")
     }
 
-    fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("file://{}", self.work().display())
     }
 
@@ -70,13 +70,13 @@ impl Repository {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
+    pub(super) fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
         let path = self.work().join(path);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         std::fs::write(path, bytes).expect("a file");
     }
 
-    fn commit(&self) -> String {
+    pub(super) fn commit(&self) -> String {
         self.git(&["add", "--all", "--force"]);
         self.git(&["commit", "--quiet", "--allow-empty", "--message=x"]);
         self.git(&["rev-parse", "HEAD"])

@@ -25,7 +25,7 @@ fn archive(name: &str, version: &str) -> Vec<u8> {
     pack(&Tree::from_files([(path, file)], &Limits::PACKAGE).expect("a skill"))
 }
 
-fn published(namespace: &str, name: &str, version: &str) -> Published {
+pub(super) fn published(namespace: &str, name: &str, version: &str) -> Published {
     Published::new(namespace, name, version, archive(name, version))
 }
 
