@@ -205,12 +205,19 @@ impl RegistryClient {
                 unusable(format!("`{name}` of {url} has no namespace")).hint("install it anew")
             );
         };
+        let mut notes = Vec::new();
         let bytes = if registry.kind == RegistryKind::ClawHub {
             clawhub::download(self, &registry, namespace, &name, version)?
         } else {
             let package = Package::new(registry.url.as_str(), format!("{namespace}/{name}"));
             let lines = self.lines(&package)?;
             let chosen = line(&package, &lines, version)?;
+            // Attack C22: nobody new gets it, and who has locked it is told.
+            if chosen.yanked {
+                notes.push(format!(
+                    "`{package}` {version} was taken back by its publisher; `prowess update` looks for another version"
+                ));
+            }
             // Attack C21: a version is published once.
             if chosen.sha256 != sha256 {
                 return Err(SourceError::new(
@@ -233,7 +240,7 @@ impl RegistryClient {
         let options = UnpackOptions { limits: self.limits, name: Some(&name) };
         let (_, tree) = unpack_to_memory(Cursor::new(bytes), &options)
             .map_err(|error| unusable(format!("`{place}`: {error}")))?;
-        Ok(Fetched { tree, notes: Vec::new() })
+        Ok(Fetched { tree, notes })
     }
 
     /// Skills of the usual registry that have to do with some words.

@@ -59,13 +59,13 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let leave = arguments.leave.leave();
     packages.with_installer(&store, &reach, leave, arguments.fetching.min_age, |installer| {
         let plan = installer.plan_update(&names)?;
-        Ok(carry_out(
+        carry_out(
             plan,
             arguments.dry_run,
             arguments.leave.yes(),
             arguments.format,
             printer,
             |plan| installer.apply(plan),
-        ))
-    })?
+        )
+    })
 }
