@@ -9,7 +9,7 @@ use prowess_format::dialect::{self, Dialect};
 use crate::commands::{
     approvals, check, completions, convert, doctor, explain, generate_docs, info, install, kb, key,
     list, lock, man, migrate, models, new, pack, policy, prompt, remove, render, run, schema,
-    search, show, sign, trust, update, verify, which, workflow,
+    search, show, sign, trawl, trust, update, verify, which, workflow,
 };
 
 /// Read, check, convert and run SKILL.md files of every dialect
@@ -72,6 +72,7 @@ pub(crate) enum Verb {
     Approvals(approvals::Arguments),
     Kb(kb::Arguments),
     Search(search::Arguments),
+    Trawl(trawl::Arguments),
     Install(install::Arguments),
     Update(update::Arguments),
     Remove(remove::Arguments),

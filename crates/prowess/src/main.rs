@@ -9,6 +9,7 @@ mod error;
 mod excerpt;
 mod fixing;
 mod inputs;
+mod installed;
 mod loading;
 mod output;
 mod packages;

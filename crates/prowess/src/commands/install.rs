@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
-use prowess_store::install::{Installer, Plan, Step, Wish};
+use prowess_store::install::{InstallError, Installer, Plan, Step, Wish};
 use prowess_store::name::SkillName;
 use prowess_store::review::Leave;
 use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
-use crate::packages::{Packages, ScopeOption, agree};
+use crate::packages::{Packages, ScopeOption, Stop, agree, install_failed};
 use crate::placing::{AgentOptions, Placed, Placing};
 use crate::printer::{Channel, Printer, inline};
 use crate::wrapping::wrap;
@@ -164,7 +164,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let leave = arguments.leave.leave();
     packages.with_installer(&store, &reach, leave, arguments.fetching.min_age, |installer| {
         let plan = installer.plan(&wishes)?;
-        Ok(carry_out(
+        carry_out(
             plan,
             arguments.dry_run,
             arguments.leave.yes(),
@@ -172,8 +172,8 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             &placing,
             printer,
             installer,
-        ))
-    })?
+        )
+    })
 }
 
 /// Shows a plan, asks, and does it.
@@ -185,7 +185,7 @@ pub(crate) fn carry_out(
     placing: &Placing<'_>,
     printer: &mut Printer,
     installer: &Installer<'_>,
-) -> Result<Outcome, Error> {
+) -> Result<Outcome, Stop> {
     let steps = plan.steps.iter().map(Step::name);
     let names: BTreeSet<SkillName> =
         steps.chain(plan.unchanged.iter().map(|(name, _)| name)).cloned().collect();
@@ -214,7 +214,8 @@ pub(crate) fn carry_out(
         let reasons: Vec<String> = refusals.iter().map(ToString::to_string).collect();
         let error =
             Error::refused(format!("`{}` was not installed: {}", step.name(), reasons.join("; ")));
-        return Err(refusals.iter().fold(error, |error, refusal| error.hint(refusal.hint())));
+        let error = refusals.iter().fold(error, |error, refusal| error.hint(refusal.hint()));
+        return Err(error.into());
     }
     if dry_run {
         if format == Format::Json {
@@ -224,21 +225,28 @@ pub(crate) fn carry_out(
         }
         return Ok(Outcome::Fine);
     }
-    if !plan.is_clear() && !yes {
+    let is_asked = !plan.is_clear() && !yes;
+    if is_asked {
         match agree("Install it? [y]es / [N]o: ", printer) {
             Some(true) => {}
             Some(false) => {
-                return Err(Error::refused("nothing was installed, because you did not agree"));
+                let refused = Error::refused("nothing was installed, because you did not agree");
+                return Err(refused.into());
             }
             None => {
                 return Err(Error::refused("there are questions, and nobody to answer them")
-                    .hint("look at them with `--dry-run`, then agree with `--yes`"));
+                    .hint("look at them with `--dry-run`, then agree with `--yes`")
+                    .into());
             }
         }
     }
     let mut result = wire(&plan, true, &Placed::default());
     let recipes: Vec<String> = plan.steps.iter().filter_map(recipes_of).collect();
-    let applied = installer.apply(plan).map_err(|error| crate::packages::install_failed(&error))?;
+    // A yes is about what was shown; a plan that was made anew would have to be shown again.
+    let applied = installer.apply(plan).map_err(|error| match error {
+        InstallError::Overtaken if is_asked => Stop::Told(install_failed(&error)),
+        error => Stop::Install(error),
+    })?;
     let placed = placing.place(installer.store, &names);
     if format == Format::Json {
         result["placed"] = placed.wire().into();
@@ -402,6 +410,9 @@ fn restore(
     let leave = arguments.leave.leave();
     let restored =
         packages.with_installer(&store, &reach, leave, None, |installer| installer.restore())?;
+    for note in &restored.notes {
+        printer.warning(note);
+    }
     let names = restored.installed.iter().chain(&restored.unchanged);
     let placed = placing.place(&store, &names.map(|(name, _)| name.clone()).collect());
     let named = |skills: &[(prowess_store::name::SkillName, semver::Version)]| -> Vec<Value> {

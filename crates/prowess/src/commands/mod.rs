@@ -27,6 +27,7 @@ pub(crate) mod schema;
 pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod sign;
+pub(crate) mod trawl;
 pub(crate) mod trust;
 pub(crate) mod update;
 pub(crate) mod verify;
@@ -78,6 +79,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::Verify(arguments) => verify::run(&arguments, &mut printer),
         Verb::Lock(arguments) => lock::run(&arguments, &mut printer),
         Verb::Search(arguments) => search::run(&arguments, &mut printer),
+        Verb::Trawl(arguments) => trawl::run(&arguments, &mut printer),
         Verb::Pack(arguments) => pack::run(&arguments, &mut printer),
         Verb::Key(arguments) => key::run(&arguments, &mut printer),
         Verb::Sign(arguments) => sign::run(&arguments, &mut printer),

@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let placing = Placing::as_before(&packages, arguments.scope.scope());
     packages.with_installer(&store, &reach, leave, arguments.fetching.min_age, |installer| {
         let plan = installer.plan_update(&names)?;
-        Ok(carry_out(
+        carry_out(
             plan,
             arguments.dry_run,
             arguments.leave.yes(),
@@ -69,6 +69,6 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             &placing,
             printer,
             installer,
-        ))
-    })?
+        )
+    })
 }
