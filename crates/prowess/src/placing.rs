@@ -193,7 +193,7 @@ impl Placed {
         for other in failures {
             printer.warning(&other.to_string());
         }
-        Err(failed(first).hint("the skills are installed; `install` with `--agent` places them"))
+        Err(failed(first).hint("what was installed stays; the same command again places it"))
     }
 }
 

@@ -95,6 +95,7 @@ fn made(found: &Found, entry: Option<&Locked>) -> Made {
     };
     let permissions = match entry {
         Some(entry) => Some(entry.permissions.iter().cloned().collect()),
+        None if found.is_broken() => None,
         None => declared(),
     };
     let files = match &tree {
@@ -157,7 +158,7 @@ impl CopyHere<'_> {
         }
         match &self.made.permissions {
             Some(may) => line("may", &or_nothing(may, "do nothing that needs a permission")),
-            None => line("may", "not known, because it can't be read"),
+            None => line("may", "not known, because its file has errors"),
         }
         if let Some(entry) = entry {
             let needs =

@@ -117,8 +117,7 @@ fn nobody_has(
     let is_ours = |found: &&&prowess_store::discovery::Found| survey.locked(found).is_some();
     match survey.copies(name).iter().find(is_ours) {
         Some(found) => Error::not_found(what).hint(format!(
-            "it is installed in `{}`; `prowess install {} --agent AGENT` places it",
-            shown(&packages.places, &found.directory),
+            "it is installed in `{}`; install it again with `--agent AGENT` to place it",
             shown(&packages.places, &found.directory),
         )),
         None => {

@@ -8,6 +8,7 @@ mod expectations;
 mod explain;
 mod fix;
 mod formats;
+mod importing;
 mod info;
 mod kb;
 mod kb_crash;
