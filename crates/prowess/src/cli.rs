@@ -7,9 +7,9 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use prowess_format::dialect::{self, Dialect};
 
 use crate::commands::{
-    approvals, check, completions, convert, doctor, explain, generate_docs, install, kb, key, lock,
-    man, migrate, models, new, pack, policy, prompt, remove, render, run, schema, search, show,
-    sign, trust, update, verify, workflow,
+    agent, approvals, check, completions, convert, doctor, explain, generate_docs, install, kb,
+    key, lock, man, migrate, models, new, pack, policy, prompt, remove, render, run, schema,
+    search, show, sign, trust, update, verify, workflow,
 };
 
 /// Read, check, convert and run SKILL.md files of every dialect
@@ -73,6 +73,7 @@ pub(crate) enum Verb {
     Kb(kb::Arguments),
     Search(search::Arguments),
     Install(install::Arguments),
+    Agent(agent::Arguments),
     Update(update::Arguments),
     Remove(remove::Arguments),
     Verify(verify::Arguments),

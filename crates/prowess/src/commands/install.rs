@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
-use prowess_store::install::{Plan, Step, Wish};
+use prowess_store::install::{Plan, Restored, Step, Wish};
 use prowess_store::review::Leave;
 use serde_json::{Value, json};
 
@@ -375,19 +375,25 @@ fn restore(
     let leave = arguments.leave.leave();
     let restored =
         packages.with_installer(&store, &reach, leave, None, |installer| installer.restore())?;
+    show_restored(&restored, arguments.format, printer);
+    Ok(Outcome::Fine)
+}
+
+/// Says what was done to get to what the lock file says.
+pub(crate) fn show_restored(restored: &Restored, format: Format, printer: &mut Printer) {
     let named = |skills: &[(prowess_store::name::SkillName, semver::Version)]| -> Vec<Value> {
         skills
             .iter()
             .map(|(name, version)| json!({"name": name.as_str(), "version": version.to_string()}))
             .collect()
     };
-    if arguments.format == Format::Json {
+    if format == Format::Json {
         printer.json(&json!({
             "installed": named(&restored.installed),
             "unchanged": named(&restored.unchanged),
             "unknown": restored.unknown.iter().map(|name| name.as_str()).collect::<Vec<&str>>(),
         }));
-        return Ok(Outcome::Fine);
+        return;
     }
     for (name, version) in &restored.installed {
         printer.say(&format!("installed {name} {version}"));
@@ -399,5 +405,4 @@ fn restore(
     for name in &restored.unknown {
         printer.warning(&format!("`{name}` is installed and not in the lock file"));
     }
-    Ok(Outcome::Fine)
 }
