@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use prowess_format::diagnostic::{Diagnostic, Rule, Severity};
+use prowess_format::diagnostic::{Diagnostic, Severity};
 use prowess_format::manifest::{ActiveSkills, AgentModel, parse_size};
 use prowess_format::rules;
 use prowess_format::skill::{Requirements, SkillDependency, Text};
@@ -143,7 +143,8 @@ impl Composition<'_> {
     }
 }
 
-fn found(rule: &'static Rule, dependency: &SkillDependency, message: String) -> Diagnostic {
+fn found(rule: &str, dependency: &SkillDependency, message: String) -> Diagnostic {
+    let rule = rules::by_name(rule).expect("the rule is in the list of rules");
     let found = rule.at(dependency.name.span, message);
     if dependency.required {
         return found;
@@ -161,25 +162,25 @@ fn problem(member: &Member<'_>) -> Option<Diagnostic> {
     let (rule, message, help) = match fit {
         Fit::Fits => return None,
         Fit::Missing => (
-            &rules::SKILL_NOT_INSTALLED,
+            "skill-not-installed",
             format!("`{name}` is not installed"),
             "`prowess agent install` with this file installs it".to_owned(),
         ),
         Fit::Broken => {
             let why = present.as_ref().and_then(|it| it.broken.clone()).unwrap_or_default();
             (
-                &rules::SKILL_NOT_INSTALLED,
+                "skill-not-installed",
                 format!("`{name}` is installed and broken: {why}"),
                 format!("`prowess check {place}` says what is wrong with it"),
             )
         }
         Fit::OtherVersion => (
-            &rules::SKILL_VERSION_MISMATCH,
+            "skill-version-mismatch",
             format!("`{name}` is installed as {version}, which is not in `{range}`"),
             format!("update it, or change the range; it is in `{place}`"),
         ),
         Fit::Unversioned => (
-            &rules::SKILL_VERSION_MISMATCH,
+            "skill-version-mismatch",
             format!("`{name}` is installed without a version, and `{range}` is asked for"),
             format!("write a `version:` into its front matter (`{place}`), or leave the range out"),
         ),
@@ -206,7 +207,7 @@ fn model_gaps(member: &Member<'_>, model: &AgentModel) -> Vec<Diagnostic> {
         let name = member.dependency.name.as_str();
         let message = format!("`{name}` needs {what} {required}, and the agent's is {promised}");
         let help = format!("write `{field}: \"{required}\"` under `model:`");
-        gaps.push(found(&rules::MODEL_BELOW_REQUIREMENT, member.dependency, message).help(help));
+        gaps.push(found("model-below-requirement", member.dependency, message).help(help));
     }
     gaps
 }

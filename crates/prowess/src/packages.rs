@@ -46,9 +46,48 @@ const TRUST_FILE: &str = "trust.json";
 /// The folder with the user's own keys.
 const KEY_FOLDER: &str = "keys";
 
-/// Variables that move folders of agents.
-const AGENT_VARIABLES: [&str; 4] =
-    ["CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR"];
+/// Variables that move folders of agents and of other systems.
+const AGENT_VARIABLES: [&str; 6] = [
+    "CODEX_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "CLAUDE_CONFIG_DIR",
+    "GAIA_CONFIG_DIR",
+];
+
+/// How often something is tried while other processes change the store in between.
+const MOST_TRIES: usize = 4;
+
+/// Why work with an installer has ended.
+pub(crate) enum Stop {
+    /// By the installer.
+    Install(InstallError),
+    /// By the verb, for a reason that is the user's to know.
+    Told(Error),
+}
+
+impl Stop {
+    /// As the user is told.
+    fn told(self) -> Error {
+        match self {
+            Self::Install(error) => install_failed(&error),
+            Self::Told(error) => error,
+        }
+    }
+}
+
+impl From<InstallError> for Stop {
+    fn from(error: InstallError) -> Self {
+        Self::Install(error)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Told(error)
+    }
+}
 
 /// Everything that verbs about packages begin with.
 pub(crate) struct Packages {
@@ -152,14 +191,14 @@ impl Packages {
         Ok(Reach { sources, has_registry })
     }
 
-    /// Does something with an installer.
-    pub(crate) fn with_installer<T>(
+    /// Does something with an installer, and again when another process has changed the store meanwhile.
+    pub(crate) fn with_installer<T, E: Into<Stop>>(
         &self,
         store: &Store,
         reach: &Reach,
         leave: Leave,
         min_age: Option<u64>,
-        work: impl FnOnce(&Installer<'_>) -> Result<T, InstallError>,
+        mut work: impl FnMut(&Installer<'_>) -> Result<T, E>,
     ) -> Result<T, Error> {
         let trust = self.trust()?;
         let installer = Installer {
@@ -171,7 +210,13 @@ impl Packages {
             leave,
             min_age,
         };
-        work(&installer).map_err(|error| install_failed(&error))
+        for _ in 1..MOST_TRIES {
+            match work(&installer).map_err(Into::into) {
+                Err(Stop::Install(InstallError::Overtaken)) => {}
+                done => return done.map_err(Stop::told),
+            }
+        }
+        work(&installer).map_err(|error| error.into().told())
     }
 
     /// What is installed in a store.

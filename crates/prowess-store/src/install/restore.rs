@@ -6,7 +6,7 @@ use super::{InstallError, Installer};
 use crate::digest::content_digest;
 use crate::lock::Lock;
 use crate::name::SkillName;
-use crate::source::{SourceError, SourceErrorKind};
+use crate::source::{self, SourceError, SourceErrorKind};
 
 /// What was done to get to what the lock file says.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct Restored {
     pub unchanged: Vec<(SkillName, Version)>,
     /// Skills that were there and that the lock file does not know; they are left alone.
     pub unknown: Vec<SkillName>,
+    /// What somebody should know: versions that were taken back (attack C22), files that were left out.
+    pub notes: Vec<String>,
 }
 
 impl Installer<'_> {
@@ -40,7 +42,8 @@ impl Installer<'_> {
                 }
                 .into());
             };
-            let tree = self.source.fetch(name.as_str(), pinned)?.tree;
+            let source::Fetched { tree, notes } = self.source.fetch(name.as_str(), pinned)?;
+            restored.notes.extend(notes);
             let found = content_digest(&tree.hashes()).integrity();
             if found != entry.integrity {
                 return Err(InstallError::NotLocked {

@@ -21,7 +21,8 @@ use super::{Agent, AgentOptions};
 use crate::commands::Outcome;
 use crate::commands::install::{FetchOptions, Format, carry_out, show_restored};
 use crate::error::Error;
-use crate::packages::{Packages, Reach, install_failed, now, skill_name, source_failed};
+use crate::packages::{Packages, Reach, Stop, install_failed, now, skill_name, source_failed};
+use crate::placing::Placing;
 use crate::printer::{Printer, inline};
 
 /// Install the skills that an agent lists, beside its manifest
@@ -101,6 +102,7 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         .iter()
         .map(|text| skill_name(text))
         .collect::<Result<_, Error>>()?;
+    let placing = Placing::as_before(&packages, Scope::Project);
     let leave = Leave {
         experimental: !named.is_empty(),
         unsigned: arguments.allow_unsigned,
@@ -110,8 +112,7 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         suits(&active, &lock)?;
         let restored = packages
             .with_installer(&store, &reach, leave, None, |installer| installer.restore())?;
-        show_restored(&restored, arguments.format, printer);
-        return Ok(Outcome::Fine);
+        return show_restored(&restored, &store, arguments.format, &placing, printer);
     }
     let wanted = wanted(&agent, &active, arguments, &packages, &store, &lock, &reach, printer)?;
     let min_age = arguments.fetching.min_age;
@@ -120,18 +121,19 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         for (name, why) in &left_out {
             printer.warning(&inline(&format!("`{name}` is optional and is left out: {why}")));
         }
-        Ok(match obstacle(&plan, &wanted, &named) {
-            Some(obstacle) => Err(obstacle.error(agent.name())),
-            None => carry_out(
-                plan,
-                arguments.dry_run,
-                arguments.yes,
-                arguments.format,
-                printer,
-                |plan| installer.apply(plan),
-            ),
-        })
-    })?
+        if let Some(obstacle) = obstacle(&plan, &wanted, &named) {
+            return Err(Stop::from(obstacle.error(agent.name())));
+        }
+        carry_out(
+            plan,
+            arguments.dry_run,
+            arguments.yes,
+            arguments.format,
+            &placing,
+            printer,
+            installer,
+        )
+    })
 }
 
 /// The version in a lock, as a manifest's range sees it: `0.0.0` stands for none (R5).

@@ -1,0 +1,85 @@
+//! `prowess trawl`: which domains publish a skill.
+
+use std::time::Duration;
+
+use clap::Args;
+use prowess_client::sources::{TRAWL_TIME, Trawl, Trawled};
+use serde_json::{Value, json};
+
+use super::Outcome;
+use super::install::Format;
+use crate::error::Error;
+use crate::packages::Packages;
+use crate::printer::{Printer, inline};
+
+/// Ask domains which skill they publish
+///
+/// Each domain is asked for `/.well-known/skills/default/skill.md`, many at the
+/// same time. Domains that have none or do not answer are counted and left out.
+/// Nothing is installed.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess trawl example.com example.org
+  prowess trawl example.com --timeout 2 --format json
+
+Exit codes:
+  0  the domains were asked, whatever they have
+  2  the arguments are wrong")]
+pub(crate) struct Arguments {
+    /// Which domains
+    #[arg(value_name = "DOMAIN", required = true)]
+    domains: Vec<String>,
+    /// How many seconds a domain may take
+    #[arg(long, value_name = "SECONDS", default_value_t = TRAWL_TIME.as_secs(), value_parser = clap::value_parser!(u64).range(1..=300))]
+    timeout: u64,
+    /// How the result is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let packages = Packages::new()?;
+    let reach = packages.reach(printer, false)?;
+    let limit = Duration::from_secs(arguments.timeout);
+    let trawl = reach.sources.trawl(&arguments.domains, limit);
+    if arguments.format == Format::Json {
+        printer.json(&wire(&trawl));
+        return Ok(Outcome::Fine);
+    }
+    printer.report(&table(&trawl.found));
+    if trawl.failed > 0 {
+        let domains = if trawl.failed == 1 { "domain publishes" } else { "domains publish" };
+        printer.note(&format!("{} {domains} no skill there, or did not answer", trawl.failed));
+    }
+    if trawl.skipped > 0 {
+        printer.warning(&format!("{} domains were too many and were not asked", trawl.skipped));
+    }
+    if let Some(first) = trawl.found.first() {
+        printer.hint(&format!("`prowess install {}` installs one", inline(&first.domain)));
+    }
+    Ok(Outcome::Fine)
+}
+
+/// A line for each skill: its name, then the domain.
+fn table(found: &[Trawled]) -> String {
+    let names: Vec<_> = found.iter().map(|one| inline(&one.offer.name)).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let lines = names.iter().zip(found);
+    lines.map(|(name, one)| format!("{name:width$}  {}\n", inline(&one.domain))).collect()
+}
+
+fn wire(trawl: &Trawl) -> Value {
+    let skills: Vec<Value> = trawl
+        .found
+        .iter()
+        .map(|one| {
+            json!({
+                "name": one.offer.name,
+                "domain": one.domain,
+                "source": one.offer.pinned.to_string(),
+            })
+        })
+        .collect();
+    json!({ "skills": skills, "failed": trawl.failed, "skipped": trawl.skipped })
+}
