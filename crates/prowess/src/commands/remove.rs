@@ -8,7 +8,7 @@ use prowess_store::review::Leave;
 
 use super::Outcome;
 use crate::error::Error;
-use crate::packages::{Packages, ScopeOption, skill_name};
+use crate::packages::{Packages, ScopeOption, Stop, skill_name};
 use crate::placing::take_away;
 use crate::printer::Printer;
 
@@ -42,15 +42,12 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let store = packages.store(arguments.scope.scope())?;
     let reach = packages.reach(printer, true)?;
     let scope = arguments.scope.scope();
-    let applied =
-        packages.with_installer(&store, &reach, Leave::default(), None, |installer| {
-            let going = installer.removed_by(&names)?;
-            let taken = take_away(&packages, scope, going.iter().map(|(name, _)| name), printer);
-            Ok(match taken {
-                Ok(()) => Ok(installer.remove(&names)?),
-                Err(error) => Err(error),
-            })
-        })??;
+    let applied = packages.with_installer(&store, &reach, Leave::default(), None, |installer| {
+        let going = installer.removed_by(&names).map_err(Stop::Install)?;
+        take_away(&packages, scope, going.iter().map(|(name, _)| name), printer)
+            .map_err(Stop::Told)?;
+        installer.remove(&names).map_err(Stop::Install)
+    })?;
     for (name, version) in &applied.removed {
         let why = if names.contains(name) { "" } else { ", which nothing needs any more" };
         printer.say(&format!("removed {name} {version}{why}"));
