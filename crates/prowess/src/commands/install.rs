@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use prowess_store::install::{InstallError, Installer, Plan, Step, Wish};
+use prowess_store::install::{InstallError, Installer, Plan, Restored, Step, Wish};
 use prowess_store::name::SkillName;
 use prowess_store::review::Leave;
+use prowess_store::store::Store;
 use serde_json::{Value, json};
 
 use super::Outcome;
@@ -416,18 +417,29 @@ fn restore(
     let leave = arguments.leave.leave();
     let restored =
         packages.with_installer(&store, &reach, leave, None, |installer| installer.restore())?;
+    show_restored(&restored, &store, arguments.format, placing, printer)
+}
+
+/// Says what was done to get to what the lock file says, and places it where agents look.
+pub(crate) fn show_restored(
+    restored: &Restored,
+    store: &Store,
+    format: Format,
+    placing: &Placing<'_>,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
     for note in &restored.notes {
         printer.warning(note);
     }
-    let names = restored.installed.iter().chain(&restored.unchanged);
-    let placed = placing.place(&store, &names.map(|(name, _)| name.clone()).collect());
+    let all = restored.installed.iter().chain(&restored.unchanged);
+    let placed = placing.place(store, &all.map(|(name, _)| name.clone()).collect());
     let named = |skills: &[(prowess_store::name::SkillName, semver::Version)]| -> Vec<Value> {
         skills
             .iter()
             .map(|(name, version)| json!({"name": name.as_str(), "version": version.to_string()}))
             .collect()
     };
-    if arguments.format == Format::Json {
+    if format == Format::Json {
         printer.json(&json!({
             "installed": named(&restored.installed),
             "unchanged": named(&restored.unchanged),

@@ -1,5 +1,6 @@
 //! One file per verb.
 
+pub(crate) mod agent;
 pub(crate) mod approvals;
 pub(crate) mod check;
 pub(crate) mod completions;
@@ -71,6 +72,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::Approvals(arguments) => approvals::run(&arguments, &mut printer),
         Verb::Kb(arguments) => kb::run(&arguments, &mut printer),
         Verb::Install(arguments) => install::run(&arguments, &mut printer),
+        Verb::Agent(arguments) => agent::run(&arguments, &mut printer),
         Verb::Update(arguments) => update::run(&arguments, &mut printer),
         Verb::Remove(arguments) => remove::run(&arguments, &mut printer),
         Verb::List(arguments) => list::run(&arguments, &mut printer),

@@ -43,9 +43,10 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let reach = packages.reach(printer, true)?;
     let scope = arguments.scope.scope();
     let applied = packages.with_installer(&store, &reach, Leave::default(), None, |installer| {
-        let going = installer.removed_by(&names)?;
-        take_away(&packages, scope, going.iter().map(|(name, _)| name), printer)?;
-        installer.remove(&names).map_err(Stop::from)
+        let going = installer.removed_by(&names).map_err(Stop::Install)?;
+        take_away(&packages, scope, going.iter().map(|(name, _)| name), printer)
+            .map_err(Stop::Told)?;
+        installer.remove(&names).map_err(Stop::Install)
     })?;
     for (name, version) in &applied.removed {
         let why = if names.contains(name) { "" } else { ", which nothing needs any more" };

@@ -10,7 +10,7 @@ use crate::{machine, skill};
 fn info(scene: &Scene, arguments: &str) -> String {
     let text = scene.run(&format!("info {arguments}"));
     let is_moment = |line: &&str| !line.starts_with("  installed ");
-    text.lines().filter(is_moment).map(|line| format!("{line}\n")).collect()
+    text.lines().filter(is_moment).collect::<Vec<&str>>().join("\n")
 }
 
 fn installed() -> Scene {
