@@ -87,6 +87,18 @@ fn an_update_renews_copies() {
 }
 
 #[test]
+fn an_update_leaves_alone_what_is_yours_by_now() {
+    let scene = scene();
+    let _ = scene.run(&format!("{INSTALL} --agent claude-code,cursor --copy"));
+    let scene = scene
+        .file("home/.claude/skills/greet/SKILL.md", "mine")
+        .file("work/greet/SKILL.md", skill("greet").replace("Do it.", "Do it twice."));
+    assert_snapshot!(scene.run("update greet --allow-experimental --yes"));
+    assert_eq!(scene.text("home/.claude/skills/greet/SKILL.md"), "mine");
+    assert!(scene.text("home/.cursor/skills/greet/SKILL.md").contains("Do it twice."));
+}
+
+#[test]
 fn removing_takes_it_from_the_agents_first() {
     let scene = scene();
     let _ = scene.run(&format!("{INSTALL} --agent claude-code,cursor"));
