@@ -93,7 +93,7 @@ fn wish(skill: &ImportedSkill, file: &Path) -> Result<Wish, String> {
         }
         ImportedSource::Local(path) => {
             let around = file.parent().unwrap_or(Path::new(""));
-            Reference::Path(around.join(path))
+            Reference::Path(around.join(path.trim_start_matches("./")))
         }
         ImportedSource::WellKnown(address) => {
             only.clear();
@@ -177,7 +177,7 @@ mod tests {
             "https://example.com/tools#v2:skills/a []",
         );
         check("a", git("me/tools", None, Some("SKILL.md")), "https://github.com/me/tools [a]");
-        check("a", ImportedSource::Local("./skills".to_owned()), "/project/./skills [a]");
+        check("a", ImportedSource::Local("./skills".to_owned()), "/project/skills [a]");
         check(
             "a",
             ImportedSource::WellKnown("https://example.com".to_owned()),

@@ -50,7 +50,7 @@ enum Whom {
 pub(crate) struct Placed {
     placements: Vec<Placement>,
     /// What was placed earlier and changed by somebody since: it is theirs and stays.
-    left_alone: Vec<PlacementError>,
+    left_alone: Vec<String>,
     failures: Vec<PlacementError>,
 }
 
@@ -117,7 +117,9 @@ impl<'p> Placing<'p> {
                     Ok(placements) => placed.placements.extend(
                         placements.into_iter().filter(|placement| is_new(placement.change)),
                     ),
-                    Err(error @ PlacementError::Occupied { .. }) => placed.left_alone.push(error),
+                    Err(PlacementError::Occupied { path, .. }) => {
+                        placed.left_alone.push(shown(&self.packages.places, &path));
+                    }
                     Err(error) => placed.failures.push(error),
                 }
             }
@@ -203,7 +205,8 @@ impl Placed {
     /// Fails when something could not be placed.
     pub(crate) fn finish(self, printer: &mut Printer) -> Result<(), Error> {
         for theirs in &self.left_alone {
-            printer.warning(&format!("not renewed: {theirs}"));
+            let what = "has been changed since it was placed, so it is yours and was not renewed";
+            printer.warning(&format!("`{theirs}` {what}"));
         }
         let mut failures = self.failures.iter();
         let Some(first) = failures.next() else { return Ok(()) };

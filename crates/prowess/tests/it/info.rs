@@ -51,8 +51,18 @@ fn a_broken_one_is_told_with_its_reason() {
 
 #[test]
 fn an_unknown_name_gets_a_known_one() {
-    assert_snapshot!(installed().run("info gret"), @"");
-    assert_snapshot!(machine().run("info greet"), @"");
+    assert_snapshot!(installed().run("info gret"), @"
+    exit 3
+    --- stderr
+    error: there is no skill `gret` here
+    hint: did you mean `greet`?
+    ");
+    assert_snapshot!(machine().run("info greet"), @"
+    exit 3
+    --- stderr
+    error: there is no skill `greet` here
+    hint: `prowess list` shows all, `prowess search` those of a registry
+    ");
 }
 
 #[test]
