@@ -1,7 +1,7 @@
 //! What the lock files of other tools ask to install.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use prowess_store::import::{self, ImportedSkill, ImportedSource};
 use prowess_store::install::Wish;
@@ -37,11 +37,7 @@ pub(crate) fn wishes(
     Ok(wishes)
 }
 
-fn wishes_of(
-    file: &PathBuf,
-    packages: &Packages,
-    printer: &mut Printer,
-) -> Result<Vec<Wish>, Error> {
+fn wishes_of(file: &Path, packages: &Packages, printer: &mut Printer) -> Result<Vec<Wish>, Error> {
     let imported = import::read(file).map_err(|error| match error {
         import::ImportError::Read { path, source } => Error::io("read", &path, &source),
         import::ImportError::Unknown { .. } => Error::usage(error.to_string()),

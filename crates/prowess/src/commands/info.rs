@@ -248,7 +248,9 @@ impl CopyHere<'_> {
             "signers": signers,
             "permissions": self.made.permissions,
             "dependencies": dependencies,
-            "required_by": entry.map(|entry| entry.required_by.iter().map(|name| name.as_str()).collect::<Vec<&str>>()),
+            "required_by": entry.map(|entry| {
+                entry.required_by.iter().map(SkillName::as_str).collect::<Vec<&str>>()
+            }),
             "files": self.made.files.as_ref().ok().map(|(count, _)| count),
             "bytes": self.made.files.as_ref().ok().map(|(_, bytes)| bytes),
             "agents": self.survey.agents(found, Some(present)),

@@ -68,6 +68,7 @@ pub(crate) struct Arguments {
     leave: LeaveOptions,
     /// Install what the lock file of another tool names, found or given
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["skills", "frozen"])]
+    #[expect(clippy::option_option, reason = "not asked for, whatever is found, this file")]
     import: Option<Option<PathBuf>>,
     /// Only what the lock file says, and fail when there is none
     #[arg(long, conflicts_with = "skills")]
@@ -415,6 +416,10 @@ fn restore(
     let store = packages.store(scope)?;
     let reach = packages.reach(printer, arguments.fetching.offline)?;
     let leave = arguments.leave.leave();
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method alone is bound to one lifetime of an installer"
+    )]
     let restored =
         packages.with_installer(&store, &reach, leave, None, |installer| installer.restore())?;
     show_restored(&restored, &store, arguments.format, placing, printer)
@@ -433,7 +438,7 @@ pub(crate) fn show_restored(
     }
     let all = restored.installed.iter().chain(&restored.unchanged);
     let placed = placing.place(store, &all.map(|(name, _)| name.clone()).collect());
-    let named = |skills: &[(prowess_store::name::SkillName, semver::Version)]| -> Vec<Value> {
+    let named = |skills: &[(SkillName, semver::Version)]| -> Vec<Value> {
         skills
             .iter()
             .map(|(name, version)| json!({"name": name.as_str(), "version": version.to_string()}))
@@ -443,7 +448,7 @@ pub(crate) fn show_restored(
         printer.json(&json!({
             "installed": named(&restored.installed),
             "unchanged": named(&restored.unchanged),
-            "unknown": restored.unknown.iter().map(|name| name.as_str()).collect::<Vec<&str>>(),
+            "unknown": restored.unknown.iter().map(SkillName::as_str).collect::<Vec<&str>>(),
             "placed": placed.wire(),
         }));
         placed.finish(printer)?;

@@ -70,7 +70,10 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         Format::Json => {
             let skills: Vec<Value> = skills
                 .iter()
-                .map(|found| wire(&survey, found, arguments.agents.then_some(present)))
+                .map(|found| {
+                    let agents = || survey.agents(found, present);
+                    wire(&survey, found, arguments.agents.then(agents))
+                })
                 .collect();
             let notes: Vec<Value> = survey
                 .listing
@@ -172,7 +175,7 @@ fn table(rows: &[Row], width: Option<usize>) -> String {
     page
 }
 
-fn wire(survey: &Survey, found: &Found, agents: Option<Option<&[&Agent]>>) -> Value {
+fn wire(survey: &Survey, found: &Found, agents: Option<Vec<&'static str>>) -> Value {
     let root = &survey.listing.roots[found.root];
     let path = |path: &std::path::Path| path.display().to_string();
     let mut skill = json!({
@@ -193,8 +196,8 @@ fn wire(survey: &Survey, found: &Found, agents: Option<Option<&[&Agent]>>) -> Va
         "placed_for": survey.placed_for(found),
         "problems": problems(found),
     });
-    if let Some(present) = agents {
-        skill["agents"] = json!(survey.agents(found, present));
+    if let Some(agents) = agents {
+        skill["agents"] = json!(agents);
     }
     skill
 }
