@@ -220,6 +220,7 @@ impl Packages {
     }
 
     /// What is installed in a store.
+    #[expect(clippy::unused_self, reason = "read where everything else about packages is asked")]
     pub(crate) fn lock(&self, store: &Store) -> Result<Lock, Error> {
         prowess_store::install::read_lock(store).map_err(|error| install_failed(&error))
     }
