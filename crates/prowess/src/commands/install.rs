@@ -410,7 +410,12 @@ fn restore(
     let store = packages.store(scope)?;
     let reach = packages.reach(printer, arguments.fetching.offline)?;
     let leave = arguments.leave.leave();
-    let restored = packages.with_installer(&store, &reach, leave, None, Installer::restore)?;
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method is about one lifetime, the closure about all"
+    )]
+    let restored =
+        packages.with_installer(&store, &reach, leave, None, |installer| installer.restore())?;
     show_restored(&restored, &store, arguments.format, placing, printer)
 }
 
