@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use prowess_store::install::{InstallError, Installer, Plan, Restored, Step, Wish};
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
+use crate::importing;
 use crate::packages::{Packages, ScopeOption, Stop, agree, install_failed};
 use crate::placing::{AgentOptions, Placed, Placing};
 use crate::printer::{Channel, Printer, inline};
@@ -39,6 +41,7 @@ Examples:
   prowess install https://example.com/tools.git#v2:skills/greet
   prowess install greet@^1.2
   prowess install greet --agent claude-code,codex
+  prowess install --import skills-lock.json
   prowess install --frozen        in CI: exactly what the lock file says
 
 Exit codes:
@@ -63,6 +66,9 @@ pub(crate) struct Arguments {
     agents: AgentOptions,
     #[command(flatten)]
     leave: LeaveOptions,
+    /// Install what the lock file of another tool names, found or given
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["skills", "frozen"])]
+    import: Option<Option<PathBuf>>,
     /// Only what the lock file says, and fail when there is none
     #[arg(long, conflicts_with = "skills")]
     frozen: bool,
@@ -145,7 +151,7 @@ fn age(text: &str) -> Result<u64, String> {
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let packages = Packages::new()?;
     let placing = arguments.agents.placing(&packages, arguments.scope.scope())?;
-    if arguments.skills.is_empty() {
+    if arguments.skills.is_empty() && arguments.import.is_none() {
         return restore(arguments, &packages, &placing, printer);
     }
     let reach = packages.reach(printer, arguments.fetching.offline)?;
@@ -154,14 +160,14 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     } else {
         arguments.only.iter().cloned().collect()
     };
-    let wishes: Vec<Wish> = arguments
-        .skills
-        .iter()
-        .map(|text| {
-            let reference = packages.reference(text, &reach)?;
-            Ok(Wish { reference, only: only.clone(), origin: "the command line".to_owned() })
-        })
-        .collect::<Result<_, Error>>()?;
+    let named = arguments.skills.iter().map(|text| {
+        let reference = packages.reference(text, &reach)?;
+        Ok(Wish { reference, only: only.clone(), origin: "the command line".to_owned() })
+    });
+    let wishes: Vec<Wish> = match &arguments.import {
+        Some(file) => importing::wishes(file.as_deref(), &packages, printer)?,
+        None => named.collect::<Result<_, Error>>()?,
+    };
     let store = packages.store(arguments.scope.scope())?;
     let leave = arguments.leave.leave();
     packages.with_installer(&store, &reach, leave, arguments.fetching.min_age, |installer| {
