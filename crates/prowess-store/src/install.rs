@@ -225,7 +225,7 @@ impl InstallError {
                 Some("name the ones you want with `--skill NAME`, or give `--all`".to_owned())
             }
             Self::NoRegistry(name) => Some(format!(
-                "name a folder (`./{name}`), a repository or a domain, or set up a registry in the configuration"
+                "name a folder (`./{name}`), a repository or a domain, or set PROWESS_REGISTRY to the address of a registry"
             )),
             Self::NotLocked { .. } => Some(
                 "find out who changed it; `prowess update` installs what is there now, after a look at it".to_owned(),

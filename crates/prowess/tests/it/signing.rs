@@ -1,0 +1,127 @@
+//! `prowess key`, `sign` and `trust`: making keys, signing skills, and deciding whose word counts.
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::packages::{NETWORK, STORE, home, installed, key_id, manifest, sign, steady, trust};
+
+#[cfg(unix)]
+#[test]
+fn a_key_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scene = home();
+    let said = scene.run("key new release");
+    let public = scene.stdout("key export release");
+    assert!(said.contains(&format!("--- stdout\n{public}")), "{said}");
+    let folder = scene.path().join(STORE).join("keys");
+    let file = folder.join("release.key");
+    let mode = |path: &std::path::Path| {
+        std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777
+    };
+    assert_eq!((mode(&folder), mode(&file)), (0o700, 0o600));
+    let secret = scene.bytes(&format!("{STORE}/keys/release.key"));
+    assert_snapshot!(scene.run("key new release"), @"");
+    assert_eq!(scene.bytes(&format!("{STORE}/keys/release.key")), secret);
+    // Whoever else could read it may have signed with it too.
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("it is ours");
+    let scene = scene.file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
+    assert_snapshot!(scene.run("sign greet --key release"), @"");
+    assert!(!scene.path().join("greet/SIGNATURE.json").exists());
+}
+
+#[test]
+fn a_passphrase_comes_from_a_variable_where_nobody_can_be_asked() {
+    let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
+    assert_snapshot!(scene.run("key new release --passphrase"), @"");
+    assert!(!scene.path().join(STORE).join("keys/release.key").exists());
+    let scene = scene.variable("PROWESS_PASSPHRASE", "open sesame");
+    assert!(scene.run("key new release --passphrase").starts_with("exit 0"));
+    let key = scene.text(&format!("{STORE}/keys/release.key"));
+    assert!(!key.contains("sesame"), "{key}");
+    assert_snapshot!(steady(&scene.run("key list")), @"");
+    assert!(scene.run("sign greet --key release").starts_with("exit 0"));
+    let scene = scene.variable("PROWESS_PASSPHRASE", "shut sesame");
+    let said = scene.run("sign greet --key release");
+    assert_snapshot!(said, @"");
+    assert!(!said.contains("sesame"), "{said}");
+}
+
+#[test]
+fn a_publisher_makes_a_skill_community_and_an_auditor_verified() {
+    let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
+    sign(&scene, "greet", "release");
+    assert_snapshot!(steady(&scene.run("install ./greet")), @"");
+    trust(&scene, "release", "publisher");
+    let tier = |said: &str| -> String {
+        let json = said.split_once("--- stdout\n").map_or("", |(_, json)| json);
+        let json: Value = serde_json::from_str(json).unwrap_or_else(|_| panic!("{said}"));
+        json["skills"][0]["security_tier"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(tier(&scene.run("install ./greet --dry-run --format json")), "community");
+    assert!(scene.run("key new audit").starts_with("exit 0"));
+    assert!(scene.run("sign greet --key audit --audit").starts_with("exit 0"));
+    trust(&scene, "audit", "auditor");
+    assert_eq!(tier(&scene.run("install ./greet --dry-run --format json")), "verified");
+}
+
+#[test]
+fn a_signature_of_other_tools_counts_too() {
+    let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
+    assert!(scene.run("key new release --kind p256").starts_with("exit 0"));
+    sign(&scene, "greet", "release");
+    let bundle: Value = serde_json::from_str(&scene.text("greet/skill.oms.sig")).expect("JSON");
+    assert!(bundle["dsseEnvelope"]["payload"].is_string(), "{bundle}");
+    assert!(!scene.path().join("greet/SIGNATURE.json").exists());
+    let pem = scene.stdout("key export release --pem");
+    assert!(pem.starts_with("-----BEGIN PUBLIC KEY-----\n"), "{pem}");
+    let said = scene.run_with(&["trust", "add", "-", "--role", "root"], &pem);
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert_snapshot!(steady(&scene.run("install ./greet")), @"");
+}
+
+#[test]
+fn a_changed_file_makes_a_signature_worse_than_none() {
+    let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
+    sign(&scene, "greet", "release");
+    let scene = scene.file("greet/SKILL.md", manifest("greet", "1.0.0", NETWORK));
+    assert_snapshot!(scene.run("install ./greet --allow-experimental --allow-unsigned --yes"), @"");
+    assert!(installed(&scene).is_empty());
+}
+
+#[test]
+fn what_can_not_be_signed_says_why() {
+    let scene = home()
+        .file("plain/SKILL.md", crate::skill("plain"))
+        .file("greet/SKILL.md", manifest("greet", "1.0.0", ""))
+        .file("notes.txt", "nothing\n");
+    assert_snapshot!(scene.run("sign greet --key release"), @"");
+    assert!(scene.run("key new release").starts_with("exit 0"));
+    assert_snapshot!(scene.run("sign plain --key release"), @"");
+    assert_snapshot!(scene.run("sign nowhere --key release"), @"");
+    assert_snapshot!(scene.run("trust add notes.txt"), @"");
+    assert_snapshot!(scene.run("trust add nowhere.pub"), @"");
+    assert_snapshot!(scene.run("trust remove 00112233"), @"");
+    assert_snapshot!(scene.run("trust list"), @"");
+}
+
+#[test]
+fn a_key_counts_for_the_names_it_was_given() {
+    let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
+    sign(&scene, "greet", "release");
+    let public = scene.stdout("key export release");
+    let add = |names: &str| {
+        let words = ["trust", "add", "-", "--names", names, "--label", "Ada"];
+        steady(&scene.run_with(&words, &public))
+    };
+    assert_snapshot!(add("web-*"), @"");
+    assert!(scene.run("install ./greet").starts_with("exit 4"));
+    assert_snapshot!(add("gr*"), @"");
+    assert!(scene.run("install ./greet").starts_with("exit 0"));
+    assert_snapshot!(steady(&scene.run("trust list")), @"");
+    // A stolen key: what was here before is told, and nothing new is believed.
+    let id = key_id(&scene, "release");
+    assert!(scene.run(&format!("trust remove {id} --revoked")).starts_with("exit 0"));
+    let scene = scene.file("greet/SKILL.md", manifest("greet", "1.1.0", ""));
+    sign(&scene, "greet", "release");
+    assert_snapshot!(steady(&scene.run("update greet")), @"");
+}
