@@ -29,6 +29,9 @@ pub(crate) fn manifest(name: &str, version: &str, more: &str) -> String {
 /// The front matter of a skill that asks for a part of the network.
 pub(crate) const NETWORK: &str = "permissions:\n  - network:read:api.example.com\n";
 
+/// The front matter of a skill that nobody installs without being asked (GAIA §4.2).
+pub(crate) const DANGEROUS: &str = "permissions:\n  - shell:execute:git\n";
+
 /// Packs a folder of the scene and gives the archive.
 pub(crate) fn packed(scene: &Scene, folder: &str) -> Vec<u8> {
     let said = scene.run(&format!("pack {folder} --output packed.tar.gz --force"));

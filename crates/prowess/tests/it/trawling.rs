@@ -28,7 +28,15 @@ fn domains_are_asked_and_failures_are_counted() {
     let waiting = listener.local_addr().expect("it listens").to_string();
     let scene = home();
     let words = ["trawl", host(&one), host(&none), &silent, &waiting, host(&two), "--timeout", "1"];
-    assert_snapshot!(steady(&scene.run_with(&words, "")), @"");
+    assert_snapshot!(steady(&scene.run_with(&words, "")), @"
+    exit 0
+    --- stdout
+    one          [HOST]
+    another-one  [HOST]
+    --- stderr
+    note: 3 domains publish no skill there, or did not answer
+    hint: `prowess install [HOST]` installs one
+    ");
     let words = ["trawl", host(&two), host(&none), "--format", "json"];
     let said = scene.run_with(&words, "");
     let json = said.strip_prefix("exit 0\n--- stdout\n").unwrap_or_else(|| panic!("{said}"));
@@ -47,7 +55,21 @@ fn a_registry_is_searched() {
     registry.publish(release("greet", "1.0.0", ""));
     registry.publish(release("part", "1.0.0", ""));
     let scene = home_with(&registry);
-    assert_snapshot!(scene.run("search greet"), @"");
-    assert_snapshot!(scene.run("search nothing"), @"");
-    assert_snapshot!(home().run("search greet"), @"");
+    assert_snapshot!(scene.run("search greet"), @"
+    exit 0
+    --- stdout
+    acme/greet 1.0.0
+      The skill greet.
+    ");
+    assert_snapshot!(scene.run("search nothing"), @"
+    exit 0
+    --- stderr
+    note: nothing was found
+    ");
+    assert_snapshot!(home().run("search greet"), @"
+    exit 1
+    --- stderr
+    error: there is no registry to search
+    hint: set PROWESS_REGISTRY, or `[registries.NAME]` with `url` in the configuration
+    ");
 }
