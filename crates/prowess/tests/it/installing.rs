@@ -257,6 +257,7 @@ fn a_skill_for_newer_programs_is_refused() {
     exit 1
     --- stderr
     error: `greet` can't be installed: it asks for a client of version 99.0.0, and this one does what 1.0.0 does
+    hint: install a newer version of this program, or an older one of the skill
     ");
     assert!(installed(&scene).is_empty());
 }
@@ -370,7 +371,7 @@ fn recipes_are_told_and_never_run() {
       from   [SCENE]/greet
       files  1 (208 bytes)
     installed greet 1.0.0
-    note: `greet` may need one of these, which you run yourself: brew install gh; npm install --global x; touch run
+    note: `greet` may need one of these, which you run yourself: `brew install gh`, `npm install --global 'x; touch run'`
     ");
     assert!(!scene.path().join("run").exists());
 }
@@ -408,7 +409,7 @@ fn the_lock_gives_the_same_bytes_or_nothing() {
     assert_snapshot!(scene.run("install --frozen"), @"
     exit 0
     --- stderr
-    everything is as it should be (1 skills)
+    everything is as it should be (1 skill)
     ");
     let scene = scene.file("greet/scripts/hello.sh", "echo bye\n");
     std::fs::remove_dir_all(scene.path().join(STORE).join("skills/greet")).expect("it is there");
@@ -561,13 +562,7 @@ fn a_full_or_read_only_disk_changes_nothing() {
         return;
     };
     assert_snapshot!(steady(&said), @"
-    greet 1.0.0, experimental
-      from   [SCENE]/greet
-      files  1 (83 bytes)
     greet 0
-    large 1.0.0, experimental
-      from   [SCENE]/large
-      files  2 (300 KiB)
     error: cannot write below `[SCENE]/home/.local/share/prowess/staging`: No space left on device (os error 28); free some space and try again
     large 1
     greet 1.0.0: as installed, experimental, not signed

@@ -43,7 +43,7 @@ fn a_passphrase_comes_from_a_variable_where_nobody_can_be_asked() {
     assert_snapshot!(scene.run("key new release --passphrase"), @"
     exit 2
     --- stderr
-    error: the key has a passphrase, and nobody to ask for it
+    error: a passphrase is needed, and there is nobody to ask for it
     hint: set the variable PROWESS_PASSPHRASE, or run it on a terminal
     ");
     assert!(!scene.path().join(STORE).join("keys/release.key").exists());
@@ -128,7 +128,7 @@ fn a_changed_file_makes_a_signature_worse_than_none() {
     exit 4
     --- stderr
     error: `greet` can't be installed: the signature `SIGNATURE.json` does not count: the files are not the signed ones: `SKILL.md` has changed
-    hint: get it again from its author; it was changed after it was signed
+    hint: do not use it; ask its author for one whose signature holds
     ");
     assert!(installed(&scene).is_empty());
 }
@@ -217,6 +217,6 @@ fn a_key_counts_for_the_names_it_was_given() {
     exit 4
     --- stderr
     error: `greet` can't be installed: the signature `SIGNATURE.json` does not count: the key `[HEX]` was revoked at [TIME]
-    hint: get it again from its author; it was changed after it was signed
+    hint: do not use it; ask its author for one whose signature holds
     ");
 }

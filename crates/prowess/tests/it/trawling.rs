@@ -21,13 +21,14 @@ fn domains_are_asked_and_failures_are_counted() {
     // SKL-WK-1.
     let (one, two) = (domain("one"), domain("another-one"));
     let none = ScriptedProvider::start(Script::new([]));
-    // A server that takes a connection and never answers.
-    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let silent = silent.local_addr().expect("it listens").to_string();
+    let address =
+        |listener: &std::net::TcpListener| listener.local_addr().expect("it listens").to_string();
+    // One takes connections and never answers, the other is gone.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let waiting = listener.local_addr().expect("it listens").to_string();
+    let silent = address(&listener);
+    let gone = address(&std::net::TcpListener::bind("127.0.0.1:0").expect("a free port"));
     let scene = home();
-    let words = ["trawl", host(&one), host(&none), &silent, &waiting, host(&two), "--timeout", "1"];
+    let words = ["trawl", host(&one), host(&none), &silent, &gone, host(&two), "--timeout", "1"];
     assert_snapshot!(steady(&scene.run_with(&words, "")), @"
     exit 0
     --- stdout

@@ -160,7 +160,7 @@ fn a_version_that_was_taken_back_is_installed_where_it_is_locked() {
 
 #[test]
 fn what_others_need_stays_and_what_nobody_needs_goes() {
-    let needs = "dependencies:\n  skills:\n    - name: part\n      version: \"^1\"\n";
+    let needs = "dependencies:\n  skills:\n    - part@^1\n";
     let registry = TestRegistry::start();
     let part = release("part", "1.0.0", "");
     registry.publish(part);
@@ -172,14 +172,13 @@ fn what_others_need_stays_and_what_nobody_needs_goes() {
     assert_snapshot!(steady(&scene.run("install ./greet --allow-experimental")), @"
     exit 4
     --- stderr
-    warning: `greet`: agents may not load it: `dependencies.skills[0]` is a map, expected a dependency such as `name@>=1.0.0`
     part 1.0.0, experimental
       from   http://[HOST] (acme)
       files  1 (81 bytes)
       ! it would come along with another skill, and experimental skills are only installed by name
     greet 1.0.0, experimental
       from   [SCENE]/greet
-      files  1 (144 bytes)
+      files  1 (121 bytes)
     error: `part` was not installed: it would come along with another skill, and experimental skills are only installed by name
     hint: install it by its own name with `--allow-experimental`, then what needs it
     ");
@@ -211,7 +210,7 @@ fn what_others_need_stays_and_what_nobody_needs_goes() {
 
 #[test]
 fn what_came_along_goes_along() {
-    let needs = "dependencies:\n  skills:\n    - name: part\n      version: \"^1\"\n";
+    let needs = "dependencies:\n  skills:\n    - part@^1\n";
     let registry = TestRegistry::start();
     let author = home()
         .file("part/SKILL.md", manifest("part", "1.0.0", ""))
@@ -233,14 +232,13 @@ fn what_came_along_goes_along() {
     assert_snapshot!(steady(&scene.run("install greet")), @"
     exit 0
     --- stderr
-    warning: `greet`: agents may not load it: `dependencies.skills[0]` is a map, expected a dependency such as `name@>=1.0.0`
     part 1.0.0, community
       from   http://[HOST] (acme)
       files  2 (515 bytes)
       signed ed25519 key [HEX]
     greet 1.0.0, community
       from   http://[HOST] (acme)
-      files  2 (579 bytes)
+      files  2 (556 bytes)
       signed ed25519 key [HEX]
     installed part 1.0.0
     installed greet 1.0.0
