@@ -6,7 +6,6 @@ use crate::packages::{STORE, home, manifest, sign, steady, trust};
 
 #[test]
 fn every_kind_of_drift_is_told() {
-    // GAIX-26: content, presence, version and tier.
     let scene = ["changed", "gone", "older", "signed"].iter().fold(home(), |scene, name| {
         scene.file(&format!("{name}/SKILL.md"), manifest(name, "1.0.0", ""))
     });
