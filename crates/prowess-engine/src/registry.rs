@@ -61,6 +61,19 @@ impl ToolRegistry {
         directory: &Path,
         tools: impl IntoIterator<Item = &'t Tool>,
     ) -> Result<Vec<String>, NameTaken> {
+        let version = skill.version.as_ref().map(|version| version.as_str());
+        self.register_inline(name, version, directory, tools)
+    }
+
+    /// The same for tools that belong to no skill: those that an agent's manifest declares (GAIA §9.3) are registered
+    /// under the agent's name.
+    pub fn register_inline<'t>(
+        &mut self,
+        name: &str,
+        version: Option<&str>,
+        directory: &Path,
+        tools: impl IntoIterator<Item = &'t Tool>,
+    ) -> Result<Vec<String>, NameTaken> {
         let other = self.tools.values().find(|it| it.skill == name && it.directory != directory);
         if let Some(other) = other {
             return Err(NameTaken { skill: name.to_owned(), directory: other.directory.clone() });
@@ -71,7 +84,7 @@ impl ToolRegistry {
             let tool = RegisteredTool {
                 name: tool.name.value.clone(),
                 skill: name.to_owned(),
-                skill_version: skill.version.as_ref().map(|version| version.value.clone()),
+                skill_version: version.map(str::to_owned),
                 directory: directory.to_owned(),
                 description: tool.description.clone(),
                 parameters: tool.parameters.clone(),

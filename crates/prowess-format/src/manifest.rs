@@ -1,5 +1,7 @@
 //! Agent manifests (GAIA §9): AGENT.yaml or gaia-agent.yaml, which names the skills an agent is made of.
 
+mod sets;
+
 use std::fmt;
 
 use serde_json::Value;
@@ -13,6 +15,8 @@ use crate::rules;
 use crate::shape::{self, ANY_MAP, Field, Shape, TEXT, Unknown};
 use crate::skill::{SkillDependency, Text, Tool, ToolKind};
 use crate::span::Spanned;
+
+pub use sets::{ActiveSkills, ChosenBy, SkillSetError};
 
 /// The file names under which manifests are found.
 pub const FILE_NAMES: &[&str] = &["AGENT.yaml", "gaia-agent.yaml"];
@@ -123,6 +127,7 @@ const FIELDS: &[Field] = &[
     )
     .rule(&rules::INVALID_DEPENDENCY),
     Field::new("default_set", TEXT, "implementation", "The set that counts when nobody names one."),
+    Field::new("default_skill_set", TEXT, "implementation", "Another name for `default_set`."),
     Field::new("metadata", ANY_MAP, "implementation", "Any further keys and values."),
 ];
 
@@ -140,6 +145,7 @@ pub fn check(text: &str) -> CheckedManifest {
         shape::check(FIELDS, &document.root, document.opening, "", &mut findings);
         check_duplicates(&manifest, &mut findings);
         check_default_set(&manifest, &mut findings);
+        check_sets(&manifest, &mut findings);
     }
     let mut diagnostics = findings.into_sorted();
     // Skills are repaired because thousands of published ones need it. Which skills an agent gets is not to be guessed.
@@ -188,7 +194,9 @@ fn read(root: &Mapping<'_>) -> AgentManifest {
                 skills: dialect::skill_dependencies(Some(&entry.value)),
             })
             .collect(),
-        default_set: common::text(root, "default_set"),
+        // What GAIA's own agents write is the longer one.
+        default_set: common::text(root, "default_set")
+            .or_else(|| common::text(root, "default_skill_set")),
         extra: common::rest(
             root,
             &FIELDS
@@ -241,6 +249,38 @@ fn check_default_set(manifest: &AgentManifest, findings: &mut Findings) {
             .at(default.span, format!("no skill set is called `{}`", default.value))
             .help(help),
     );
+}
+
+/// A set adds to the skills that are always there, so one that repeats them has two ranges for one skill; and one that
+/// adds nothing is a slip (GAIX-18).
+fn check_sets(manifest: &AgentManifest, findings: &mut Findings) {
+    for set in &manifest.skill_sets {
+        if set.skills.is_empty() {
+            findings.push(
+                rules::INVALID_DEPENDENCY
+                    .at(set.name.span, format!("the skill set `{}` has no skills", set.name.value))
+                    .help("name at least one skill, or take the set out"),
+            );
+        }
+        for skill in &set.skills {
+            if manifest.skills.iter().any(|always| always.name == skill.name) {
+                let message =
+                    format!("`{}` is under `skills:` already, for every set", skill.name.value);
+                findings.push(
+                    rules::INVALID_DEPENDENCY
+                        .at(skill.name.span, message)
+                        .help("keep it in one of the two places"),
+                );
+            }
+        }
+    }
+    if let (Some(first), None) = (manifest.skill_sets.first(), &manifest.default_set) {
+        let finding = rules::MISSING_FIELD
+            .at(first.name.span, "there are skill sets and no `default_set`")
+            .help(format!("write `default_set: {}`, or whichever is meant", first.name.value));
+        // Whoever always names a set can do without.
+        findings.push(Diagnostic { severity: Severity::Warning, ..finding });
+    }
 }
 
 /// Why a text is not a size.

@@ -30,6 +30,7 @@
 //! ```
 
 pub mod agents;
+pub mod composition;
 pub mod content;
 pub mod described;
 pub mod digest;

@@ -116,13 +116,13 @@ impl TestRegistry {
 
     /// Adds a version, in the place of the same one if there is one, which no real registry does.
     pub fn publish(&self, version: Published) {
-        let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut content = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |known: &Published| {
             (&known.namespace, &known.name, &known.version)
                 == (&version.namespace, &version.name, &version.version)
         };
-        shelf.versions.retain(|known| !is_same(known));
-        shelf.versions.push(version);
+        content.versions.retain(|known| !is_same(known));
+        content.versions.push(version);
     }
 
     /// From now on answers only whoever has this token.

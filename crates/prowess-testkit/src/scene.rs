@@ -16,11 +16,12 @@ pub struct Scene {
 }
 
 /// Variables of whoever runs the tests, which would change what a program says: folders, models, keys, proxies.
-const AMBIENT: [&str; 19] = [
+const AMBIENT: [&str; 20] = [
     "XDG_DATA_HOME",
     "XDG_CONFIG_HOME",
     "XDG_CACHE_HOME",
     "PROWESS_MODEL",
+    "PROWESS_SKILL_SET",
     "OPENAI_BASE_URL",
     "OPENAI_API_KEY",
     "ANTHROPIC_BASE_URL",

@@ -10,7 +10,7 @@ use prowess_format::client::{self, Client, Verdict};
 use prowess_format::diagnostic::{Diagnostic, Findings, Fix, Rule, Severity};
 use prowess_format::dialect::Dialect;
 use prowess_format::document::{Form, decode};
-use prowess_format::manifest;
+use prowess_format::manifest::{self, AgentManifest, CheckedManifest};
 use prowess_format::rules::{self, Place, SkillFiles};
 use prowess_format::skill::{Kind, Text};
 use prowess_format::span::{LineIndex, Position, Span};
@@ -192,26 +192,43 @@ fn is_manifest(source: &Source<'_>) -> bool {
 
 /// Checks an agent manifest (GAIA §9), which is no skill and has no dialect of its own.
 fn examine_manifest(source: &Source<'_>, options: &CheckOptions<'_>) -> Examined {
+    let (text, checked) = read_manifest(source.bytes);
+    examine_agent(source.path, &text, &checked.manifest, checked.diagnostics, options)
+}
+
+/// Reads an agent manifest: its text, and what is in it.
+pub(crate) fn read_manifest(bytes: &[u8]) -> (String, CheckedManifest) {
     let mut decoding = Findings::default();
-    let text = decode(source.bytes, &mut decoding);
+    let text = decode(bytes, &mut decoding).into_owned();
     let mut checked = manifest::check(&text);
-    match not_text(source.bytes) {
+    match not_text(bytes) {
         Some(diagnostic) => checked.diagnostics = vec![diagnostic],
         None => _ = checked.diagnostics.splice(..0, decoding.into_sorted()),
     }
-    let mut examined = count(&checked.diagnostics, options);
-    if is_reported(&checked.diagnostics, options) {
+    (text, checked)
+}
+
+/// What was found out about an agent manifest, as a report like that of a skill.
+pub(crate) fn examine_agent(
+    path: &Path,
+    text: &str,
+    manifest: &AgentManifest,
+    diagnostics: Vec<Diagnostic>,
+    options: &CheckOptions<'_>,
+) -> Examined {
+    let mut examined = count(&diagnostics, options);
+    if is_reported(&diagnostics, options) {
         let value = |text: &Text| text.as_ref().map(|text| text.value.clone());
         examined.report = Some(FileReport {
-            path: shown_path(source),
-            bytes: source.bytes.len(),
+            path: shown_path(path),
+            bytes: text.len(),
             dialect: MANIFEST,
             layers: vec![MANIFEST],
             kind: "agent",
             structured: true,
-            name: value(&checked.manifest.name),
-            version: value(&checked.manifest.version),
-            findings: findings(&text, checked.diagnostics, None, options),
+            name: value(&manifest.name),
+            version: value(&manifest.version),
+            findings: findings(text, diagnostics, None, options),
             verdicts: Vec::new(),
         });
     }
@@ -227,15 +244,8 @@ pub(crate) fn examine_workflow(
     options: &CheckOptions<'_>,
 ) -> Examined {
     let mut examined = count(&diagnostics, options);
-    let source = Source {
-        path,
-        form: Form::Json,
-        bytes: text.as_bytes(),
-        directory: None,
-        directory_name: None,
-    };
     examined.report = Some(FileReport {
-        path: shown_path(&source),
+        path: shown_path(path),
         bytes: text.len(),
         dialect: WORKFLOW,
         layers: vec![WORKFLOW],
@@ -254,12 +264,8 @@ const WORKFLOW: &str = "workflow";
 /// What an agent manifest is called where a skill has its dialect.
 pub(crate) const MANIFEST: &str = "agent-manifest";
 
-fn shown_path(source: &Source<'_>) -> String {
-    if source.path == Path::new("-") {
-        loading::STDIN.to_owned()
-    } else {
-        loading::shown(source.path)
-    }
+fn shown_path(path: &Path) -> String {
+    if path == Path::new("-") { loading::STDIN.to_owned() } else { loading::shown(path) }
 }
 
 fn report(
@@ -281,7 +287,7 @@ fn report(
     };
     let verdicts = options.clients.iter().map(verdict).collect();
     FileReport {
-        path: shown_path(source),
+        path: shown_path(source.path),
         bytes: source.bytes.len(),
         dialect: skill.dialect.id,
         layers: skill.layers.iter().map(|layer| layer.id).collect(),

@@ -16,7 +16,7 @@ pub(crate) fn load_with_tool(path: &Path) -> Result<(Loaded, Option<String>), Er
     };
     let skill = loading::parent(path);
     match (error.kind, path.file_name()) {
-        (ErrorKind::NotFound, Some(tool)) if !path.exists() && skill.exists() => {
+        (ErrorKind::NotFound, Some(tool)) if !path.exists() && !skill.as_os_str().is_empty() => {
             match loading::load_skill(skill) {
                 Ok(loaded) => Ok((loaded, Some(tool.to_string_lossy().into_owned()))),
                 Err(_) => Err(error),

@@ -7,9 +7,9 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use prowess_format::dialect::{self, Dialect};
 
 use crate::commands::{
-    approvals, check, completions, convert, doctor, explain, generate_docs, install, kb, key, lock,
-    man, migrate, models, new, pack, policy, prompt, remove, render, run, schema, search, show,
-    sign, trawl, trust, update, verify, workflow,
+    agent, approvals, check, completions, convert, doctor, explain, generate_docs, info, install,
+    kb, key, list, lock, man, migrate, models, new, pack, policy, prompt, remove, render, run,
+    schema, search, show, sign, trawl, trust, update, verify, which, workflow,
 };
 
 /// Read, check, convert and run SKILL.md files of every dialect
@@ -74,8 +74,12 @@ pub(crate) enum Verb {
     Search(search::Arguments),
     Trawl(trawl::Arguments),
     Install(install::Arguments),
+    Agent(agent::Arguments),
     Update(update::Arguments),
     Remove(remove::Arguments),
+    List(list::Arguments),
+    Info(info::Arguments),
+    Which(which::Arguments),
     Verify(verify::Arguments),
     Lock(lock::Arguments),
     Pack(pack::Arguments),

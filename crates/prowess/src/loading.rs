@@ -11,6 +11,7 @@ use prowess_format::document::{Form, MAX_FILE_BYTES};
 use prowess_format::form_of;
 
 use crate::error::Error;
+use crate::installed;
 
 /// A directory that is one tool pack (TP-1).
 pub(crate) const TOOL_PACK: &str = "toolpack.json";
@@ -53,8 +54,14 @@ pub(crate) fn load(reference: &Path) -> Result<Loaded, Error> {
     if reference == Path::new("-") {
         return load_stdin();
     }
-    let metadata =
-        fs::metadata(reference).map_err(|source| Error::io("read", reference, &source))?;
+    let metadata = match fs::metadata(reference) {
+        Ok(metadata) => metadata,
+        // What is no path may be the name of an installed skill.
+        Err(source) => match installed::find(reference)? {
+            Some(directory) => return load(&directory),
+            None => return Err(Error::io("read", reference, &source)),
+        },
+    };
     if !metadata.is_dir() {
         return load_file(reference, None);
     }

@@ -46,9 +46,15 @@ const TRUST_FILE: &str = "trust.json";
 /// The folder with the user's own keys.
 const KEY_FOLDER: &str = "keys";
 
-/// Variables that move folders of agents.
-const AGENT_VARIABLES: [&str; 4] =
-    ["CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR"];
+/// Variables that move folders of agents and of other systems.
+const AGENT_VARIABLES: [&str; 6] = [
+    "CODEX_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "CLAUDE_CONFIG_DIR",
+    "GAIA_CONFIG_DIR",
+];
 
 /// How often something is tried while other processes change the store in between.
 const MOST_TRIES: usize = 4;

@@ -10,10 +10,11 @@ use prowess_engine::{Cancel, RunError, Subject, World, check_skill};
 use prowess_format::diagnostic::Severity;
 use prowess_format::dialect::Dialect;
 use prowess_format::skill::Skill;
-use prowess_policy::{Mode, Origin, Tier, Trust};
+use prowess_policy::{Mode, Trust};
 
 use crate::checking;
 use crate::error::{Error, ErrorKind};
+use crate::installed;
 use crate::loading::Loaded;
 use crate::printer::Printer;
 
@@ -29,17 +30,18 @@ pub(crate) struct Sound {
     directory: Option<PathBuf>,
     /// Its main file, free of symbolic links.
     pub(crate) file: PathBuf,
+    trust: Trust,
 }
 
 impl Sound {
-    /// The skill as the engine wants it. What the user names by a path is a file of the user's, whatever it claims.
+    /// The skill as the engine wants it.
     pub(crate) fn subject(&self) -> Subject<'_> {
         Subject {
             skill: &self.skill,
             name: &self.name,
             directory: self.directory.as_deref(),
             file: &self.file,
-            trust: Trust::of(&self.skill, Tier::Experimental, None, Origin::Local),
+            trust: self.trust,
         }
     }
 }
@@ -70,7 +72,9 @@ pub(crate) fn sound(
     let directory = directory.map(real).transpose()?;
     let fallback = directory.as_deref().unwrap_or(&loaded.path);
     let fallback = fallback.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let trust = installed::trust(&skill, directory.as_deref())?;
     Ok(Sound {
+        trust,
         name: skill.name_or(&fallback).to_owned(),
         skill,
         file: real(&loaded.path)?,

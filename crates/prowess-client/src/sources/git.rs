@@ -46,6 +46,10 @@ impl Bounds {
 
 /// Where the wanted commit is kept in the temporary repository.
 const TARGET: &str = "refs/prowess/target";
+/// Nothing but the commit itself.
+const SHALLOW: &[&str] = &["--depth=1"];
+/// All that branches and tags lead to.
+const EVERYTHING: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
 /// An ignore file longer than this is none.
 const MOST_IGNORE_BYTES: u64 = 64 << 10;
 
@@ -355,8 +359,6 @@ fn fetch_commit(
         words.extend(what);
         workshop.run(&words)
     };
-    const SHALLOW: &[&str] = &["--depth=1"];
-    const EVERYTHING: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
     // A full name means that commit and nothing else, even where somebody has named a branch like it.
     let exact = id.or_else(|| revision.filter(|revision| is_commit(revision)));
     if let Some(exact) = exact {

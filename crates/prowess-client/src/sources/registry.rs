@@ -146,17 +146,17 @@ impl RegistryClient {
     pub(crate) fn offer(&self, package: &Package, version: &Version) -> Result<Offer, SourceError> {
         let (namespace, name) = parts(package)?;
         let lines = self.lines(package)?;
-        let line = self.line(package, &lines, version)?;
+        let chosen = line(package, &lines, version)?;
         Ok(Offer {
             name: name.to_string(),
             pinned: Pinned::Registry {
                 registry: package.source().to_owned(),
                 namespace: Some(namespace),
-                version: line.version.clone(),
-                sha256: line.sha256.clone(),
+                version: chosen.version.clone(),
+                sha256: chosen.sha256.clone(),
             },
-            owner: line.owner.clone(),
-            published: line.published_at(),
+            owner: chosen.owner.clone(),
+            published: chosen.published_at(),
         })
     }
 
@@ -211,15 +211,15 @@ impl RegistryClient {
         } else {
             let package = Package::new(registry.url.as_str(), format!("{namespace}/{name}"));
             let lines = self.lines(&package)?;
-            let line = self.line(&package, &lines, version)?;
+            let chosen = line(&package, &lines, version)?;
             // Attack C22: nobody new gets it, and who has locked it is told.
-            if line.yanked {
+            if chosen.yanked {
                 notes.push(format!(
                     "`{package}` {version} was taken back by its publisher; `prowess update` looks for another version"
                 ));
             }
             // Attack C21: a version is published once.
-            if line.sha256 != sha256 {
+            if chosen.sha256 != sha256 {
                 return Err(SourceError::new(
                     SourceErrorKind::Mismatch,
                     format!(
@@ -258,26 +258,6 @@ impl RegistryClient {
             wire::hits(&reply.body).ok_or_else(|| nonsense(registry, "its answer is no list"))?;
         hits.truncate(most);
         Ok(hits)
-    }
-
-    fn line<'l>(
-        &self,
-        package: &Package,
-        lines: &'l [IndexLine],
-        version: &Version,
-    ) -> Result<&'l IndexLine, SourceError> {
-        let line = lines.iter().find(|line| line.version == *version).ok_or_else(|| {
-            not_found(format!("{} has no version {version} of `{package}`", package.source()))
-        })?;
-        match &line.revoked {
-            // Attack C22: what was found to be harmful is not installed, whatever a lock says.
-            Some(why) => Err(SourceError::new(
-                SourceErrorKind::Denied,
-                format!("`{package}` {version} was revoked by {}: {why}", package.source()),
-            )
-            .hint("choose another version, and remove this one where it is installed")),
-            None => Ok(line),
-        }
     }
 
     /// All versions of a skill, from the registry or as it was known before.
@@ -416,6 +396,26 @@ impl RegistryClient {
             .hint("copy it again, without line breaks or quotes"));
         }
         Ok(Some(Secret::new(format!("token of {}", registry.name), value)))
+    }
+}
+
+/// One version of an index, unless nobody may have it any more.
+fn line<'l>(
+    package: &Package,
+    lines: &'l [IndexLine],
+    version: &Version,
+) -> Result<&'l IndexLine, SourceError> {
+    let line = lines.iter().find(|line| line.version == *version).ok_or_else(|| {
+        not_found(format!("{} has no version {version} of `{package}`", package.source()))
+    })?;
+    match &line.revoked {
+        // Attack C22: what was found to be harmful is not installed, whatever a lock says.
+        Some(why) => Err(SourceError::new(
+            SourceErrorKind::Denied,
+            format!("`{package}` {version} was revoked by {}: {why}", package.source()),
+        )
+        .hint("choose another version, and remove this one where it is installed")),
+        None => Ok(line),
     }
 }
 

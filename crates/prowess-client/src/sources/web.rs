@@ -338,7 +338,7 @@ impl Resolver for PublicOnly {
     ) -> Result<ResolvedSocketAddrs, ureq::Error> {
         let all = self.inner.resolve(uri, config, timeout)?;
         let mut public = self.empty();
-        for address in all.iter() {
+        for address in &all {
             if prowess_proxy::forbidden_address(address.ip()).is_none() {
                 public.push(*address);
             }

@@ -3,6 +3,7 @@
 mod addresses;
 mod domains;
 mod git;
+mod installing;
 mod registries;
 
 use std::path::Path;

@@ -81,6 +81,7 @@ rules! {
     missing_tool_function MISSING_TOOL_FUNCTION
     missing_tools_file MISSING_TOOLS_FILE
     misspelt_field MISSPELT_FIELD
+    model_below_requirement MODEL_BELOW_REQUIREMENT
     multiple_commands MULTIPLE_COMMANDS
     name_directory_mismatch NAME_DIRECTORY_MISMATCH
     name_from_directory NAME_FROM_DIRECTORY
@@ -105,6 +106,8 @@ rules! {
     reserved_name_prefix RESERVED_NAME_PREFIX
     runtime_too_new RUNTIME_TOO_NEW
     shell_syntax SHELL_SYNTAX
+    skill_not_installed SKILL_NOT_INSTALLED
+    skill_version_mismatch SKILL_VERSION_MISMATCH
     smart_quotes SMART_QUOTES
     strict_extension STRICT_EXTENSION
     too_long TOO_LONG

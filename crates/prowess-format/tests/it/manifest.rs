@@ -141,7 +141,12 @@ fn one_of_several_sets_of_skills_is_the_default() {
     assert_eq!(agent.default_set.map(|set| set.value).as_deref(), Some("office"));
     assert_eq!(agent.extra, [("x-team".to_owned(), Value::from("desk"))]);
     insta::assert_snapshot!(problems("name: desk\nskill_sets: {office: [mail]}\ndefault_set: ofice\n"), @r"3:14 error not-a-choice no skill set is called `ofice`");
-    insta::assert_snapshot!(problems("name: desk\nskill_sets: {office: [mail, mail]}\n"), @r"2:29 error invalid-dependency `mail` is listed twice");
+    insta::assert_snapshot!(problems("name: desk\nskill_sets: {office: [mail, mail]}\ndefault_skill_set: office\n"), @r"2:29 error invalid-dependency `mail` is listed twice");
+    insta::assert_snapshot!(problems("name: desk\nskills: [mail]\nskill_sets: {office: [mail], home: []}\n"), @r"
+    3:14 warning missing-field there are skill sets and no `default_set`
+    3:23 error invalid-dependency `mail` is under `skills:` already, for every set
+    3:30 error invalid-dependency the skill set `home` has no skills
+    ");
     insta::assert_snapshot!(problems("name: desk\nskill_sets: [office]\n"), @r"2:13 error wrong-type `skill_sets` is a list, expected a map");
 }
 

@@ -22,6 +22,15 @@ pub struct Applied {
     pub removed: Vec<(SkillName, Version)>,
 }
 
+/// What is about to be taken away.
+struct Removal {
+    removed: Vec<(SkillName, Version)>,
+    /// The lock file, as it was read.
+    before: Option<Vec<u8>>,
+    /// What it will say.
+    lock: Lock,
+}
+
 impl Installer<'_> {
     /// Installs what a plan says, all of it or nothing. The user has agreed to every question of every step.
     ///
@@ -56,8 +65,23 @@ impl Installer<'_> {
 
     /// Takes skills away, and those that were only there for them.
     pub fn remove(&self, names: &BTreeSet<SkillName>) -> Result<Applied, InstallError> {
+        let Removal { removed, before, lock } = self.plan_remove(names)?;
+        let remove = removed.iter().map(|(name, _)| name.clone()).collect();
+        let stage = self.store.stage()?;
+        self.commit(stage, before.as_deref(), &lock, Vec::new(), remove)?;
+        Ok(Applied { removed, ..Applied::default() })
+    }
+
+    /// What [`Installer::remove`] would take away. Nothing is written.
+    pub fn removed_by(
+        &self,
+        names: &BTreeSet<SkillName>,
+    ) -> Result<Vec<(SkillName, Version)>, InstallError> {
+        self.plan_remove(names).map(|removal| removal.removed)
+    }
+
+    fn plan_remove(&self, names: &BTreeSet<SkillName>) -> Result<Removal, InstallError> {
         let (before, mut lock) = self.read_lock()?;
-        let mut applied = Applied::default();
         for name in names {
             if !lock.skills.contains_key(name) && !self.store.is_installed(name)? {
                 return Err(InstallError::NotInstalled(name.clone()));
@@ -67,10 +91,10 @@ impl Installer<'_> {
                 return Err(InstallError::Needed { name: name.clone(), by });
             }
         }
-        let mut remove: Vec<SkillName> = names.iter().cloned().collect();
+        let mut removed = Vec::new();
         for name in names {
             let version = lock.skills.remove(name).map(|entry| entry.version);
-            applied.removed.push((name.clone(), version.unwrap_or(Version::new(0, 0, 0))));
+            removed.push((name.clone(), version.unwrap_or(Version::new(0, 0, 0))));
         }
         // What came along goes along, and so on, until everything is wanted by somebody.
         loop {
@@ -81,13 +105,10 @@ impl Installer<'_> {
             let Some((name, _)) = lock.skills.iter().find(unwanted) else { break };
             let name = name.clone();
             if let Some(entry) = lock.skills.remove(&name) {
-                applied.removed.push((name.clone(), entry.version));
+                removed.push((name, entry.version));
             }
-            remove.push(name);
         }
-        let stage = self.store.stage()?;
-        self.commit(stage, before.as_deref(), &lock, Vec::new(), remove)?;
-        Ok(applied)
+        Ok(Removal { removed, before, lock })
     }
 
     /// The change itself, unless somebody else was faster.

@@ -42,7 +42,7 @@ impl Source for Local {
         let path = self.absolute(path)?;
         let metadata = std::fs::metadata(&path).map_err(|error| cannot_read(&path, &error))?;
         if metadata.is_dir() {
-            return self.folder_offers(&path);
+            return folder_offers(&path);
         }
         self.file_offers(&path)
     }
@@ -84,40 +84,6 @@ impl Local {
         std::fs::canonicalize(&expanded).map_err(|error| cannot_read(path, &error))
     }
 
-    fn folder_offers(&self, path: &Path) -> Result<Offers, SourceError> {
-        let opened = Folder::open(path).map_err(|error| cannot_read(path, &error))?;
-        let mut manifests = Vec::new();
-        let mut walked = 0;
-        walk(&opened, "", 0, &mut walked, &mut manifests)
-            .map_err(|error| cannot_read(path, &error))?;
-        let mut found = Vec::new();
-        for folder in skill_folders(manifests.iter().map(String::as_str)) {
-            let whole = if folder.is_empty() { path.to_owned() } else { path.join(folder) };
-            let place = whole.to_string_lossy().into_owned();
-            let manifest = read_start(&whole.join(MANIFEST), MOST_MANIFEST_BYTES)
-                .map_err(|error| cannot_read(&whole, &error))?;
-            found.push(Found { folder: folder.to_owned(), name: declared_name(&manifest, &place) });
-        }
-        if found.is_empty() {
-            return Err(no_skill(&path.display().to_string()));
-        }
-        let (found, mut notes) = distinct(found);
-        if walked > MOST_FOLDERS {
-            notes.push(format!(
-                "`{}` has more than {MOST_FOLDERS} folders; the rest was not searched",
-                path.display()
-            ));
-        }
-        let mut skills = Vec::new();
-        for skill in found {
-            let whole =
-                if skill.folder.is_empty() { path.to_owned() } else { path.join(&skill.folder) };
-            let path = recordable(whole)?;
-            skills.push(offer(skill.name, Pinned::Folder { path }));
-        }
-        Ok(Offers { skills, notes })
-    }
-
     fn file_offers(&self, path: &Path) -> Result<Offers, SourceError> {
         let bytes = self.read_file(path)?;
         let location = recordable(path.to_owned())?;
@@ -154,6 +120,40 @@ impl Local {
     }
 }
 
+/// The skills in a folder and its folders.
+fn folder_offers(path: &Path) -> Result<Offers, SourceError> {
+    let opened = Folder::open(path).map_err(|error| cannot_read(path, &error))?;
+    let mut manifests = Vec::new();
+    let mut walked = 0;
+    walk(&opened, "", 0, &mut walked, &mut manifests).map_err(|error| cannot_read(path, &error))?;
+    let mut found = Vec::new();
+    for folder in skill_folders(manifests.iter().map(String::as_str)) {
+        let whole = if folder.is_empty() { path.to_owned() } else { path.join(folder) };
+        let place = whole.to_string_lossy().into_owned();
+        let manifest = read_start(&whole.join(MANIFEST), MOST_MANIFEST_BYTES)
+            .map_err(|error| cannot_read(&whole, &error))?;
+        found.push(Found { folder: folder.to_owned(), name: declared_name(&manifest, &place) });
+    }
+    if found.is_empty() {
+        return Err(no_skill(&path.display().to_string()));
+    }
+    let (found, mut notes) = distinct(found);
+    if walked > MOST_FOLDERS {
+        notes.push(format!(
+            "`{}` has more than {MOST_FOLDERS} folders; the rest was not searched",
+            path.display()
+        ));
+    }
+    let mut skills = Vec::new();
+    for skill in found {
+        let whole =
+            if skill.folder.is_empty() { path.to_owned() } else { path.join(&skill.folder) };
+        let path = recordable(whole)?;
+        skills.push(offer(skill.name, Pinned::Folder { path }));
+    }
+    Ok(Offers { skills, notes })
+}
+
 /// The files in an archive, or a lone `SKILL.md`, told apart by the first bytes. `place` is for messages.
 pub fn tree_of_file(place: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Fetched, SourceError> {
     let refused = |why: &dyn std::fmt::Display| {
@@ -170,7 +170,7 @@ pub fn tree_of_file(place: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Fetc
             &"this is neither an archive nor a `SKILL.md`, which begins with `---`",
         ));
     }
-    let path: PackagePath = MANIFEST.parse().expect("the manifest's path is one");
+    let path: PackagePath = MANIFEST.parse().map_err(|error| refused(&error))?;
     let file = TreeFile { bytes, executable: false };
     let tree = Tree::from_files([(path, file)], limits).map_err(|error| refused(&error))?;
     Ok(Fetched { tree, notes: Vec::new() })

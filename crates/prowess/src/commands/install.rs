@@ -4,13 +4,16 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
-use prowess_store::install::{Applied, InstallError, Plan, Step, Wish};
+use prowess_store::install::{InstallError, Installer, Plan, Restored, Step, Wish};
+use prowess_store::name::SkillName;
 use prowess_store::review::Leave;
+use prowess_store::store::Store;
 use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
 use crate::packages::{Packages, ScopeOption, Stop, agree, install_failed};
+use crate::placing::{AgentOptions, Placed, Placing};
 use crate::printer::{Channel, Printer, inline};
 use crate::wrapping::wrap;
 
@@ -24,6 +27,10 @@ use crate::wrapping::wrap;
 /// (`owner/repository`, any git URL, `#revision:folder` behind it), a domain that
 /// publishes skills (`example.com`), or a name in a registry (`name`, `ns/name`,
 /// `name@^1.2`). Without SKILL, what the lock file says is installed.
+///
+/// With `--agent` the skills are also put where agents look: as a link to the
+/// installed skill, or as a copy where an agent does not see links. What others
+/// put there is never replaced, and `prowess remove` takes it out again.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -31,6 +38,7 @@ Examples:
   prowess install owner/repository --skill greet
   prowess install https://example.com/tools.git#v2:skills/greet
   prowess install greet@^1.2
+  prowess install greet --agent claude-code,codex
   prowess install --frozen        in CI: exactly what the lock file says
 
 Exit codes:
@@ -51,6 +59,8 @@ pub(crate) struct Arguments {
     all: bool,
     #[command(flatten)]
     scope: ScopeOption,
+    #[command(flatten)]
+    agents: AgentOptions,
     #[command(flatten)]
     leave: LeaveOptions,
     /// Only what the lock file says, and fail when there is none
@@ -133,8 +143,9 @@ fn age(text: &str) -> Result<u64, String> {
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let packages = Packages::new()?;
+    let placing = arguments.agents.placing(&packages, arguments.scope.scope())?;
     if arguments.skills.is_empty() {
-        return restore(arguments, &packages, printer);
+        return restore(arguments, &packages, &placing, printer);
     }
     let reach = packages.reach(printer, arguments.fetching.offline)?;
     let only: BTreeSet<String> = if arguments.all {
@@ -159,8 +170,9 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             arguments.dry_run,
             arguments.leave.yes(),
             arguments.format,
+            &placing,
             printer,
-            |plan| installer.apply(plan),
+            installer,
         )
     })
 }
@@ -171,18 +183,26 @@ pub(crate) fn carry_out(
     dry_run: bool,
     yes: bool,
     format: Format,
+    placing: &Placing<'_>,
     printer: &mut Printer,
-    apply: impl FnOnce(Plan) -> Result<Applied, InstallError>,
+    installer: &Installer<'_>,
 ) -> Result<Outcome, Stop> {
+    let steps = plan.steps.iter().map(Step::name);
+    let names: BTreeSet<SkillName> =
+        steps.chain(plan.unchanged.iter().map(|(name, _)| name)).cloned().collect();
     for note in &plan.notes {
         printer.warning(note);
     }
     if plan.steps.is_empty() {
+        let placed =
+            if dry_run { Placed::default() } else { placing.place(installer.store, &names) };
         if format == Format::Json {
-            printer.json(&wire(&plan, false));
+            printer.json(&wire(&plan, false, &placed));
         } else {
             printer.say("everything is as it should be");
+            placed.say(placing, printer);
         }
+        placed.finish(printer)?;
         return Ok(Outcome::Fine);
     }
     let width = printer.width(Channel::Err);
@@ -203,7 +223,7 @@ pub(crate) fn carry_out(
     }
     if dry_run {
         if format == Format::Json {
-            printer.json(&wire(&plan, false));
+            printer.json(&wire(&plan, false, &Placed::default()));
         } else {
             printer.note("nothing was written");
         }
@@ -223,14 +243,16 @@ pub(crate) fn carry_out(
             }
         }
     }
-    let result = wire(&plan, true);
+    let mut result = wire(&plan, true, &Placed::default());
     let recipes: Vec<String> = plan.steps.iter().filter_map(recipes_of).collect();
     // A yes is about what was shown; a plan that was made anew would have to be shown again.
-    let applied = apply(plan).map_err(|error| match error {
+    let applied = installer.apply(plan).map_err(|error| match error {
         InstallError::Overtaken if is_asked => Stop::Told(install_failed(&error)),
         error => Stop::Install(error),
     })?;
+    let placed = placing.place(installer.store, &names);
     if format == Format::Json {
+        result["placed"] = placed.wire().into();
         printer.json(&result);
     } else {
         for (name, version, replaced) in &applied.installed {
@@ -241,10 +263,12 @@ pub(crate) fn carry_out(
             };
             printer.say(&format!("installed {name} {version}{instead}"));
         }
+        placed.say(placing, printer);
     }
     for recipe in &recipes {
         printer.note(recipe);
     }
+    placed.finish(printer)?;
     Ok(Outcome::Fine)
 }
 
@@ -335,7 +359,8 @@ fn shown(step: &Step, width: Option<usize>) -> String {
     page
 }
 
-fn size(bytes: usize) -> String {
+/// A number of bytes for people.
+pub(crate) fn size(bytes: usize) -> String {
     if bytes < 10 << 10 {
         format!("{bytes} bytes")
     } else if bytes < 10 << 20 {
@@ -345,7 +370,7 @@ fn size(bytes: usize) -> String {
     }
 }
 
-fn wire(plan: &Plan, is_done: bool) -> Value {
+fn wire(plan: &Plan, is_done: bool, placed: &Placed) -> Value {
     let steps: Vec<Value> = plan
         .steps
         .iter()
@@ -373,7 +398,12 @@ fn wire(plan: &Plan, is_done: bool) -> Value {
         .iter()
         .map(|(name, version)| json!({"name": name.as_str(), "version": version.to_string()}))
         .collect();
-    json!({ "installed": is_done, "skills": steps, "unchanged": unchanged })
+    json!({
+        "installed": is_done,
+        "skills": steps,
+        "unchanged": unchanged,
+        "placed": placed.wire(),
+    })
 }
 
 fn texts<T: ToString>(items: &[T]) -> Vec<String> {
@@ -383,6 +413,7 @@ fn texts<T: ToString>(items: &[T]) -> Vec<String> {
 fn restore(
     arguments: &Arguments,
     packages: &Packages,
+    placing: &Placing<'_>,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     let scope = arguments.scope.scope();
@@ -400,21 +431,36 @@ fn restore(
     let leave = arguments.leave.leave();
     let restored =
         packages.with_installer(&store, &reach, leave, None, |installer| installer.restore())?;
+    show_restored(&restored, &store, arguments.format, placing, printer)
+}
+
+/// Says what was done to get to what the lock file says, and places it where agents look.
+pub(crate) fn show_restored(
+    restored: &Restored,
+    store: &Store,
+    format: Format,
+    placing: &Placing<'_>,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
     for note in &restored.notes {
         printer.warning(note);
     }
+    let names = restored.installed.iter().chain(&restored.unchanged);
+    let placed = placing.place(store, &names.map(|(name, _)| name.clone()).collect());
     let named = |skills: &[(prowess_store::name::SkillName, semver::Version)]| -> Vec<Value> {
         skills
             .iter()
             .map(|(name, version)| json!({"name": name.as_str(), "version": version.to_string()}))
             .collect()
     };
-    if arguments.format == Format::Json {
+    if format == Format::Json {
         printer.json(&json!({
             "installed": named(&restored.installed),
             "unchanged": named(&restored.unchanged),
             "unknown": restored.unknown.iter().map(|name| name.as_str()).collect::<Vec<&str>>(),
+            "placed": placed.wire(),
         }));
+        placed.finish(printer)?;
         return Ok(Outcome::Fine);
     }
     for (name, version) in &restored.installed {
@@ -427,8 +473,10 @@ fn restore(
         };
         printer.say(&format!("everything is as it should be ({count})"));
     }
+    placed.say(placing, printer);
     for name in &restored.unknown {
         printer.warning(&format!("`{name}` is installed and not in the lock file"));
     }
+    placed.finish(printer)?;
     Ok(Outcome::Fine)
 }

@@ -1,5 +1,6 @@
 //! One file per verb.
 
+pub(crate) mod agent;
 pub(crate) mod approvals;
 pub(crate) mod check;
 pub(crate) mod completions;
@@ -7,9 +8,11 @@ pub(crate) mod convert;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod generate_docs;
+pub(crate) mod info;
 pub(crate) mod install;
 pub(crate) mod kb;
 pub(crate) mod key;
+pub(crate) mod list;
 pub(crate) mod lock;
 pub(crate) mod man;
 pub(crate) mod migrate;
@@ -29,6 +32,7 @@ pub(crate) mod trawl;
 pub(crate) mod trust;
 pub(crate) mod update;
 pub(crate) mod verify;
+pub(crate) mod which;
 pub(crate) mod workflow;
 
 use std::process::ExitCode;
@@ -44,6 +48,8 @@ pub(crate) enum Outcome {
     Fine,
     /// There are findings at error level.
     Findings,
+    /// Some skills can't be used (GAIX-20).
+    Broken,
     /// A tool has run and ended with this code.
     Ended(u8),
 }
@@ -66,8 +72,12 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::Approvals(arguments) => approvals::run(&arguments, &mut printer),
         Verb::Kb(arguments) => kb::run(&arguments, &mut printer),
         Verb::Install(arguments) => install::run(&arguments, &mut printer),
+        Verb::Agent(arguments) => agent::run(&arguments, &mut printer),
         Verb::Update(arguments) => update::run(&arguments, &mut printer),
         Verb::Remove(arguments) => remove::run(&arguments, &mut printer),
+        Verb::List(arguments) => list::run(&arguments, &mut printer),
+        Verb::Info(arguments) => info::run(&arguments, &mut printer),
+        Verb::Which(arguments) => which::run(&arguments, &mut printer),
         Verb::Verify(arguments) => verify::run(&arguments, &mut printer),
         Verb::Lock(arguments) => lock::run(&arguments, &mut printer),
         Verb::Search(arguments) => search::run(&arguments, &mut printer),
@@ -91,6 +101,7 @@ fn exit_code(result: Result<Outcome, Error>, printer: &mut Printer) -> u8 {
     match result {
         Ok(Outcome::Fine) => 0,
         Ok(Outcome::Findings) => 1,
+        Ok(Outcome::Broken) => 4,
         Ok(Outcome::Ended(code)) => code,
         Err(error) => {
             printer.error(&error);

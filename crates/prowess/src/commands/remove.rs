@@ -8,13 +8,15 @@ use prowess_store::review::Leave;
 
 use super::Outcome;
 use crate::error::Error;
-use crate::packages::{Packages, ScopeOption, skill_name};
+use crate::packages::{Packages, ScopeOption, Stop, skill_name};
+use crate::placing::take_away;
 use crate::printer::Printer;
 
 /// Take installed skills away
 ///
 /// Skills that were only installed because these needed them go too. A skill that
-/// others need stays until they are removed as well.
+/// others need stays until they are removed as well. What was put into the
+/// folders of agents goes first, unless somebody has changed it since.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -39,8 +41,12 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let packages = Packages::new()?;
     let store = packages.store(arguments.scope.scope())?;
     let reach = packages.reach(printer, true)?;
+    let scope = arguments.scope.scope();
     let applied = packages.with_installer(&store, &reach, Leave::default(), None, |installer| {
-        installer.remove(&names)
+        let going = installer.removed_by(&names).map_err(Stop::Install)?;
+        take_away(&packages, scope, going.iter().map(|(name, _)| name), printer)
+            .map_err(Stop::Told)?;
+        installer.remove(&names).map_err(Stop::Install)
     })?;
     for (name, version) in &applied.removed {
         let why = if names.contains(name) { "" } else { ", which nothing needs any more" };

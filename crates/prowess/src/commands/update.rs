@@ -9,6 +9,7 @@ use super::Outcome;
 use super::install::{FetchOptions, Format, LeaveOptions, carry_out};
 use crate::error::Error;
 use crate::packages::{Packages, ScopeOption, skill_name};
+use crate::placing::Placing;
 use crate::printer::Printer;
 
 /// Install newer versions of installed skills
@@ -16,7 +17,7 @@ use crate::printer::Printer;
 /// Each skill is looked for where it came from: a registry within the range it
 /// was installed with, the branch of its repository, its domain, its folder. An
 /// update that may do more than before, or that somebody else has signed, is
-/// shown and asked about.
+/// shown and asked about. Copies in the folders of agents are renewed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -57,6 +58,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let store = packages.store(arguments.scope.scope())?;
     let reach = packages.reach(printer, arguments.fetching.offline)?;
     let leave = arguments.leave.leave();
+    let placing = Placing::as_before(&packages, arguments.scope.scope());
     packages.with_installer(&store, &reach, leave, arguments.fetching.min_age, |installer| {
         let plan = installer.plan_update(&names)?;
         carry_out(
@@ -64,8 +66,9 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             arguments.dry_run,
             arguments.leave.yes(),
             arguments.format,
+            &placing,
             printer,
-            |plan| installer.apply(plan),
+            installer,
         )
     })
 }

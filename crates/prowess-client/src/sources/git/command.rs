@@ -16,7 +16,7 @@ use crate::sources::{Progress, Prompts};
 
 /// The most that git may say on stderr before the rest is dropped.
 const MOST_SAID: usize = 64 << 10;
-/// How often the clock and the disk are looked at while git runs.
+/// The longest time between two looks at the clock and the disk while git runs. Most commands are done far sooner.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// What belongs to one repository that git is somewhere in. Left in place it would send our commands there.
@@ -189,6 +189,7 @@ impl Workshop<'_> {
     /// Waits until git ends, the time is over, or the disk has got too much.
     fn wait(&self, child: &mut Child) -> Result<ExitStatus, SourceError> {
         let deadline = Instant::now() + self.bounds.time;
+        let mut pause = Duration::from_millis(1);
         loop {
             if let Some(status) = child
                 .try_wait()
@@ -212,7 +213,8 @@ impl Workshop<'_> {
                 end(child);
                 return Err(self.too_large());
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(pause);
+            pause = LOOK.min(pause * 2);
         }
     }
 

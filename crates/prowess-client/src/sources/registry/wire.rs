@@ -189,6 +189,15 @@ mod tests {
         check(&line("1.0.0", ",\"dependencies\":[]"), "line 1: `dependencies` is no object");
     }
 
+    proptest::proptest! {
+        #[test]
+        fn nothing_that_a_server_sends_makes_reading_fail(bytes: Vec<u8>, text in "[\\[\\]{}\":,a-z0-9.\n]{0,200}") {
+            for body in [bytes.as_slice(), text.as_bytes()] {
+                let _ = (index(body), namespace(body), candidates(body), detail(body), hits(body));
+            }
+        }
+    }
+
     #[test]
     fn names_that_lead_elsewhere_are_not_found() {
         // NEG-5.

@@ -8,6 +8,7 @@ use prowess_client::sources::Sources;
 use prowess_store::limits::Limits;
 use prowess_store::reference::Reference;
 use prowess_store::source::{Pinned, Source as _};
+use prowess_testkit::tls::TlsServer;
 use prowess_testkit::{Reply, Script, ScriptedProvider};
 use tempfile::TempDir;
 
@@ -138,4 +139,17 @@ fn other_hosts_are_reached_through_the_proxy() {
     Sources::new(options).offers(&reference).expect_err("the proxy says no");
     let asked = proxy.request(0);
     assert_eq!((asked.method.as_str(), asked.target.as_str()), ("CONNECT", "host.example:443"));
+}
+
+#[test]
+fn a_certificate_that_nobody_vouches_for_is_refused() {
+    let server = TlsServer::start("127.0.0.1", "nobody", |_| {
+        "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".to_owned()
+    });
+    let home = TempDir::new().expect("a folder");
+    let reference = Reference::Address(format!("https://127.0.0.1:{}/SKILL.md", server.port));
+    let error = super::sources(home.path()).offers(&reference).expect_err("not trusted");
+    assert!(told(&error).starts_with("Unreachable: cannot reach `127.0.0.1:"), "{}", told(&error));
+    assert!(told(&error).to_lowercase().contains("certificate"), "{}", told(&error));
+    assert!(server.requests().is_empty());
 }

@@ -72,8 +72,8 @@ fn the_newest_shape_comes_first() {
       SKILL.md
     ");
     assert_snapshot!(show(script(), "#three"), @"
-    NotFound: `URL/` publishes no skill `three`
-      hint: it publishes `two`, `one`
+    NotFound: `URL` publishes no skill `three`
+      hint: it publishes `one`, `two`
     ");
     // A path without an index of its own has that of the domain.
     assert_snapshot!(show(script(), "/some/path#one"), @"
@@ -138,7 +138,7 @@ fn an_index_of_an_unknown_format_is_not_processed() {
         }),
     );
     assert_snapshot!(show(Script::new([]).page(CURRENT, unknown.clone()), ""), @"
-    NotFound: `URL/` publishes no skills that can be used: `URL/.well-known/agent-skills/index.json` has the format `https://schemas.agentskills.io/discovery/9.0.0/schema.json`, which is not known, and is ignored
+    NotFound: `URL` publishes no skills that can be used: `URL/.well-known/agent-skills/index.json` has the format `https://schemas.agentskills.io/discovery/9.0.0/schema.json`, which is not known, and is ignored
       hint: look at the spelling of the domain, or name a repository
     ");
     // The older shapes are still asked for.
@@ -149,14 +149,14 @@ fn an_index_of_an_unknown_format_is_not_processed() {
     note: `URL/.well-known/agent-skills/index.json` has the format `https://schemas.agentskills.io/discovery/9.0.0/schema.json`, which is not known, and is ignored
     ");
     assert_snapshot!(show(Script::new([]).page(CURRENT, Reply::json(200, &json!({"skills": []}))), ""), @"
-    NotFound: `URL/` publishes no skills that can be used: `URL/.well-known/agent-skills/index.json` does not say which format it has and is ignored
+    NotFound: `URL` publishes no skills that can be used: `URL/.well-known/agent-skills/index.json` does not say which format it has and is ignored
       hint: look at the spelling of the domain, or name a repository
     ");
     // A start page for everything is no index and no skill.
     let page = || Reply::bytes(200, "text/html", "<html>---</html>");
     let script = Script::new([]).page(CURRENT, page()).page(OLDER, page()).page(OLDEST, page());
     assert_snapshot!(show(script, ""), @"
-    NotFound: `URL/` publishes no skills
+    NotFound: `URL` publishes no skills
       hint: look at the spelling of the domain, or name a repository
     ");
     let long = Reply::bytes(200, "application/json", vec![b' '; (1 << 20) + 1]);

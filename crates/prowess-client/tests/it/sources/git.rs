@@ -17,12 +17,12 @@ use tempfile::TempDir;
 use super::{manifest, only, options, reference, shown, sources, told};
 
 /// A repository with a working tree.
-struct Repository {
+pub(super) struct Repository {
     scene: TempDir,
 }
 
 impl Repository {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let scene = TempDir::new().expect("a folder");
         std::fs::create_dir_all(scene.path().join("home")).expect("a folder");
         std::fs::create_dir_all(scene.path().join("work")).expect("a folder");
@@ -41,31 +41,42 @@ impl Repository {
         self.scene.path().join("work")
     }
 
-    fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("file://{}", self.work().display())
     }
 
     fn git(&self, words: &[&str]) -> String {
-        let output = Command::new("git")
+        self.git_reading(words, "")
+    }
+
+    /// The same with something to read.
+    fn git_reading(&self, words: &[&str], input: &str) -> String {
+        let mut child = Command::new("git")
             .args(["-c", "user.name=Ada", "-c", "user.email=ada@host.example"])
             .args(["-c", "protocol.file.allow=always", "-c", "commit.gpgsign=false"])
             .args(words)
             .current_dir(self.work())
             .env("HOME", self.home())
             .env("GIT_CONFIG_NOSYSTEM", "1")
-            .output()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
             .expect("git runs");
+        // A command that reads nothing may be gone already.
+        let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+        let output = child.wait_with_output().expect("git ends");
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
+    pub(super) fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
         let path = self.work().join(path);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         std::fs::write(path, bytes).expect("a file");
     }
 
-    fn commit(&self) -> String {
+    pub(super) fn commit(&self) -> String {
         self.git(&["add", "--all", "--force"]);
         self.git(&["commit", "--quiet", "--allow-empty", "--message=x"]);
         self.git(&["rev-parse", "HEAD"])
@@ -436,4 +447,29 @@ fn a_server_that_says_nothing_is_not_waited_for() {
     Unreachable: git took longer than 1 seconds for `URL/x.git`
       hint: try again, or download the skill as an archive
     ");
+}
+
+#[test]
+fn names_that_lead_elsewhere_are_refused() {
+    // Trees that no working folder can have are made of their lines.
+    for (line_name, expected) in [
+        ("..", "has a part `.` or `..`, which leads elsewhere"),
+        ("a\\..\\b", "has a backslash, write `/`"),
+        ("aux.md", "has a part that is the name of a device on Windows"),
+        ("C:x", "has a colon, which names a drive or a hidden stream on Windows"),
+        ("a\u{202e}b", "has a control or invisible character"),
+    ] {
+        let repository = Repository::new();
+        let manifest = repository.git_reading(&["hash-object", "-w", "--stdin"], &manifest("one"));
+        let inner = repository.git_reading(&["mktree"], &format!("100644 blob {manifest}\tx.md\n"));
+        let lines = match line_name {
+            ".." => format!("100644 blob {manifest}\tSKILL.md\n040000 tree {inner}\t..\n"),
+            name => format!("100644 blob {manifest}\tSKILL.md\n100644 blob {manifest}\t{name}\n"),
+        };
+        let tree = repository.git_reading(&["mktree", "-z"], &lines.replace('\n', "\0"));
+        let commit = repository.git(&["commit-tree", "-m", "x", &tree]);
+        repository.git(&["update-ref", "refs/heads/main", &commit]);
+        let shown = repository.shown("@", &commit);
+        assert!(shown.contains("Unusable: ") && shown.contains(expected), "{line_name}: {shown}");
+    }
 }

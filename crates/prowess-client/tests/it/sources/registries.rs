@@ -25,7 +25,7 @@ fn archive(name: &str, version: &str) -> Vec<u8> {
     pack(&Tree::from_files([(path, file)], &Limits::PACKAGE).expect("a skill"))
 }
 
-fn published(namespace: &str, name: &str, version: &str) -> Published {
+pub(super) fn published(namespace: &str, name: &str, version: &str) -> Published {
     Published::new(namespace, name, version, archive(name, version))
 }
 
@@ -82,15 +82,15 @@ fn names_and_ranges_are_found_in_a_registry() {
     ");
     assert_snapshot!(show("acme/weather@>=9.0.0"), @"
     NotFound: no version of `acme/weather` is `>=9.0.0`
-     hint: there are 2.1.0, 3.0.0-beta.1, 2.0.0, 1.2.0, 1.0.0
+     hint: the highest are 3.0.0-beta.1, 2.0.0, 1.2.0, 1.0.0
     ");
     assert_snapshot!(show("acme/nothing"), @"
     NotFound: URL has no skill `acme/nothing`
-     hint: `prowess search acme/nothing` may find it
+     hint: look at the spelling; a private one needs a token
     ");
     assert_snapshot!(show("nothing"), @"
     NotFound: URL has no skill `nothing`
-     hint: `prowess search nothing` may find it
+     hint: look at the spelling; a private one needs a token
     ");
 }
 

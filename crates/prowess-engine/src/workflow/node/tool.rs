@@ -76,9 +76,15 @@ pub(crate) fn launch(
     Ok(Some(Launch { found, tool: number, values, mode: around.mode, prepared, allowed }))
 }
 
-/// What lies in a folder of the user's is the user's own, whatever it claims.
+/// The lock file of a store of installed skills, beside the folder that holds them (GAIA §7.3).
+const LOCK_FILE: &str = "skill-lock.json";
+
+/// What lies in a folder of the user's is the user's own, whatever it claims; what was installed may be anybody's.
 pub(super) fn trust(found: &Found) -> Trust {
-    Trust::of(&found.skill, Tier::Experimental, None, Origin::Local)
+    let store = found.directory.ancestors().nth(2);
+    let is_installed = store.is_some_and(|store| store.join(LOCK_FILE).is_file());
+    let origin = if is_installed { Origin::Downloaded } else { Origin::Local };
+    Trust::of(&found.skill, Tier::Experimental, None, origin)
 }
 
 /// How much of a failed tool's last line is told.

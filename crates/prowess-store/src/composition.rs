@@ -1,0 +1,216 @@
+//! What an agent is made of: the skills that its manifest lists, against those that are installed (GAIA §9.1).
+
+use std::path::PathBuf;
+
+use prowess_format::diagnostic::{Diagnostic, Severity};
+use prowess_format::manifest::{ActiveSkills, AgentModel, parse_size};
+use prowess_format::rules;
+use prowess_format::skill::{Requirements, SkillDependency, Text};
+use prowess_resolve::Range;
+use semver::Version;
+
+use crate::described::describe_manifest;
+use crate::discovery::{Listing, read_bounded};
+
+/// An installed skill, as far as an agent is concerned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Present {
+    /// Its folder.
+    pub directory: PathBuf,
+    /// The version that it declares.
+    pub version: Option<String>,
+    /// What it requires.
+    pub requirements: Requirements,
+    /// Why it can't be used, when it can't.
+    pub broken: Option<String>,
+}
+
+/// A skill of an agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member<'m> {
+    /// What the manifest says.
+    pub dependency: &'m SkillDependency,
+    /// What is installed under that name.
+    pub present: Option<Present>,
+    /// Whether it is what the manifest asks for.
+    pub fit: Fit,
+}
+
+/// Whether an installed skill is what was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// It is.
+    Fits,
+    /// There is none of that name.
+    Missing,
+    /// There is one that can't be used.
+    Broken,
+    /// Its version is not in the range.
+    OtherVersion,
+    /// It has no version, and a range was asked for (GAIX-19).
+    Unversioned,
+}
+
+impl Fit {
+    /// The word on the wire.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Fit::Fits => "fits",
+            Fit::Missing => "missing",
+            Fit::Broken => "broken",
+            Fit::OtherVersion => "other-version",
+            Fit::Unversioned => "unversioned",
+        }
+    }
+}
+
+/// The skills of an agent, and what is wrong with them.
+#[derive(Debug)]
+pub struct Composition<'m> {
+    /// The skills, in the order of the manifest.
+    pub members: Vec<Member<'m>>,
+    /// What is wrong, with its place in the manifest.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The name under which a skill is installed: `namespace/name` without its namespace.
+pub fn installed_name(dependency: &SkillDependency) -> &str {
+    let name = dependency.name.as_str();
+    name.rsplit_once('/').map_or(name, |(_, name)| name)
+}
+
+/// Whether a version is what the manifest asks for.
+pub fn fit(dependency: &SkillDependency, version: Option<&str>) -> Fit {
+    if dependency.range.trim().is_empty() {
+        return Fit::Fits;
+    }
+    let Some(version) = version else { return Fit::Unversioned };
+    // A range that can't be read is never any version (GAIA §10.2); the manifest's own check has named it.
+    let is_inside = Version::parse(version)
+        .ok()
+        .zip(Range::declared(dependency).ok())
+        .is_some_and(|(version, range)| range.contains(&version));
+    if is_inside { Fit::Fits } else { Fit::OtherVersion }
+}
+
+/// What is installed under a name; its file is read again, because a listing is nobody's word for it.
+pub fn present(listing: &Listing, name: &str) -> Option<Present> {
+    let found = match listing.find(name) {
+        Some(found) => found,
+        None => listing.broken().find(|found| found.name == name)?,
+    };
+    let mut present = Present {
+        directory: found.directory.clone(),
+        version: found.summary.version.clone(),
+        requirements: Requirements::default(),
+        broken: found.summary.errors.first().map(|error| error.message.clone()),
+    };
+    match read_bounded(&found.file).map(|bytes| describe_manifest(&bytes, name)) {
+        Ok(Ok(described)) => present.requirements = described.skill.requirements,
+        Ok(Err(error)) => present.broken = present.broken.or_else(|| Some(error.to_string())),
+        Err(error) => present.broken = present.broken.or_else(|| Some(error.to_string())),
+    }
+    Some(present)
+}
+
+/// Holds what a manifest asks for against what is there. `lookup` gives what is installed under a name.
+pub fn compose<'m>(
+    active: &ActiveSkills<'m>,
+    model: &AgentModel,
+    mut lookup: impl FnMut(&str) -> Option<Present>,
+) -> Composition<'m> {
+    let mut composition = Composition { members: Vec::new(), diagnostics: Vec::new() };
+    for dependency in &active.skills {
+        let present = lookup(installed_name(dependency));
+        let fit = match &present {
+            None => Fit::Missing,
+            Some(present) if present.broken.is_some() => Fit::Broken,
+            Some(present) => fit(dependency, present.version.as_deref()),
+        };
+        let member = Member { dependency, present, fit };
+        composition.diagnostics.extend(problem(&member));
+        composition.diagnostics.extend(model_gaps(&member, model));
+        composition.members.push(member);
+    }
+    composition.diagnostics.sort_by_key(|found| found.span);
+    composition
+}
+
+impl Composition<'_> {
+    /// Whether something that the agent requires is not as it should be.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|found| found.severity == Severity::Error)
+    }
+}
+
+fn found(rule: &str, dependency: &SkillDependency, message: String) -> Diagnostic {
+    let rule = rules::by_name(rule).expect("the rule is in the list of rules");
+    let found = rule.at(dependency.name.span, message);
+    if dependency.required {
+        return found;
+    }
+    // GAIA §9.1: an optional skill that is missing is a warning.
+    Diagnostic { severity: Severity::Warning, strict: Severity::Warning, ..found }
+}
+
+fn problem(member: &Member<'_>) -> Option<Diagnostic> {
+    let Member { dependency, present, fit } = member;
+    let name = dependency.name.as_str();
+    let range = dependency.range.trim();
+    let place = present.as_ref().map(|it| it.directory.display().to_string()).unwrap_or_default();
+    let version = present.as_ref().and_then(|it| it.version.clone()).unwrap_or_default();
+    let (rule, message, help) = match fit {
+        Fit::Fits => return None,
+        Fit::Missing => (
+            "skill-not-installed",
+            format!("`{name}` is not installed"),
+            "`prowess agent install` with this file installs it".to_owned(),
+        ),
+        Fit::Broken => {
+            let why = present.as_ref().and_then(|it| it.broken.clone()).unwrap_or_default();
+            (
+                "skill-not-installed",
+                format!("`{name}` is installed and broken: {why}"),
+                format!("`prowess check {place}` says what is wrong with it"),
+            )
+        }
+        Fit::OtherVersion => (
+            "skill-version-mismatch",
+            format!("`{name}` is installed as {version}, which is not in `{range}`"),
+            format!("update it, or change the range; it is in `{place}`"),
+        ),
+        Fit::Unversioned => (
+            "skill-version-mismatch",
+            format!("`{name}` is installed without a version, and `{range}` is asked for"),
+            format!("write a `version:` into its front matter (`{place}`), or leave the range out"),
+        ),
+    };
+    Some(found(rule, dependency, message).help(help))
+}
+
+/// Where the agent promises to work with less than a skill requires. What nobody said is not held against anybody.
+fn model_gaps(member: &Member<'_>, model: &AgentModel) -> Vec<Diagnostic> {
+    let Some(present) = &member.present else { return Vec::new() };
+    let size = |text: &Text| text.as_ref().and_then(|text| parse_size(text).ok());
+    let rows = [
+        ("minimum", "a model of", &model.minimum, &present.requirements.model),
+        ("context", "a context of", &model.context, &present.requirements.context),
+    ];
+    let mut gaps = Vec::new();
+    for (field, what, promised, required) in rows {
+        let (Some(has), Some(needs)) = (size(promised), size(required)) else { continue };
+        if has >= needs {
+            continue;
+        }
+        let text = |text: &Text| text.as_ref().map(|it| it.trim().to_owned()).unwrap_or_default();
+        let (promised, required) = (text(promised), text(required));
+        let name = member.dependency.name.as_str();
+        let message = format!("`{name}` needs {what} {required}, and the agent's is {promised}");
+        let help = format!("write `{field}: \"{required}\"` under `model:`");
+        gaps.push(found("model-below-requirement", member.dependency, message).help(help));
+    }
+    gaps
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use prowess_format::manifest;
+
+use super::*;
+
+/// Holds a manifest against skills (name, version, further lines of front matter): one line per skill and finding.
+fn shown(text: &str, skills: &[(&str, &str, &str)]) -> String {
+    let present: BTreeMap<&str, Present> = skills
+        .iter()
+        .map(|(name, version, more)| {
+            let version_line = match *version {
+                "" => String::new(),
+                version => format!("version: {version}\n"),
+            };
+            let text =
+                format!("---\nname: {name}\ndescription: D\n{version_line}{more}---\n\n# S\n");
+            let described = describe_manifest(text.as_bytes(), name).expect("a skill");
+            let present = Present {
+                directory: PathBuf::from("/skills").join(name),
+                version: described.declares_version.then(|| described.version.to_string()),
+                requirements: described.skill.requirements,
+                broken: (*more == "broken: yes\n").then(|| "no text".to_owned()),
+            };
+            (*name, present)
+        })
+        .collect();
+    let checked = manifest::check(text);
+    let active = checked.manifest.active_skills(None, None).expect("a set");
+    let composition = compose(&active, &checked.manifest.model, |name| present.get(name).cloned());
+    let mut page = String::new();
+    for member in &composition.members {
+        let _ = writeln!(page, "{} {}", member.dependency.name.as_str(), member.fit.as_str());
+    }
+    for found in &composition.diagnostics {
+        let _ = writeln!(page, "{} {} {}", found.severity.as_str(), found.rule.name, found.message);
+    }
+    let _ = write!(page, "errors: {}", composition.has_errors());
+    page
+}
+
+#[test]
+fn required_skills_are_errors_and_optional_ones_warnings() {
+    // GAIA-9.1-1
+    let text = "name: a\nskills:\n  - {name: here, version: \">=1.0.0\"}\n  - {name: gone}\n  - {name: acme/nice, required: false}\n  - {name: old, version: \"^2.0.0\"}\n  - {name: older, version: \"^2.0.0\", required: false}\n  - {name: torn}\n";
+    let skills = [
+        ("here", "1.4.0", ""),
+        ("old", "1.0.0", ""),
+        ("older", "1.0.0", ""),
+        ("torn", "1.0.0", "broken: yes\n"),
+    ];
+    insta::assert_snapshot!(shown(text, &skills), @"");
+    let text = "name: a\nskills:\n  - {name: acme/nice, required: false}\n";
+    insta::assert_snapshot!(shown(text, &[("nice", "", "")]), @"");
+}
+
+#[test]
+fn a_pin_needs_a_version() {
+    // GAIX-19
+    let text = "name: a\nskills: [\"bare@==1.0.0\"]\n";
+    insta::assert_snapshot!(shown(text, &[("bare", "", "")]), @"");
+    // Nobody asked for a version, so none is needed.
+    insta::assert_snapshot!(shown("name: a\nskills: [bare]\n", &[("bare", "", "")]), @"");
+}
+
+#[test]
+fn the_model_is_held_against_what_skills_require() {
+    // GAIA-9.1-2
+    let large = "requirements:\n  model: \">=13B\"\n  context: \">=64K\"\n";
+    let small = "requirements:\n  model: \">=7B\"\n  context: \">=32K\"\n";
+    let skills = [("large", "1.0.0", large), ("nice", "1.0.0", large), ("small", "1.0.0", small)];
+    let text = "name: a\nskills:\n  - {name: large}\n  - {name: nice, required: false}\n  - {name: small}\n";
+    let model = "model: {minimum: \">=7B\", context: \">=32K\"}\n";
+    insta::assert_snapshot!(shown(&format!("{text}{model}"), &skills), @"");
+    // An agent that names no minimum promises nothing.
+    insta::assert_snapshot!(shown(text, &skills), @"");
+}

@@ -1,0 +1,169 @@
+//! `prowess agent`: agents that are made of skills (GAIA §9).
+
+mod check;
+mod install;
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use clap::{Args, Subcommand};
+use prowess_format::diagnostic::Severity;
+use prowess_format::manifest::{ActiveSkills, AgentManifest, FILE_NAMES};
+use prowess_store::composition::{Composition, compose, present};
+use prowess_store::discovery::{DiscoverOptions, Listing, Memory, discover, program_stamp};
+
+use super::Outcome;
+use crate::checking::{self, CheckOptions, Examined, MANIFEST};
+use crate::error::Error;
+use crate::loading;
+use crate::output::{full, json};
+use crate::packages::Packages;
+use crate::printer::Printer;
+
+/// The variable with which whatever starts an agent selects a skill set (GAIX-18).
+const SELECTOR: &str = "PROWESS_SKILL_SET";
+
+/// Check an agent's manifest, install its skills, list its tools
+///
+/// An `AGENT.yaml` lists the skills that an agent is made of, with ranges of
+/// versions, the smallest model it works with, and tools of its own. The agent's
+/// skills are installed beside it, in `.prowess/`, with a lock file.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess agent check AGENT.yaml
+  prowess agent install AGENT.yaml --dry-run
+  prowess agent tools AGENT.yaml --format json")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    Check(check::Arguments),
+    Install(install::Arguments),
+    Tools(tools::Arguments),
+}
+
+/// Which agent, and which of its skill sets.
+#[derive(Args)]
+struct AgentOptions {
+    /// The manifest, or the folder it is in
+    #[arg(value_name = "AGENT.yaml")]
+    manifest: PathBuf,
+    /// The active skill set; else `PROWESS_SKILL_SET`, else the manifest's default
+    #[arg(long, value_name = "NAME")]
+    set: Option<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    match &arguments.action {
+        Action::Check(arguments) => check::run(arguments, printer),
+        Action::Install(arguments) => install::run(arguments, printer),
+        Action::Tools(arguments) => tools::run(arguments, printer),
+    }
+}
+
+/// A manifest that was read.
+struct Agent {
+    path: PathBuf,
+    /// The folder it is in, free of links.
+    folder: PathBuf,
+    text: String,
+    manifest: AgentManifest,
+    examined: Examined,
+    requested: Option<String>,
+    selected: Option<String>,
+}
+
+impl Agent {
+    fn load(options: &AgentOptions) -> Result<Self, Error> {
+        let path = manifest_file(&options.manifest)?;
+        let bytes = loading::read(&path).map_err(|source| Error::io("read", &path, &source))?;
+        loading::within_bounds(&bytes, &loading::shown(&path))?;
+        let (text, checked) = checking::read_manifest(&bytes);
+        let folder = loading::parent(&path);
+        let folder = folder.canonicalize().map_err(|source| Error::io("find", folder, &source))?;
+        let examined = checking::examine_agent(
+            &path,
+            &text,
+            &checked.manifest,
+            checked.diagnostics,
+            &FINDINGS,
+        );
+        let selected = std::env::var(SELECTOR).ok();
+        let requested = options.set.clone();
+        Ok(Self { path, folder, text, manifest: checked.manifest, examined, requested, selected })
+    }
+
+    /// The same, unless the manifest has errors: which skills an agent gets is not to be guessed.
+    fn sound(options: &AgentOptions, done: &str, printer: &mut Printer) -> Result<Self, Error> {
+        let agent = Self::load(options)?;
+        if agent.examined.errors == 0 {
+            return Ok(agent);
+        }
+        let reports = agent.examined.report.as_slice();
+        printer.talk_report(|colour| full::render(reports, colour));
+        let findings = reports.iter().flat_map(json::diagnostics).collect();
+        let shown = loading::shown(&agent.path);
+        let error = Error::failed(format!("`{shown}` has errors and was not {done}"))
+            .hint(format!("`prowess check {shown}` lists them"));
+        Err(Error { findings, ..error })
+    }
+
+    fn name(&self) -> &str {
+        self.manifest.name.as_ref().map_or("the agent", |name| name.as_str())
+    }
+
+    fn active(&self) -> Result<ActiveSkills<'_>, Error> {
+        self.manifest
+            .active_skills(self.requested.as_deref(), self.selected.as_deref())
+            .map_err(|error| Error::usage(error.to_string()).hint(error.hint()))
+    }
+
+    /// This machine, with the manifest's folder as the project.
+    fn packages(&self) -> Result<Packages, Error> {
+        let mut packages = Packages::new()?;
+        packages.places.project = Some(self.folder.clone());
+        Ok(packages)
+    }
+
+    /// The skills that count, against what is installed.
+    fn compose<'a>(&self, active: &ActiveSkills<'a>, packages: &Packages) -> Composition<'a> {
+        let listing = listing(packages);
+        compose(active, &self.manifest.model, |name| present(&listing, name))
+    }
+}
+
+/// Everything that is installed where the agent would look: beside the manifest first.
+fn listing(packages: &Packages) -> Listing {
+    let stamp = program_stamp();
+    discover(&DiscoverOptions {
+        places: &packages.places,
+        now: SystemTime::now(),
+        memory: Memory::Kept { stamp: &stamp },
+    })
+}
+
+/// What a reader of findings wants to see.
+const FINDINGS: CheckOptions<'static> = CheckOptions {
+    dialect: None,
+    strict: false,
+    least: Severity::Warning,
+    clean_files: true,
+    excerpts: true,
+    clients: &[],
+};
+
+fn manifest_file(path: &Path) -> Result<PathBuf, Error> {
+    if !path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    let inside = FILE_NAMES.iter().map(|name| path.join(name)).find(|path| path.is_file());
+    inside.ok_or_else(|| {
+        Error::not_found(format!("there is no agent manifest in `{}`", loading::shown(path)))
+            .hint(format!("an {MANIFEST} is called {}", FILE_NAMES.join(" or ")))
+    })
+}

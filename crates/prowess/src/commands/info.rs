@@ -1,0 +1,263 @@
+//! `prowess info`: what is known about a skill that is here.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use prowess_store::agents::{self, Agent};
+use prowess_store::described::describe_manifest;
+use prowess_store::discovery::Found;
+use prowess_store::drift::{self, Drift};
+use prowess_store::limits::Limits;
+use prowess_store::lock::Locked;
+use prowess_store::name::SkillName;
+use prowess_store::places::Scope;
+use prowess_store::tree::Tree;
+use serde_json::{Value, json};
+
+use super::Outcome;
+use super::install::{Format, size};
+use crate::error::Error;
+use crate::packages::{Packages, install_failed, now};
+use crate::printer::{Channel, Printer, inline};
+use crate::survey::{State, Survey, first_problem, problems, shown};
+use crate::wrapping::wrap;
+
+/// Show what is known about a skill that is installed or in an agent's folder
+///
+/// Every copy is shown, the one that counts first: what it is for, who signed it,
+/// where it came from, what it may do, what it needs and what needs it, which
+/// agents find it, and whether its files are still those that were installed.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess info greet
+  prowess info greet --format json
+
+Exit codes:
+  0  it is here
+  3  there is no such skill")]
+pub(crate) struct Arguments {
+    /// Which skill
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// How the result is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// What a copy is made of. What we installed is told by the lock file, what others put there by its files.
+struct Made {
+    /// What it may ask for, where that can be told.
+    permissions: Option<Vec<String>>,
+    files: Result<(usize, usize), String>,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let packages = Packages::new()?;
+    let survey = Survey::new(&packages, printer);
+    let mut copies = survey.copies(&arguments.name);
+    if copies.is_empty() {
+        return Err(survey.unknown(&arguments.name));
+    }
+    copies.sort_by_key(|found| State::of(found) != State::Counts);
+    let present = agents::present(&packages.places);
+    let mut pages = Vec::new();
+    let mut values = Vec::new();
+    for found in copies {
+        let locked = survey.locked(found);
+        let made = made(found, locked.as_ref().map(|(_, _, entry)| *entry));
+        let drift = match &locked {
+            Some((scope, name, _)) => Some(drifts(&packages, *scope, name)?),
+            None => None,
+        };
+        let copy = CopyHere { packages: &packages, survey: &survey, found, made, drift };
+        let entry = locked.map(|(_, _, entry)| entry);
+        match arguments.format {
+            Format::Json => values.push(copy.wire(entry, &present)),
+            Format::Text => {
+                pages.push(copy.page(entry, &present, printer.width(Channel::Out)));
+            }
+        }
+    }
+    match arguments.format {
+        Format::Json => printer.json(&json!({ "name": arguments.name, "copies": values })),
+        Format::Text => printer.report(&pages.join("\n")),
+    }
+    Ok(Outcome::Fine)
+}
+
+fn made(found: &Found, entry: Option<&Locked>) -> Made {
+    let tree = Tree::read_foreign(&found.real, &Limits::PACKAGE);
+    let declared = || {
+        let manifest = tree.as_ref().ok()?.tree.manifest();
+        let described = describe_manifest(manifest, &found.name).ok()?;
+        Some(described.grants.grants().iter().map(ToString::to_string).collect())
+    };
+    let permissions = match entry {
+        Some(entry) => Some(entry.permissions.iter().cloned().collect()),
+        None => declared(),
+    };
+    let files = match &tree {
+        Ok(read) => Ok(read
+            .tree
+            .files()
+            .fold((0, 0), |(count, bytes), (_, file)| (count + 1, bytes + file.bytes.len()))),
+        Err(error) => Err(error.to_string()),
+    };
+    Made { permissions, files }
+}
+
+fn drifts(packages: &Packages, scope: Scope, name: &SkillName) -> Result<Vec<Drift>, Error> {
+    let store = packages.store(scope)?;
+    let (trust, lock) = (packages.trust()?, packages.lock(&store)?);
+    let findings = drift::look(&store, &lock, std::slice::from_ref(name), &trust, now())
+        .map_err(|error| install_failed(&error))?;
+    Ok(findings.into_iter().flat_map(|finding| finding.drifts).collect())
+}
+
+/// One copy of the skill.
+struct CopyHere<'c> {
+    packages: &'c Packages,
+    survey: &'c Survey,
+    found: &'c Found,
+    made: Made,
+    /// How it differs from what was installed, if it was.
+    drift: Option<Vec<Drift>>,
+}
+
+impl CopyHere<'_> {
+    fn page(&self, entry: Option<&Locked>, present: &[&Agent], width: Option<usize>) -> String {
+        let found = self.found;
+        let places = &self.packages.places;
+        let mut page = String::new();
+        let version = self.survey.version(found).map(|version| format!(" {}", inline(&version)));
+        let tier = entry.map(|entry| format!(", {}", entry.tier)).unwrap_or_default();
+        let head = format!("{}{}{tier}", inline(&found.name), version.unwrap_or_default());
+        let _ = writeln!(page, "{}", wrap(&head, 2, width));
+        if let Some(description) = &found.summary.description {
+            let _ = writeln!(page, "{}", wrap(&format!("  {}", inline(description)), 2, width));
+        }
+        let mut line = |word: &str, text: &str| {
+            let _ = writeln!(page, "{}", wrap(&format!("  {word:<10} {text}"), 13, width));
+        };
+        line("state", &self.state());
+        line("where", &shown(places, &found.directory));
+        for way in &found.also_at {
+            line("also at", &shown(places, &way.directory));
+        }
+        if let Some(entry) = entry {
+            if let Some(source) = &entry.source {
+                line("from", &inline(&source.to_string()));
+            }
+            if let Some(owner) = &entry.owner {
+                line("owner", &inline(owner));
+            }
+            line("installed", &inline(&entry.installed_at));
+            line("signed by", &signers(entry));
+        }
+        match &self.made.permissions {
+            Some(may) => line("may", &or_nothing(may, "do nothing that needs a permission")),
+            None => line("may", "not known, because it can't be read"),
+        }
+        if let Some(entry) = entry {
+            let needs =
+                entry.dependencies.iter().map(|(name, version)| format!("{name} {version}"));
+            line("needs", &or_nothing(&needs.collect::<Vec<String>>(), "no other skill"));
+            let needed: Vec<String> = entry.required_by.iter().map(ToString::to_string).collect();
+            line("needed by", &or_nothing(&needed, "no other skill"));
+        }
+        match &self.made.files {
+            Ok((count, bytes)) => line("files", &format!("{count} ({})", size(*bytes))),
+            Err(why) => line("files", &format!("can't be read: {}", inline(why))),
+        }
+        let agents: Vec<String> =
+            self.survey.agents(found, Some(present)).into_iter().map(str::to_owned).collect();
+        line("agents", &or_nothing(&agents, "none of those on this machine"));
+        page
+    }
+
+    fn state(&self) -> String {
+        let places = &self.packages.places;
+        let mut parts = Vec::new();
+        if let Some(problem) = first_problem(self.found) {
+            parts.push(format!("broken: {problem}"));
+        }
+        if let Some(winner) = self.survey.winner(self.found) {
+            parts.push(format!("shadowed by {}", shown(places, &winner.directory)));
+        }
+        match &self.drift {
+            None => parts.push("not installed by Prowess, so nobody has vouched for it".to_owned()),
+            Some(drifts) if drifts.is_empty() => parts.push("as installed".to_owned()),
+            Some(drifts) => {
+                let drifts: Vec<String> =
+                    drifts.iter().map(|drift| inline(&drift.to_string()).into_owned()).collect();
+                parts.push(format!("not as installed: {}", drifts.join("; ")));
+            }
+        }
+        parts.join("; ")
+    }
+
+    fn wire(&self, entry: Option<&Locked>, present: &[&Agent]) -> Value {
+        let found = self.found;
+        let root = &self.survey.listing.roots[found.root];
+        let path = |path: &std::path::Path| path.display().to_string();
+        let signers = entry.map(|entry| {
+            let signers = entry.signers.iter().map(|signer| {
+                json!({
+                    "scheme": signer.scheme,
+                    "key": signer.key_id,
+                    "identity": signer.identity,
+                })
+            });
+            signers.collect::<Vec<Value>>()
+        });
+        let drift = self.drift.as_ref().map(|drifts| {
+            let drifts = drifts.iter();
+            drifts
+                .map(|drift| json!({"kind": drift.kind(), "message": drift.to_string()}))
+                .collect::<Vec<Value>>()
+        });
+        let dependencies = entry.map(|entry| {
+            let needs = entry.dependencies.iter();
+            needs
+                .map(|(name, version)| (name.to_string(), json!(version.to_string())))
+                .collect::<serde_json::Map<String, Value>>()
+        });
+        json!({
+            "name": found.name,
+            "version": self.survey.version(found),
+            "description": found.summary.description,
+            "dialect": found.summary.dialect,
+            "state": State::of(found).as_str(),
+            "shadowed_by": self.survey.winner(found).map(|winner| path(&winner.directory)),
+            "problems": problems(found),
+            "directory": path(&found.directory),
+            "also_at": found.also_at.iter().map(|way| path(&way.directory)).collect::<Vec<String>>(),
+            "root": root.kind.as_str(),
+            "security_tier": entry.map(|entry| entry.tier.as_str()),
+            "source": entry.and_then(|entry| entry.source.as_ref()).map(ToString::to_string),
+            "owner": entry.and_then(|entry| entry.owner.as_deref()),
+            "installed_at": entry.map(|entry| entry.installed_at.as_str()),
+            "signers": signers,
+            "permissions": self.made.permissions,
+            "dependencies": dependencies,
+            "required_by": entry.map(|entry| entry.required_by.iter().map(|name| name.as_str()).collect::<Vec<&str>>()),
+            "files": self.made.files.as_ref().ok().map(|(count, _)| count),
+            "bytes": self.made.files.as_ref().ok().map(|(_, bytes)| bytes),
+            "agents": self.survey.agents(found, Some(present)),
+            "drift": drift,
+        })
+    }
+}
+
+fn signers(entry: &Locked) -> String {
+    let signers = entry.signers.iter().map(|signer| match &signer.identity {
+        Some(identity) => format!("{} ({})", inline(identity), signer.key_id),
+        None => format!("{} key {}", signer.scheme, signer.key_id),
+    });
+    or_nothing(&signers.collect::<Vec<String>>(), "nobody")
+}
+
+fn or_nothing(items: &[String], nothing: &str) -> String {
+    if items.is_empty() { nothing.to_owned() } else { inline(&items.join(", ")).into_owned() }
+}

@@ -1,0 +1,195 @@
+//! `prowess list`: the skills of this machine.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use prowess_store::agents::{self, Agent};
+use prowess_store::discovery::Found;
+use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr as _;
+
+use super::Outcome;
+use super::install::Format;
+use crate::error::Error;
+use crate::packages::Packages;
+use crate::printer::{Channel, Printer, inline};
+use crate::survey::{State, Survey, first_problem, problems, shown};
+use crate::wrapping::wrap;
+
+/// List the skills of this machine
+///
+/// First those that are installed in the project and for you, then those in the
+/// folders of agents and of other systems, which are only looked at. Of several
+/// skills with one name the first counts, and the others are shown as shadowed. A
+/// skill that can't be used is shown as broken, with the reason.
+///
+/// The tier is told of skills that were installed: nobody has vouched for the
+/// others.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess list
+  prowess list --agents
+  prowess list --format json
+
+Exit codes:
+  0  all of them can be used
+  4  some are broken")]
+pub(crate) struct Arguments {
+    /// Show which agents find each skill
+    #[arg(long)]
+    agents: bool,
+    /// Also show agents that are not on this machine, and every way to a skill
+    #[arg(long)]
+    all: bool,
+    /// How the result is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// A longer name or version moves the rest of its own line only.
+const WIDEST: usize = 28;
+
+/// What one skill says about itself in a line.
+struct Row {
+    name: String,
+    version: String,
+    tier: &'static str,
+    state: &'static str,
+    place: String,
+    details: Vec<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let packages = Packages::new()?;
+    let survey = Survey::new(&packages, printer);
+    let present = agents::present(&packages.places);
+    let present = (!arguments.all).then_some(present.as_slice());
+    let skills = &survey.listing.skills;
+    match arguments.format {
+        Format::Json => {
+            let skills: Vec<Value> = skills
+                .iter()
+                .map(|found| wire(&survey, found, arguments.agents.then_some(present)))
+                .collect();
+            let notes: Vec<Value> = survey
+                .listing
+                .notes
+                .iter()
+                .map(|note| json!({"path": note.path.display().to_string(), "message": note.why}))
+                .collect();
+            printer.json(&json!({ "skills": skills, "notes": notes }));
+        }
+        Format::Text => {
+            for note in &survey.listing.notes {
+                let path = shown(&packages.places, &note.path);
+                printer.warning(&format!("`{path}`: {}", note.why));
+            }
+            if skills.is_empty() {
+                printer.note("there are no skills here");
+                printer.hint("`prowess install ./folder` installs one, `prowess new` makes one");
+            }
+            let rows: Vec<Row> = skills
+                .iter()
+                .map(|found| row(&packages, &survey, found, arguments, present))
+                .collect();
+            printer.report(&table(&rows, printer.width(Channel::Out)));
+        }
+    }
+    let broken = survey.listing.broken().count();
+    if broken == 0 {
+        return Ok(Outcome::Fine);
+    }
+    if arguments.format == Format::Text {
+        printer.hint("`prowess check FOLDER` shows everything that is wrong with a broken skill");
+    }
+    Ok(Outcome::Broken)
+}
+
+fn row(
+    packages: &Packages,
+    survey: &Survey,
+    found: &Found,
+    arguments: &Arguments,
+    present: Option<&[&Agent]>,
+) -> Row {
+    let places = &packages.places;
+    let mut details = Vec::new();
+    if let Some(problem) = first_problem(found) {
+        details.push(format!("broken: {problem}"));
+    }
+    if let Some(winner) = survey.winner(found) {
+        details.push(format!("shadowed by {}", shown(places, &winner.directory)));
+    }
+    if arguments.all {
+        let ways = found.also_at.iter();
+        details.extend(ways.map(|way| format!("also at {}", shown(places, &way.directory))));
+    }
+    if arguments.agents {
+        let agents = survey.agents(found, present);
+        let agents = if agents.is_empty() { "none".to_owned() } else { agents.join(", ") };
+        details.push(format!("agents: {agents}"));
+    }
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    Row {
+        name: inline(&found.name).into_owned(),
+        version: or_dash(survey.version(found).map(|version| inline(&version).into_owned())),
+        tier: survey.locked(found).map_or("-", |(_, _, entry)| entry.tier.as_str()),
+        state: State::of(found).as_str(),
+        place: shown(places, &found.directory),
+        details,
+    }
+}
+
+/// Every skill begins a line, and what else there is to say stands below it, further in. So `grep -v '^ '` gives one line
+/// per skill.
+fn table(rows: &[Row], width: Option<usize>) -> String {
+    let widest = |column: fn(&Row) -> &str| {
+        let widths = rows.iter().map(|row| column(row).width());
+        widths.filter(|width| *width <= WIDEST).max().unwrap_or_default()
+    };
+    let columns: [fn(&Row) -> &str; 4] =
+        [|row| &row.name, |row| &row.version, |row| row.tier, |row| row.state];
+    let widths = columns.map(widest);
+    let mut page = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (column, width) in columns.iter().zip(widths) {
+            let text = column(row);
+            let blanks = width.saturating_sub(text.width()) + 2;
+            let _ = write!(line, "{text}{:blanks$}", "");
+        }
+        line.push_str(&row.place);
+        let _ = writeln!(page, "{}", wrap(&line, 4, width));
+        for detail in &row.details {
+            let _ = writeln!(page, "{}", wrap(&format!("  {detail}"), 4, width));
+        }
+    }
+    page
+}
+
+fn wire(survey: &Survey, found: &Found, agents: Option<Option<&[&Agent]>>) -> Value {
+    let root = &survey.listing.roots[found.root];
+    let path = |path: &std::path::Path| path.display().to_string();
+    let mut skill = json!({
+        "name": found.name,
+        "version": survey.version(found),
+        "description": found.summary.description,
+        "dialect": found.summary.dialect,
+        "security_tier": survey.locked(found).map(|(_, _, entry)| entry.tier.as_str()),
+        "state": State::of(found).as_str(),
+        "directory": path(&found.directory),
+        "root": {
+            "kind": root.kind.as_str(),
+            "path": path(&root.path),
+            "scope": root.scope.map(prowess_store::places::Scope::as_str),
+        },
+        "shadowed_by": survey.winner(found).map(|winner| path(&winner.directory)),
+        "also_at": found.also_at.iter().map(|way| path(&way.directory)).collect::<Vec<String>>(),
+        "problems": problems(found),
+    });
+    if let Some(present) = agents {
+        skill["agents"] = json!(survey.agents(found, present));
+    }
+    skill
+}

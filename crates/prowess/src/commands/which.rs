@@ -1,0 +1,256 @@
+//! `prowess which`: which copy of a skill each agent loads, and why.
+
+use std::fmt::Write as _;
+use std::time::SystemTime;
+
+use clap::Args;
+use prowess_store::agents::{self, Agent};
+use prowess_store::discovery::{Memory, program_stamp};
+use prowess_store::which::{
+    AgentCopy, AgentView, Cost, Fate, Loads, Selection, WhichOptions, which,
+};
+use serde_json::{Value, json};
+
+use super::Outcome;
+use super::install::Format;
+use crate::error::Error;
+use crate::packages::Packages;
+use crate::printer::{Channel, Printer, inline};
+use crate::survey::{self, Survey, shown};
+use crate::wrapping::wrap;
+
+/// Show which copy of a skill each agent loads, and why
+///
+/// A skill may lie in several folders, and agents do not agree on which one
+/// counts. For each agent on this machine this shows the copies in its folders,
+/// which one it loads, the rule that says so and where that was read. Where no
+/// source says, that is the answer.
+///
+/// The cost is what the skill takes of the room that an agent has for the names
+/// and descriptions of all skills: an estimate, with four characters to a token.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  prowess which greet
+  prowess which greet --agent claude-code,codex
+  prowess which greet --context 200000
+
+Exit codes:
+  0  some agent has it
+  2  there is no such agent
+  3  no agent has it")]
+pub(crate) struct Arguments {
+    /// The skill, as agents call it
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Only these agents, present or not
+    #[arg(long = "agent", value_name = "AGENT", value_delimiter = ',')]
+    agents: Vec<String>,
+    /// How many tokens the model has room for, for the cost
+    #[arg(long, value_name = "TOKENS")]
+    context: Option<u64>,
+    /// How the result is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    let packages = Packages::new()?;
+    let named: Vec<&'static Agent> =
+        arguments.agents.iter().map(|id| survey::agent(id)).collect::<Result<_, Error>>()?;
+    let stamp = program_stamp();
+    let views = which(&WhichOptions {
+        places: &packages.places,
+        now: SystemTime::now(),
+        memory: Memory::Kept { stamp: &stamp },
+        name: &arguments.name,
+        agents: if named.is_empty() { Selection::Present } else { Selection::Named(&named) },
+        context_tokens: arguments.context,
+    });
+    if views.iter().all(|view| view.copies.is_empty()) {
+        return Err(nobody_has(&arguments.name, &named, &packages, printer));
+    }
+    match arguments.format {
+        Format::Json => {
+            let agents: Vec<Value> = views.iter().map(wire).collect();
+            printer.json(&json!({ "name": arguments.name, "agents": agents }));
+        }
+        Format::Text => {
+            let width = printer.width(Channel::Out);
+            let without: Vec<&str> = views
+                .iter()
+                .filter(|view| view.copies.is_empty())
+                .map(|view| view.agent.title)
+                .collect();
+            let views = views.iter().filter(|view| !view.copies.is_empty());
+            let pages: Vec<String> =
+                views.map(|view| page(&packages, &arguments.name, view, width)).collect();
+            printer.report(&pages.join("\n"));
+            if !without.is_empty() {
+                printer.note(&format!("without it: {}", without.join(", ")));
+            }
+        }
+    }
+    Ok(Outcome::Fine)
+}
+
+/// No agent has it. Perhaps we do.
+fn nobody_has(
+    name: &str,
+    named: &[&'static Agent],
+    packages: &Packages,
+    printer: &mut Printer,
+) -> Error {
+    let survey = Survey::new(packages, printer);
+    let who = match named {
+        [] if agents::present(&packages.places).is_empty() => "there is no agent here".to_owned(),
+        [] => "no agent here".to_owned(),
+        named => named.iter().map(|agent| agent.title).collect::<Vec<&str>>().join(", "),
+    };
+    let has = match named {
+        [] if who.starts_with("there") => " that could have it",
+        [_, _, ..] => " do not have it",
+        [_] => " does not have it",
+        [] => " has it",
+    };
+    let what = format!("`{}` is in no folder of an agent: {who}{has}", inline(name));
+    let is_ours = |found: &&&prowess_store::discovery::Found| survey.locked(found).is_some();
+    match survey.copies(name).iter().find(is_ours) {
+        Some(found) => Error::not_found(what).hint(format!(
+            "it is installed in `{}`; `prowess install {} --agent AGENT` places it",
+            shown(&packages.places, &found.directory),
+            shown(&packages.places, &found.directory),
+        )),
+        None => {
+            let unknown = survey.unknown(name);
+            unknown.hints.into_iter().fold(Error::not_found(what), Error::hint)
+        }
+    }
+}
+
+fn page(packages: &Packages, name: &str, view: &AgentView, width: Option<usize>) -> String {
+    let mut page = String::new();
+    let mut line = |text: &str, indent: usize| {
+        let _ = writeln!(page, "{}", wrap(text, indent, width));
+    };
+    let place = |number: usize| shown(&packages.places, &view.copies[number].directory);
+    let loads = match view.loads {
+        Loads::Nothing => "loads none of these".to_owned(),
+        Loads::One(number) => format!("loads {}", place(number)),
+        Loads::Several => "offers several side by side".to_owned(),
+        Loads::Unknown => "loads one of these, and no source says which".to_owned(),
+    };
+    line(&format!("{} ({}) {loads}", view.agent.title, view.agent.id), 2);
+    for copy in &view.copies {
+        let version = copy.version.as_deref().map(|version| format!(" {}", inline(version)));
+        let head = format!(
+            "  {}{} ({}): {}",
+            shown(&packages.places, &copy.directory),
+            version.unwrap_or_default(),
+            copy.folder,
+            fate(copy, &place)
+        );
+        line(&head, 4);
+        for remark in &copy.remarks {
+            line(&format!("    minds: {}", inline(remark)), 6);
+        }
+    }
+    match view.rules {
+        Some(rules) => line(&format!("  rule: {} ({})", rules.precedence, rules.source), 4),
+        None => line("  rule: none is known, so only its two usual folders were looked at", 4),
+    }
+    if let Some(cost) = &view.cost {
+        line(&format!("  cost: {}", cost_of(name, cost, view)), 4);
+    }
+    page
+}
+
+fn fate(copy: &AgentCopy, place: &impl Fn(usize) -> String) -> String {
+    match &copy.fate {
+        Fate::Loaded => "loaded".to_owned(),
+        Fate::LoadedAs(name) => format!("loaded as `{}`", inline(name)),
+        Fate::Behind(winner) => format!("shadowed by {}", place(*winner)),
+        Fate::Same(other) => format!("the same folder as {}", place(*other)),
+        Fate::Dropped(reasons) => {
+            let reasons: Vec<_> = reasons.iter().map(|reason| inline(reason)).collect();
+            format!("refused: {}", reasons.join("; "))
+        }
+        Fate::Unseen(why) => format!("not seen: {}", inline(why)),
+        Fate::Unknown => "no source says".to_owned(),
+    }
+}
+
+fn cost_of(name: &str, cost: &Cost, view: &AgentView) -> String {
+    let share = cost.thousandths();
+    let mut text = format!(
+        "about {} of {} tokens ({}.{} %); all {} skills take about {}",
+        cost.tokens,
+        cost.room,
+        share / 10,
+        share % 10,
+        cost.entries,
+        cost.catalogue
+    );
+    if cost.cut > 0 {
+        let _ = write!(
+            text,
+            "; {} characters of the description of `{}` are cut",
+            cost.cut,
+            inline(name)
+        );
+    }
+    let overflow = view.rules.and_then(|rules| rules.budget).map(|budget| budget.overflow);
+    if let Some(overflow) = overflow.filter(|_| cost.overflows()) {
+        let _ = write!(text, ", which is too much: {overflow}");
+    }
+    text
+}
+
+fn wire(view: &AgentView) -> Value {
+    let copies: Vec<Value> = view
+        .copies
+        .iter()
+        .map(|copy| {
+            let (fate, detail) = match &copy.fate {
+                Fate::Loaded => ("loaded", Value::Null),
+                Fate::LoadedAs(name) => ("loaded-as", json!(name)),
+                Fate::Behind(winner) => ("shadowed", json!(winner)),
+                Fate::Same(other) => ("same", json!(other)),
+                Fate::Dropped(reasons) => ("refused", json!(reasons)),
+                Fate::Unseen(why) => ("unseen", json!(why)),
+                Fate::Unknown => ("unknown", Value::Null),
+            };
+            json!({
+                "directory": copy.directory.display().to_string(),
+                "real_directory": copy.real.display().to_string(),
+                "folder": copy.folder,
+                "scope": copy.scope.map(prowess_store::places::Scope::as_str),
+                "version": copy.version,
+                "fate": fate,
+                "detail": detail,
+                "remarks": copy.remarks,
+            })
+        })
+        .collect();
+    let (loads, number) = match view.loads {
+        Loads::Nothing => ("nothing", None),
+        Loads::One(number) => ("one", Some(number)),
+        Loads::Several => ("several", None),
+        Loads::Unknown => ("unknown", None),
+    };
+    json!({
+        "agent": view.agent.id,
+        "title": view.agent.title,
+        "loads": loads,
+        "loaded": number.map(|number| view.copies[number].directory.display().to_string()),
+        "copies": copies,
+        "rule": view.rules.map(|rules| json!({"text": rules.precedence, "source": rules.source})),
+        "cost": view.cost.map(|cost| json!({
+            "tokens": cost.tokens,
+            "cut_characters": cost.cut,
+            "catalogue_tokens": cost.catalogue,
+            "entries": cost.entries,
+            "room_tokens": cost.room,
+        })),
+    })
+}

@@ -1,0 +1,236 @@
+//! Putting installed skills where agents look, for the verbs that install, update and remove.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use clap::Args;
+use prowess_store::agents::{self, Agent};
+use prowess_store::name::SkillName;
+use prowess_store::placement::{
+    self, Change, Form, Manner, Owners, Placement, PlacementError, UndoneHow, Wish,
+};
+use prowess_store::places::Scope;
+use prowess_store::store::Store;
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::packages::Packages;
+use crate::printer::Printer;
+use crate::survey::{self, shown};
+
+/// Which agents should find a skill.
+#[derive(Args, Clone)]
+pub(crate) struct AgentOptions {
+    /// Put the skills where these agents look: `claude-code,codex,cursor`
+    #[arg(long = "agent", value_name = "AGENT", value_delimiter = ',')]
+    agents: Vec<String>,
+    /// Put them where every agent on this machine looks
+    #[arg(long, conflicts_with = "agents")]
+    all_agents: bool,
+    /// Put copies there, also where an agent sees links
+    #[arg(long)]
+    copy: bool,
+}
+
+/// For whom skills are placed once they are installed.
+pub(crate) struct Placing<'p> {
+    packages: &'p Packages,
+    scope: Scope,
+    whom: Whom,
+}
+
+enum Whom {
+    /// Those for whom they were placed earlier. What is a copy has to be made anew after an update.
+    AsBefore,
+    /// These as well.
+    These(Vec<&'static Agent>, Manner),
+}
+
+/// What was placed, and what could not be.
+#[derive(Default)]
+pub(crate) struct Placed {
+    placements: Vec<Placement>,
+    failures: Vec<PlacementError>,
+}
+
+impl AgentOptions {
+    /// For whom to place, known before anything is installed: a typing error should not be told afterwards.
+    pub(crate) fn placing<'p>(
+        &self,
+        packages: &'p Packages,
+        scope: Scope,
+    ) -> Result<Placing<'p>, Error> {
+        let chosen = if self.all_agents {
+            let has_folder = |agent: &&Agent| agent.locate(scope, &packages.places).is_some();
+            let present = agents::present(&packages.places).into_iter();
+            let present: Vec<&'static Agent> = present.filter(has_folder).collect();
+            if present.is_empty() {
+                return Err(Error::not_found("there is no agent on this machine")
+                    .hint("name the one that you want with `--agent`, such as `--agent codex`"));
+            }
+            present
+        } else {
+            self.agents.iter().map(|id| survey::agent(id)).collect::<Result<_, Error>>()?
+        };
+        if chosen.is_empty() && self.copy {
+            return Err(Error::usage("`--copy` says how skills get to agents, and none is named")
+                .hint("add `--agent AGENT` or `--all-agents`"));
+        }
+        let manner = if self.copy { Manner::Copy } else { Manner::AsSeen };
+        let whom = if chosen.is_empty() { Whom::AsBefore } else { Whom::These(chosen, manner) };
+        Ok(Placing { packages, scope, whom })
+    }
+}
+
+impl<'p> Placing<'p> {
+    /// For those for whom the skills were placed earlier.
+    pub(crate) fn as_before(packages: &'p Packages, scope: Scope) -> Self {
+        Self { packages, scope, whom: Whom::AsBefore }
+    }
+
+    /// Places installed skills. One that can't be placed keeps no other from it.
+    pub(crate) fn place(&self, store: &Store, names: &BTreeSet<SkillName>) -> Placed {
+        let mut placed = Placed::default();
+        let earlier = self.owners(names).unwrap_or_else(|error| {
+            placed.failures.push(error);
+            BTreeMap::new()
+        });
+        for name in names {
+            let directory = store.skill_path(name);
+            let mut place = |agents: &[&'static Agent], manner, is_told: fn(&Placement) -> bool| {
+                let scope = self.scope;
+                let wish = Wish { skill: name, directory: &directory, agents, scope, manner };
+                match placement::apply(&self.packages.places, &wish) {
+                    Ok(placements) => {
+                        placed.placements.extend(placements.into_iter().filter(is_told));
+                    }
+                    Err(error) => placed.failures.push(error),
+                }
+            };
+            if let Some(agents) = earlier.get(name) {
+                place(agents, Manner::AsSeen, |placement| placement.change == Change::Replace);
+            }
+            if let Whom::These(agents, manner) = &self.whom {
+                place(agents, *manner, |_| true);
+            }
+        }
+        placed
+    }
+
+    /// For whom skills were placed earlier. Without a project there is no list of one.
+    fn owners(
+        &self,
+        names: &BTreeSet<SkillName>,
+    ) -> Result<BTreeMap<SkillName, Vec<&'static Agent>>, PlacementError> {
+        let mut owners: BTreeMap<SkillName, Vec<&'static Agent>> = BTreeMap::new();
+        let recorded = match placement::placed(&self.packages.places, self.scope) {
+            Err(PlacementError::NoProject) => return Ok(owners),
+            recorded => recorded?,
+        };
+        for known in recorded.into_iter().filter(|known| names.contains(&known.skill)) {
+            let agents = known.owners.iter().filter_map(|id| agents::by_id(id));
+            owners.entry(known.skill).or_default().extend(agents);
+        }
+        Ok(owners)
+    }
+}
+
+impl Placed {
+    /// Says what is where.
+    pub(crate) fn say(&self, placing: &Placing<'_>, printer: &mut Printer) {
+        for placement in &self.placements {
+            let place = shown(&placing.packages.places, &placement.path);
+            let owners = placement.owners.join(", ");
+            let as_what = match &placement.form {
+                Form::Link(_) => "as a link",
+                Form::Copy(_) => "as a copy",
+            };
+            let skill = &placement.skill;
+            printer.say(&match placement.change {
+                Change::Make => format!("placed {skill} in {place} {as_what}, for {owners}"),
+                Change::Replace => {
+                    format!("placed {skill} in {place} again {as_what}, for {owners}")
+                }
+                Change::Keep => format!("{skill} is in {place} already, for {owners}"),
+                Change::Theirs => {
+                    format!("{skill} is in {place} already, by a link that somebody else made")
+                }
+            });
+            let is_new = matches!(placement.change, Change::Make | Change::Replace);
+            if let Some(why) = placement.why.as_ref().filter(|_| is_new) {
+                printer.note(&format!("it is a copy, because {why}"));
+            }
+        }
+    }
+
+    /// The same for programs.
+    pub(crate) fn wire(&self) -> Vec<Value> {
+        let placements = self.placements.iter();
+        placements
+            .map(|placement| {
+                json!({
+                    "name": placement.skill.as_str(),
+                    "path": placement.path.display().to_string(),
+                    "agents": placement.owners,
+                    "form": match &placement.form {
+                        Form::Link(_) => "link",
+                        Form::Copy(_) => "copy",
+                    },
+                    "change": match placement.change {
+                        Change::Make => "made",
+                        Change::Replace => "replaced",
+                        Change::Keep => "kept",
+                        Change::Theirs => "theirs",
+                    },
+                })
+            })
+            .collect()
+    }
+
+    /// Fails when something could not be placed.
+    pub(crate) fn finish(self, printer: &mut Printer) -> Result<(), Error> {
+        let mut failures = self.failures.iter();
+        let Some(first) = failures.next() else { return Ok(()) };
+        for other in failures {
+            printer.warning(&other.to_string());
+        }
+        Err(failed(first).hint("the skills are installed; `install` with `--agent` places them"))
+    }
+}
+
+/// Takes skills out of the folders of agents, before they go from the store: a link that leads nowhere would stay.
+pub(crate) fn take_away<'n>(
+    packages: &Packages,
+    scope: Scope,
+    names: impl Iterator<Item = &'n SkillName>,
+    printer: &mut Printer,
+) -> Result<(), Error> {
+    for name in names {
+        let undone = match placement::undo(&packages.places, scope, name, Owners::All) {
+            Err(PlacementError::NoProject) => return Ok(()),
+            undone => undone.map_err(|error| failed(&error))?,
+        };
+        for undone in undone {
+            let place = shown(&packages.places, &undone.path);
+            match undone.how {
+                UndoneHow::Removed => printer.say(&format!("took {name} out of {place}")),
+                UndoneHow::Changed => printer.warning(&format!(
+                    "`{place}` has been changed since it was placed, so it stays and is yours"
+                )),
+                UndoneHow::StillNeeded(_) | UndoneHow::Missing => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A placement that failed, with the code that says why.
+fn failed(error: &PlacementError) -> Error {
+    let message = error.to_string();
+    match error {
+        PlacementError::Occupied { .. }
+        | PlacementError::Leaves { .. }
+        | PlacementError::Record { .. } => Error::refused(message),
+        PlacementError::NoProject | PlacementError::NoFolder { .. } => Error::usage(message),
+        PlacementError::Copy { .. } | PlacementError::Disk { .. } => Error::failed(message),
+    }
+}

@@ -1,0 +1,194 @@
+//! The skills of this machine together with what our lock files say of them.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::time::SystemTime;
+
+use prowess_format::text::closest;
+use prowess_store::agents::{self, Agent};
+use prowess_store::discovery::{
+    self, DiscoverOptions, Found, Listing, Memory, RootKind, program_stamp,
+};
+use prowess_store::lock::{Lock, Locked, MOST_BYTES};
+use prowess_store::name::SkillName;
+use prowess_store::places::{Places, Scope};
+use prowess_store::store::LOCK_FILE;
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::packages::Packages;
+use crate::printer::{Printer, inline};
+
+/// Everything that was found, and what is known of it.
+pub(crate) struct Survey {
+    /// The skills.
+    pub(crate) listing: Listing,
+    project: Lock,
+    user: Lock,
+}
+
+/// How a copy of a skill stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It counts for its name.
+    Counts,
+    /// Another one stands before it.
+    Shadowed,
+    /// It can't be used.
+    Broken,
+}
+
+impl State {
+    /// How a skill that was found stands.
+    pub(crate) fn of(found: &Found) -> Self {
+        if found.is_broken() {
+            State::Broken
+        } else if found.shadowed_by.is_some() {
+            State::Shadowed
+        } else {
+            State::Counts
+        }
+    }
+
+    /// The word for it, also on the wire.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            State::Counts => "ok",
+            State::Shadowed => "shadowed",
+            State::Broken => "broken",
+        }
+    }
+}
+
+impl Survey {
+    /// Looks everywhere. A lock file that can't be read takes away what it would have told, and nothing else.
+    pub(crate) fn new(packages: &Packages, printer: &mut Printer) -> Self {
+        let stamp = program_stamp();
+        let listing = discovery::discover(&DiscoverOptions {
+            places: &packages.places,
+            now: SystemTime::now(),
+            memory: Memory::Kept { stamp: &stamp },
+        });
+        let mut lock = |scope| {
+            let path = packages.store_path(scope).join(LOCK_FILE);
+            read_lock(&path).unwrap_or_else(|why| {
+                printer.warning(&format!("`{}` can't be read: {why}", path.display()));
+                Lock::default()
+            })
+        };
+        let (project, user) = (lock(Scope::Project), lock(Scope::User));
+        Self { listing, project, user }
+    }
+
+    /// What the lock file says of a skill, when it is one that we installed.
+    pub(crate) fn locked(&self, found: &Found) -> Option<(Scope, SkillName, &Locked)> {
+        let root = &self.listing.roots[found.root];
+        let (scope, lock) = match root.kind {
+            RootKind::Project => (Scope::Project, &self.project),
+            RootKind::User => (Scope::User, &self.user),
+            RootKind::Bundled | RootKind::Agent | RootKind::System => return None,
+        };
+        if found.directory.parent() != Some(root.path.as_path()) {
+            return None;
+        }
+        let name: SkillName = found.directory.file_name()?.to_str()?.parse().ok()?;
+        let entry = lock.skills.get(&name)?;
+        Some((scope, name, entry))
+    }
+
+    /// The version: the declared one, or the one that was locked.
+    pub(crate) fn version(&self, found: &Found) -> Option<String> {
+        let locked = || self.locked(found).map(|(_, _, entry)| entry.version.to_string());
+        found.summary.version.clone().or_else(locked)
+    }
+
+    /// Every copy of a name, by what it is called or by its folder: the broken ones may not have told their name.
+    pub(crate) fn copies(&self, name: &str) -> Vec<&Found> {
+        let is_folder = |path: &Path| path.file_name().is_some_and(|folder| folder == name);
+        let is_meant = |found: &&Found| {
+            found.name == name
+                || is_folder(&found.directory)
+                || found.also_at.iter().any(|way| is_folder(&way.directory))
+        };
+        self.listing.skills.iter().filter(is_meant).collect()
+    }
+
+    /// That there is no skill of a name, and which one may have been meant.
+    pub(crate) fn unknown(&self, name: &str) -> Error {
+        let error = Error::not_found(format!("there is no skill `{}` here", inline(name)));
+        let names = self.listing.skills.iter().map(|found| found.name.as_str());
+        match closest(name, names) {
+            Some(similar) => error.hint(format!("did you mean `{}`?", inline(similar))),
+            None => error.hint("`prowess list` shows all, `prowess search` those of a registry"),
+        }
+    }
+
+    /// The ids of the agents that find a skill: those on this machine, or all that are known.
+    pub(crate) fn agents(&self, found: &Found, present: Option<&[&Agent]>) -> Vec<&'static str> {
+        let seen = self.listing.seen_by(found).into_iter();
+        let counts = |agent: &&Agent| present.is_none_or(|present| present.contains(agent));
+        seen.filter(counts).map(|agent| agent.id).collect()
+    }
+
+    /// What stands in place of a shadowed skill.
+    pub(crate) fn winner(&self, found: &Found) -> Option<&Found> {
+        found.shadowed_by.map(|winner| &self.listing.skills[winner])
+    }
+}
+
+/// Why a skill is broken, in a line.
+pub(crate) fn first_problem(found: &Found) -> Option<String> {
+    let problem = found.summary.errors.first()?;
+    let file = found.file.file_name().unwrap_or_default().to_string_lossy();
+    Some(format!("{}:{}: {}", inline(&file), problem.line, inline(&problem.message)))
+}
+
+/// Why a skill is broken, for programs.
+pub(crate) fn problems(found: &Found) -> Vec<Value> {
+    let problems = found.summary.errors.iter();
+    problems
+        .map(|problem| {
+            json!({
+                "rule": problem.rule,
+                "line": problem.line,
+                "message": problem.message,
+                "help": problem.help,
+            })
+        })
+        .collect()
+}
+
+/// A path for people, safe to show.
+pub(crate) fn shown(places: &Places, path: &Path) -> String {
+    inline(&places.shown(path)).into_owned()
+}
+
+/// The agent of an id that a user typed.
+pub(crate) fn agent(id: &str) -> Result<&'static Agent, Error> {
+    agents::by_id(id).ok_or_else(|| {
+        let error = Error::usage(format!("`{}` is no agent that is known here", inline(id)));
+        match closest(id, agents::all().iter().map(|agent| agent.id)) {
+            Some(similar) => error.hint(format!("did you mean `{similar}`?")),
+            None => {
+                let known: Vec<&str> = agents::all().iter().map(|agent| agent.id).collect();
+                error.hint(format!("known are {}", known.join(", ")))
+            }
+        }
+    })
+}
+
+/// Reads a lock file without locking anything: it is exchanged in one step, so it is old or new and always whole.
+fn read_lock(path: &Path) -> Result<Lock, String> {
+    let failed = |error: io::Error| crate::error::reason(&error);
+    // Opening a pipe would wait for somebody to write into it, and a project may come from anybody.
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => {}
+        Ok(_) => return Err("it is not a file".to_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Lock::default()),
+        Err(error) => return Err(failed(error)),
+    }
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    file.take(MOST_BYTES).read_to_string(&mut text).map_err(failed)?;
+    Lock::parse(&text).map_err(|error| error.to_string())
+}
