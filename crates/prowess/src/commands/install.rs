@@ -214,7 +214,10 @@ pub(crate) fn carry_out(
     }
     let width = printer.width(Channel::Err);
     let page: String = plan.steps.iter().map(|step| shown(step, width)).collect();
-    if format == Format::Text {
+    // Nobody is asked about something that was not shown, not even in the middle of JSON.
+    let is_asked = !plan.is_clear() && !yes && !dry_run;
+    let is_told = format == Format::Text && (dry_run || !plan.is_clear() || !printer.is_quiet());
+    if is_asked || is_told {
         printer.talk_report(|_| page);
     }
     if let Some(step) = plan.steps.iter().find(|step| !step.review.refusals.is_empty()) {
@@ -233,7 +236,6 @@ pub(crate) fn carry_out(
         }
         return Ok(Outcome::Fine);
     }
-    let is_asked = !plan.is_clear() && !yes;
     if is_asked {
         match agree("Install it? [y]es / [N]o: ", printer) {
             Some(true) => {}
@@ -282,7 +284,7 @@ fn recipes_of(step: &Step) -> Option<String> {
     let install = &step.described.skill.openclaw.as_ref()?.install;
     let mut commands: Vec<String> = Vec::new();
     for recipe in install {
-        let text = |key: &str| recipe.entry.get(key).and_then(Value::as_str).map(inline);
+        let text = |key: &str| recipe.entry.get(key).and_then(Value::as_str).map(quoted);
         let command = match recipe.kind.value.as_str() {
             "brew" => text("formula").map(|it| format!("brew install {it}")),
             "node" | "npm" => text("package").map(|it| format!("npm install --global {it}")),
@@ -293,9 +295,10 @@ fn recipes_of(step: &Step) -> Option<String> {
             "download" => text("url").map(|it| format!("download {it}")),
             _ => None,
         };
-        commands.push(
-            command.unwrap_or_else(|| format!("{} (see its SKILL.md)", inline(&recipe.kind.value))),
-        );
+        commands.push(command.map_or_else(
+            || format!("{} (see its SKILL.md)", inline(&recipe.kind.value)),
+            |command| format!("`{command}`"),
+        ));
     }
     if commands.is_empty() {
         return None;
@@ -303,8 +306,25 @@ fn recipes_of(step: &Step) -> Option<String> {
     Some(format!(
         "`{}` may need one of these, which you run yourself: {}",
         step.name(),
-        commands.join("; ")
+        commands.join(", ")
     ))
+}
+
+/// A word of somebody else's in a command that is meant to be copied: whatever it holds, a shell sees one argument, and
+/// no option.
+fn quoted(word: &str) -> String {
+    let word = inline(word);
+    let is_plain = |character: char| {
+        character.is_ascii_alphanumeric()
+            || matches!(character, '@' | '/' | '.' | '_' | ':' | '+' | '-')
+    };
+    if word.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '@')
+        && word.chars().all(is_plain)
+    {
+        return word.into_owned();
+    }
+    let word = if word.starts_with('-') { format!("./{word}") } else { word.into_owned() };
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 fn shown(step: &Step, width: Option<usize>) -> String {
@@ -458,8 +478,11 @@ pub(crate) fn show_restored(
         printer.say(&format!("installed {name} {version}"));
     }
     if restored.installed.is_empty() {
-        printer
-            .say(&format!("everything is as it should be ({} skills)", restored.unchanged.len()));
+        let count = match restored.unchanged.len() {
+            1 => "1 skill".to_owned(),
+            count => format!("{count} skills"),
+        };
+        printer.say(&format!("everything is as it should be ({count})"));
     }
     placed.say(placing, printer);
     for name in &restored.unknown {
