@@ -188,3 +188,46 @@ fn the_tools_of_all_skills_are_under_one_roof() {
     let without = at_home().file("desk/AGENT.yaml", DESK);
     assert_snapshot!(without.run("agent tools desk"));
 }
+
+/// The names in an archive, and the text of one of its files.
+fn unpacked(scene: &Scene, archive: &str, file: &str) -> (Vec<String>, String) {
+    let installed = scene.run(&format!("install {archive} --allow-experimental --yes"));
+    assert!(installed.starts_with("exit 0"), "{installed}");
+    let folder = scene.path().join("home/.local/share/prowess/skills/fetch");
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .expect("it is installed")
+        .map(|entry| entry.expect("it is read").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    (names, std::fs::read_to_string(folder.join(file)).expect("it is there"))
+}
+
+#[test]
+fn an_installed_skill_has_its_requirements_and_its_signature() {
+    // GAIA-7.1-1
+    let text = "---\nname: fetch\nversion: 1.0.0\ndescription: Fetches pages\nauthor: a\nlicense: MIT\npermissions: [filesystem:none]\nsecurity_tier: experimental\nrequirements:\n  dependencies: [\"requests>=2.31\", \"attrs\"]\ntools:\n  - name: fetch\n    description: Fetches\n---\n\n# Fetch\n";
+    let scene = at_home()
+        .file("fetch/SKILL.md", text)
+        .file("fetch/tools.py", "def fetch() -> str:\n    \"\"\"Fetches.\"\"\"\n    return \"\"\n")
+        .file("fetch/lib/client.py", "URL = \"\"\n");
+    let wanted = "# Made from the `requirements` of SKILL.md, which is what counts.\nattrs\nrequests>=2.31\n";
+    let packed = scene.run("pack fetch --output unsigned.tar.gz");
+    assert!(packed.contains("added `requirements.txt`"), "{packed}");
+    // The author's folder is as it was.
+    assert!(!scene.path().join("fetch/requirements.txt").exists());
+    let (names, made) = unpacked(&scene, "./unsigned.tar.gz", "requirements.txt");
+    assert_eq!(names, ["SKILL.md", "lib", "requirements.txt", "tools.py"]);
+    assert_eq!(made, wanted);
+    assert!(scene.run("key new release").starts_with("exit 0"));
+    let signed = scene.run("sign fetch --key release");
+    assert!(signed.contains("requirements.txt"), "{signed}");
+    assert_eq!(scene.text("fetch/requirements.txt"), wanted);
+    assert!(scene.run("pack fetch --output signed.tar.gz").starts_with("exit 0"));
+    assert!(scene.run("remove fetch").starts_with("exit 0"));
+    let (names, _) = unpacked(&scene, "./signed.tar.gz", "SIGNATURE.json");
+    assert_eq!(names, ["SIGNATURE.json", "SKILL.md", "lib", "requirements.txt", "tools.py"]);
+    // A signature is about all files, so nothing is added to a skill that has one.
+    std::fs::remove_file(scene.path().join("fetch/requirements.txt")).expect("it is there");
+    let packed = scene.run("pack fetch --output torn.tar.gz");
+    assert!(!packed.contains("added"), "{packed}");
+}
