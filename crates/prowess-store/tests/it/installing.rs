@@ -589,10 +589,10 @@ fn a_program_installs_by_range_lists_and_loads() {
     // GAIA-6.2-1
     let machine = Machine::new();
     for version in ["1.0.0", "1.4.0", "2.0.0"] {
-        machine.publish("https://r.example", "acme/greet", version, &[]);
+        machine.publish(PUBLIC, "greet", version, &[]);
     }
     machine.with(|installer| {
-        let applied = installer.install("acme/greet", ">=1.0.0,<2.0.0", |_| false);
+        let applied = installer.install("greet", ">=1.0.0,<2.0.0", |_| false);
         let applied = applied.expect("it asks for nothing dangerous");
         assert_eq!(applied.installed.len(), 1);
         let listed = installer.list_installed().expect("a lock");
@@ -604,7 +604,7 @@ fn a_program_installs_by_range_lists_and_loads() {
         let loaded = installer.load("greet").expect("it is whole");
         assert_eq!(loaded.described.version.to_string(), "1.4.0");
         assert_eq!(loaded.directory, listed[0].directory);
-        let nothing = installer.install("acme/greet", ">=3.0.0", |_| true);
+        let nothing = installer.install("greet", ">=3.0.0", |_| true);
         assert!(matches!(nothing, Err(InstallError::Unresolved(_))), "{nothing:?}");
         assert!(matches!(installer.load("other"), Err(InstallError::NotInstalled(_))));
         // Whoever changed it is not loaded.

@@ -111,7 +111,12 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     };
     if arguments.frozen {
         suits(&active, &lock)?;
-        let restored = packages.with_installer(&store, &reach, leave, None, Installer::restore)?;
+        #[expect(
+            clippy::redundant_closure_for_method_calls,
+            reason = "the method itself is not general enough in its lifetime"
+        )]
+        let restored = packages
+            .with_installer(&store, &reach, leave, None, |installer| installer.restore())?;
         return show_restored(&restored, &store, arguments.format, &placing, printer);
     }
     let wanted = wanted(&agent, &active, arguments, &packages, &store, &lock, &reach, printer)?;
