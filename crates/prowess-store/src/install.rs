@@ -9,6 +9,7 @@
 
 mod apply;
 mod choose;
+mod library;
 mod restore;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +31,7 @@ use crate::switch::CommitError;
 use crate::tree::{Tree, TreeError};
 
 pub use apply::Applied;
+pub use library::{InstalledSkill, LoadedSkill};
 pub use restore::Restored;
 
 /// Everything that installing needs.

@@ -1,5 +1,6 @@
 //! Drives the real binary and looks at everything it says and leaves behind.
 
+mod agent;
 mod check;
 mod convert;
 mod docs;
