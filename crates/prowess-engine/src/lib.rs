@@ -76,5 +76,7 @@ pub use run::{Cancel, run, run_with};
 pub use shelf::{FolderShelf, Found, Shelf, ShelfError};
 pub use skill_files::{DirectoryFiles, SPELLINGS, check_skill};
 pub use tool::openclaw::HandlerError;
-pub use tool::python::{LoadError, LoadStep, Loading, PythonWorkers, load_skill};
+pub use tool::python::{
+    LoadError, LoadStep, Loading, PackageError, PythonWorkers, load_skill, requirements_file,
+};
 pub use world::{State, World, WorldError};

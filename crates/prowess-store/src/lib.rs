@@ -28,6 +28,66 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Programs that embed it install by name and range, list and load (GAIA §6.2). Where skills come from is theirs to say: here
+//! a folder on this machine is the registry, `prowess-client` has the ones on the network.
+//!
+//! ```
+//! use prowess_resolve::{Package, Release};
+//! use prowess_store::install::Installer;
+//! use prowess_store::limits::Limits;
+//! use prowess_store::reference::Named;
+//! use prowess_store::review::Leave;
+//! use prowess_store::source::{Catalogue, Local, Offer, Pinned, SourceError};
+//! use prowess_store::store::Store;
+//! use prowess_trust::{Timestamp, TrustStore};
+//!
+//! /// Versions of one skill, each in a folder that is called like it.
+//! struct Shelf(std::path::PathBuf);
+//!
+//! impl Catalogue for Shelf {
+//!     fn package(&self, named: &Named) -> Result<Package, SourceError> {
+//!         Ok(Package::new("shelf", named.name.as_str()))
+//!     }
+//!     fn releases(&self, _: &Package) -> Result<Vec<Release>, SourceError> {
+//!         Ok(["1.0.0", "1.2.0", "2.0.0"].map(|it| Release::new(it.parse().unwrap())).into())
+//!     }
+//!     fn offer(&self, package: &Package, version: &semver::Version) -> Result<Offer, SourceError> {
+//!         let path = self.0.join(version.to_string()).display().to_string();
+//!         let pinned = Pinned::Folder { path };
+//!         Ok(Offer { name: package.name().to_owned(), pinned, owner: None, published: None })
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let home = tempfile::tempdir()?;
+//! # for version in ["1.0.0", "1.2.0", "2.0.0"] {
+//! #     std::fs::create_dir(home.path().join(version))?;
+//! #     let text = format!("---\nname: greet\nversion: {version}\ndescription: Greets\n---\n\n# Greet\n");
+//! #     std::fs::write(home.path().join(version).join("SKILL.md"), text)?;
+//! # }
+//! # let folder = home.path().to_owned();
+//! let store = Store::open(&folder.join("store"))?;
+//! let source = Local { current_folder: folder.clone(), home: None, limits: Limits::PACKAGE };
+//! let installer = Installer {
+//!     store: &store,
+//!     source: &source,
+//!     catalogue: Some(&Shelf(folder)),
+//!     trust: &TrustStore::empty(),
+//!     now: Timestamp::from_unix(1_790_000_000),
+//!     // Nobody has signed these, and this program takes them all the same.
+//!     leave: Leave { experimental: true, unsigned: false, replace_owner: false },
+//!     min_age: None,
+//! };
+//! installer.install("greet", ">=1.0.0,<2.0.0", |_plan| false)?;
+//! for skill in installer.list_installed()? {
+//!     println!("{} {} [{}]", skill.name, skill.version, skill.tier);
+//! }
+//! let greet = installer.load("greet")?;
+//! assert_eq!(greet.described.version.to_string(), "1.2.0");
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod agents;
 pub mod composition;

@@ -19,6 +19,7 @@ mod placing;
 mod printer;
 mod progress;
 mod prompting;
+mod python_requirements;
 mod reading;
 mod running;
 mod showing;

@@ -41,6 +41,7 @@ use worker::{Answer, Bounds, Lost, Worker};
 
 pub(crate) use handlers::HandlerPackages;
 pub use load::{Loading, load_skill};
+pub use packages::{PackageError, requirements_file};
 pub use pool::PythonWorkers;
 pub use steps::{LoadError, LoadStep};
 

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +77,7 @@ impl Machine {
         if !needs.is_empty() {
             more.push_str("permissions: []\nrequirements:\n  skills:\n");
             for (name, range) in needs {
-                more.push_str(&format!("    - name: {name}\n      version: \"{range}\"\n"));
+                let _ = write!(more, "    - name: {name}\n      version: \"{range}\"\n");
             }
         }
         let folder = format!("registry/{}/{full}/{version}", registry.len());
@@ -582,4 +583,33 @@ fn a_lock_that_can_not_be_read_stops_everything() {
     assert!(error.contains("it has version 9"), "{error}");
     let text = fs::read_to_string(machine.path("store").join(LOCK_FILE)).expect("a file");
     assert_eq!(text, "{\"version\": 9}\n");
+}
+
+#[test]
+fn a_program_installs_by_range_lists_and_loads() {
+    // GAIA-6.2-1
+    let machine = Machine::new();
+    for version in ["1.0.0", "1.4.0", "2.0.0"] {
+        machine.publish(PUBLIC, "greet", version, &[]);
+    }
+    machine.with(|installer| {
+        let applied = installer.install("greet", ">=1.0.0,<2.0.0", |_| false);
+        let applied = applied.expect("it asks for nothing dangerous");
+        assert_eq!(applied.installed.len(), 1);
+        let listed = installer.list_installed().expect("a lock");
+        let shown: Vec<String> = listed
+            .iter()
+            .map(|skill| format!("{} {} [{}]", skill.name, skill.version, skill.tier))
+            .collect();
+        assert_eq!(shown, ["greet 1.4.0 [experimental]"]);
+        let loaded = installer.load("greet").expect("it is whole");
+        assert_eq!(loaded.described.version.to_string(), "1.4.0");
+        assert_eq!(loaded.directory, listed[0].directory);
+        let nothing = installer.install("greet", ">=3.0.0", |_| true);
+        assert!(matches!(nothing, Err(InstallError::Unresolved(_))), "{nothing:?}");
+        assert!(matches!(installer.load("other"), Err(InstallError::NotInstalled(_))));
+        // Whoever changed it is not loaded.
+        fs::write(loaded.directory.join("SKILL.md"), "---\nname: greet\n---\n").expect("written");
+        assert!(matches!(installer.load("greet"), Err(InstallError::NotLocked { .. })));
+    });
 }

@@ -14,7 +14,7 @@ use prowess_store::composition::{Composition, compose, present};
 use prowess_store::discovery::{DiscoverOptions, Listing, Memory, discover, program_stamp};
 
 use super::Outcome;
-use crate::checking::{self, CheckOptions, Examined, MANIFEST};
+use crate::checking::{self, CheckOptions, Examined};
 use crate::error::Error;
 use crate::loading;
 use crate::output::{full, json};
@@ -164,6 +164,6 @@ fn manifest_file(path: &Path) -> Result<PathBuf, Error> {
     let inside = FILE_NAMES.iter().map(|name| path.join(name)).find(|path| path.is_file());
     inside.ok_or_else(|| {
         Error::not_found(format!("there is no agent manifest in `{}`", loading::shown(path)))
-            .hint(format!("an {MANIFEST} is called {}", FILE_NAMES.join(" or ")))
+            .hint(format!("it is called {}", FILE_NAMES.join(" or ")))
     })
 }

@@ -85,6 +85,7 @@ pub(crate) struct Arguments {
 
 /// What the user allows beforehand.
 #[derive(Args, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct LeaveOptions {
     /// Install skills that nobody you trust has signed
     #[arg(long)]
@@ -214,7 +215,10 @@ pub(crate) fn carry_out(
     }
     let width = printer.width(Channel::Err);
     let page: String = plan.steps.iter().map(|step| shown(step, width)).collect();
-    if format == Format::Text {
+    // Nobody is asked about something that was not shown, not even in the middle of JSON.
+    let is_asked = !plan.is_clear() && !yes && !dry_run;
+    let is_told = format == Format::Text && (dry_run || !plan.is_clear() || !printer.is_quiet());
+    if is_asked || is_told {
         printer.talk_report(|_| page);
     }
     if let Some(step) = plan.steps.iter().find(|step| !step.review.refusals.is_empty()) {
@@ -233,7 +237,6 @@ pub(crate) fn carry_out(
         }
         return Ok(Outcome::Fine);
     }
-    let is_asked = !plan.is_clear() && !yes;
     if is_asked {
         match agree("Install it? [y]es / [N]o: ", printer) {
             Some(true) => {}
@@ -282,7 +285,7 @@ fn recipes_of(step: &Step) -> Option<String> {
     let install = &step.described.skill.openclaw.as_ref()?.install;
     let mut commands: Vec<String> = Vec::new();
     for recipe in install {
-        let text = |key: &str| recipe.entry.get(key).and_then(Value::as_str).map(inline);
+        let text = |key: &str| recipe.entry.get(key).and_then(Value::as_str).map(quoted);
         let command = match recipe.kind.value.as_str() {
             "brew" => text("formula").map(|it| format!("brew install {it}")),
             "node" | "npm" => text("package").map(|it| format!("npm install --global {it}")),
@@ -293,9 +296,10 @@ fn recipes_of(step: &Step) -> Option<String> {
             "download" => text("url").map(|it| format!("download {it}")),
             _ => None,
         };
-        commands.push(
-            command.unwrap_or_else(|| format!("{} (see its SKILL.md)", inline(&recipe.kind.value))),
-        );
+        commands.push(command.map_or_else(
+            || format!("{} (see its SKILL.md)", inline(&recipe.kind.value)),
+            |command| format!("`{command}`"),
+        ));
     }
     if commands.is_empty() {
         return None;
@@ -303,8 +307,25 @@ fn recipes_of(step: &Step) -> Option<String> {
     Some(format!(
         "`{}` may need one of these, which you run yourself: {}",
         step.name(),
-        commands.join("; ")
+        commands.join(", ")
     ))
+}
+
+/// A word of somebody else's in a command that is meant to be copied: whatever it holds, a shell sees one argument, and
+/// no option.
+fn quoted(word: &str) -> String {
+    let word = inline(word);
+    let is_plain = |character: char| {
+        character.is_ascii_alphanumeric()
+            || matches!(character, '@' | '/' | '.' | '_' | ':' | '+' | '-')
+    };
+    if word.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '@')
+        && word.chars().all(is_plain)
+    {
+        return word.into_owned();
+    }
+    let word = if word.starts_with('-') { format!("./{word}") } else { word.into_owned() };
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 fn shown(step: &Step, width: Option<usize>) -> String {
@@ -418,7 +439,7 @@ fn restore(
     let leave = arguments.leave.leave();
     #[expect(
         clippy::redundant_closure_for_method_calls,
-        reason = "the method alone is bound to one lifetime of an installer"
+        reason = "the method is about one lifetime, the closure about all"
     )]
     let restored =
         packages.with_installer(&store, &reach, leave, None, |installer| installer.restore())?;
@@ -436,9 +457,9 @@ pub(crate) fn show_restored(
     for note in &restored.notes {
         printer.warning(note);
     }
-    let all = restored.installed.iter().chain(&restored.unchanged);
-    let placed = placing.place(store, &all.map(|(name, _)| name.clone()).collect());
-    let named = |skills: &[(SkillName, semver::Version)]| -> Vec<Value> {
+    let names = restored.installed.iter().chain(&restored.unchanged);
+    let placed = placing.place(store, &names.map(|(name, _)| name.clone()).collect());
+    let versions = |skills: &[(SkillName, semver::Version)]| -> Vec<Value> {
         skills
             .iter()
             .map(|(name, version)| json!({"name": name.as_str(), "version": version.to_string()}))
@@ -446,8 +467,8 @@ pub(crate) fn show_restored(
     };
     if format == Format::Json {
         printer.json(&json!({
-            "installed": named(&restored.installed),
-            "unchanged": named(&restored.unchanged),
+            "installed": versions(&restored.installed),
+            "unchanged": versions(&restored.unchanged),
             "unknown": restored.unknown.iter().map(SkillName::as_str).collect::<Vec<&str>>(),
             "placed": placed.wire(),
         }));
@@ -458,8 +479,11 @@ pub(crate) fn show_restored(
         printer.say(&format!("installed {name} {version}"));
     }
     if restored.installed.is_empty() {
-        printer
-            .say(&format!("everything is as it should be ({} skills)", restored.unchanged.len()));
+        let count = match restored.unchanged.len() {
+            1 => "1 skill".to_owned(),
+            count => format!("{count} skills"),
+        };
+        printer.say(&format!("everything is as it should be ({count})"));
     }
     placed.say(placing, printer);
     for name in &restored.unknown {

@@ -7,19 +7,21 @@ use prowess_store::described::describe;
 use prowess_store::digest::content_digest;
 use prowess_store::limits::Limits;
 use prowess_store::pack::pack;
-use prowess_store::tree::Tree;
+use prowess_store::path::PathError;
+use prowess_store::tree::{Tree, TreeFile};
 
 use super::Outcome;
 use crate::error::Error;
 use crate::printer::{Printer, inline};
-use crate::writing;
+use crate::{python_requirements, writing};
 
 /// Pack a skill's folder to one archive
 ///
 /// The same files give the same bytes, whatever their times, owners and order.
 /// Hidden files and links are refused, litter is left out; `.skillignore` names
-/// what else stays at home. A `requirements.txt` is not made up: what the skill
-/// declares is what counts.
+/// what else stays at home. A skill that declares Python packages and has no
+/// `requirements.txt` gets one in the archive, unless it is signed already: `sign`
+/// adds it before it signs.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -48,20 +50,28 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         return Err(Error::not_found(format!("`{}` is no folder", folder.display()))
             .hint("name the folder that holds the SKILL.md"));
     }
-    let read = Tree::read(folder, &Limits::PACKAGE).map_err(|error| {
+    let failed = |error: &dyn std::fmt::Display| {
         Error::failed(format!("`{}` can't be packed: {error}", folder.display()))
-    })?;
+    };
+    let mut read = Tree::read(folder, &Limits::PACKAGE).map_err(|error| failed(&error))?;
     let known_as = folder.canonicalize().ok();
     let known_as = known_as.as_deref().and_then(|path| path.file_name());
     let known_as = known_as.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let described = describe(&read.tree, &known_as).map_err(|error| {
-        Error::failed(format!("`{}` can't be packed: {error}", folder.display()))
-    })?;
+    let described = describe(&read.tree, &known_as).map_err(|error| failed(&error))?;
     for path in &read.left_out {
         printer.note(&format!("left out `{}`", inline(path)));
     }
     for warning in &described.warnings {
         printer.warning(warning);
+    }
+    if let Some(text) = python_requirements::missing(&read.tree, &described, printer) {
+        let made = TreeFile { bytes: text.into_bytes(), executable: false };
+        let path = python_requirements::FILE.parse().map_err(|error: PathError| failed(&error))?;
+        let files = read.tree.files().map(|(path, file)| (path.clone(), file.clone()));
+        read.tree = Tree::from_files(files.chain([(path, made)]), &Limits::PACKAGE)
+            .map_err(|error| failed(&error))?;
+        let name = python_requirements::FILE;
+        printer.note(&format!("added `{name}`, made from what the skill declares"));
     }
     let archive = pack(&read.tree);
     let file = format!("{}-{}.tar.gz", described.name, described.version);

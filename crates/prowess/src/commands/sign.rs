@@ -14,13 +14,14 @@ use super::key::{key_name, open};
 use crate::error::Error;
 use crate::packages::Packages;
 use crate::printer::Printer;
-use crate::writing;
+use crate::{python_requirements, writing};
 
 /// Sign a skill: its name, its version and every file
 ///
 /// Writes `SIGNATURE.json` into the folder, or `skill.oms.sig` with a key of kind
 /// `p256`, which other tools verify too. Sign last: any change afterwards, of a
-/// single byte, makes the signature wrong.
+/// single byte, makes the signature wrong. A skill that declares Python packages
+/// and has no `requirements.txt` gets one first, so that it is signed too.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -56,11 +57,17 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         Error::failed(format!("`{}` can't be signed: {error}", folder.display()))
     };
     let packages = Packages::new()?;
-    let read = Tree::read(folder, &Limits::PACKAGE).map_err(|error| failed(&error))?;
+    let mut read = Tree::read(folder, &Limits::PACKAGE).map_err(|error| failed(&error))?;
     let known_as = folder.canonicalize().ok();
     let known_as = known_as.as_deref().and_then(|path| path.file_name());
     let known_as = known_as.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let described = describe(&read.tree, &known_as).map_err(|error| failed(&error))?;
+    if let Some(text) = python_requirements::missing(&read.tree, &described, printer) {
+        let path = folder.join(python_requirements::FILE);
+        writing::whole_file(&path, text.as_bytes())?;
+        printer.note(&format!("wrote `{}`, which is signed with the rest", path.display()));
+        read = Tree::read(folder, &Limits::PACKAGE).map_err(|error| failed(&error))?;
+    }
     if !described.declares_version {
         return Err(failed(&"it has no version").hint(
             "a signature is about one version: write `version: 1.0.0` into its front matter",

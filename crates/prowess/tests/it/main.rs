@@ -1,5 +1,6 @@
 //! Drives the real binary and looks at everything it says and leaves behind.
 
+mod agent;
 mod check;
 mod convert;
 mod docs;
@@ -10,6 +11,7 @@ mod fix;
 mod formats;
 mod importing;
 mod info;
+mod installing;
 mod kb;
 mod kb_crash;
 mod list;
@@ -17,6 +19,7 @@ mod migrate;
 mod models;
 mod models_tls;
 mod new;
+mod packages;
 mod placing;
 mod prompt;
 mod readme;
@@ -36,6 +39,10 @@ mod run_python;
 mod run_secrets;
 mod schema;
 mod show;
+mod signing;
+mod tampering;
+mod trawling;
+mod updating;
 mod usage;
 mod which;
 mod workflow;

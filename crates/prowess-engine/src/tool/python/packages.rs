@@ -3,12 +3,13 @@
 //! A file of requirements is a language of its own: a line may be an option, an address, a path or another file, and
 //! variables are filled in. A skill may name packages and versions, nothing else.
 
+use prowess_format::skill::Skill;
 use prowess_format::text::shorten;
 
 /// A line that is no package with a range of versions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is not a package that can be installed: {reason}", shorten(.line, 80))]
-pub(super) struct PackageError {
+pub struct PackageError {
     /// What was written.
     line: String,
     /// What is wrong with it.
@@ -18,6 +19,20 @@ pub(super) struct PackageError {
 /// The longest line; nothing real comes near it.
 const MOST_CHARACTERS: usize = 500;
 const OPERATORS: &[&str] = &["===", "==", "~=", "!=", "<=", ">=", "<", ">"];
+
+/// The text of a `requirements.txt` for what a skill declares (GAIA §7.1); nothing where it declares no Python packages.
+///
+/// It says what the skill says, in one spelling and order: the same skill gives the same bytes on every machine and every
+/// day. The exact versions that a machine has chosen are in that machine's environment of the skill.
+pub fn requirements_file(skill: &Skill) -> Result<Option<String>, PackageError> {
+    let declared = &skill.requirements.python_packages;
+    let lines = normal(declared.iter().map(|line| line.value.as_str()))?;
+    if lines.is_empty() {
+        return Ok(None);
+    }
+    let text = "# Made from the `requirements` of SKILL.md, which is what counts.\n".to_owned();
+    Ok(Some(lines.iter().fold(text, |text, line| text + line + "\n")))
+}
 
 /// The packages in one spelling and order, each once.
 pub(super) fn normal<'l>(
@@ -112,6 +127,23 @@ fn is_marker(marker: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_of_requirements_says_what_the_skill_says() {
+        let made = |lines: &str| {
+            let text = format!(
+                "---\nname: a\nversion: 1.0.0\ndescription: D\npermissions: []\n{lines}---\n\n# A\n"
+            );
+            let skill = prowess_format::check(&text, prowess_format::ReadOptions::DETECT).skill;
+            requirements_file(&skill).map_err(|error| error.to_string())
+        };
+        assert_eq!(made(""), Ok(None));
+        let lines = "requirements:\n  dependencies: [\"Requests >= 2.31\", \"attrs\", \"attrs\"]\n";
+        let wanted = "# Made from the `requirements` of SKILL.md, which is what counts.\nattrs\nrequests>=2.31\n";
+        assert_eq!(made(lines), Ok(Some(wanted.to_owned())));
+        let error = made("requirements:\n  dependencies: [\"--index-url=x\"]\n");
+        assert!(error.expect_err("an option").contains("it is an option"));
+    }
 
     #[test]
     fn packages_are_read_in_one_spelling() {

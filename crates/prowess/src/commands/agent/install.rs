@@ -13,7 +13,7 @@ use prowess_store::lock::{Lock, Locked};
 use prowess_store::name::SkillName;
 use prowess_store::places::Scope;
 use prowess_store::reference::{Named, Reference};
-use prowess_store::review::Leave;
+use prowess_store::review::{Leave, Refusal};
 use prowess_store::source::Source as _;
 use prowess_store::store::{LOCK_FILE, Store};
 
@@ -48,6 +48,7 @@ Exit codes:
   2  there is no such skill set
   3  there is no such file or skill
   4  refused: experimental, changed, or not agreed to")]
+#[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub(super) struct Arguments {
     #[command(flatten)]
     agent: AgentOptions,
@@ -110,6 +111,10 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     };
     if arguments.frozen {
         suits(&active, &lock)?;
+        #[expect(
+            clippy::redundant_closure_for_method_calls,
+            reason = "the method itself is not general enough in its lifetime"
+        )]
         let restored = packages
             .with_installer(&store, &reach, leave, None, |installer| installer.restore())?;
         return show_restored(&restored, &store, arguments.format, &placing, printer);
@@ -182,7 +187,7 @@ fn wanted<'m>(
 ) -> Result<Vec<Wanted<'m>>, Error> {
     let mut places: Vec<(Reference, BTreeSet<String>)> = Vec::new();
     for text in &arguments.from {
-        let reference = packages.reference(text, reach)?;
+        let reference = place(text, packages, reach)?;
         let offers = reach.sources.offers(&reference).map_err(|error| source_failed(&error))?;
         places.push((reference, offers.skills.into_iter().map(|offer| offer.name).collect()));
     }
@@ -231,6 +236,19 @@ fn wanted<'m>(
         wanted.push(Wanted { dependency, wish: Wish { reference, only, origin: origin.clone() } });
     }
     Ok(wanted)
+}
+
+/// A place with skills. Only here a bare word is a folder, because no skill is named.
+fn place(text: &str, packages: &Packages, reach: &Reach) -> Result<Reference, Error> {
+    let path = packages.places.current.join(text);
+    if path.exists() {
+        return Ok(Reference::Path(path));
+    }
+    match packages.reference(text, reach)? {
+        Reference::Named(_) => Err(Error::not_found(format!("`{}` is no place", inline(text)))
+            .hint("name a folder, an archive, a repository or a domain")),
+        reference => Ok(reference),
+    }
 }
 
 /// Optional skills that are not in a plan, and why.
@@ -303,7 +321,7 @@ fn obstacle(plan: &Plan, wanted: &[Wanted<'_>], named: &BTreeSet<SkillName>) -> 
         if !step.review.refusals.is_empty() {
             let refusals = &step.review.refusals;
             let reasons = refusals.iter().map(ToString::to_string).collect();
-            let hints = refusals.iter().map(|refusal| refusal.hint()).collect();
+            let hints = refusals.iter().map(Refusal::hint).collect();
             return Some(Obstacle::Refused { name, reasons, hints });
         }
     }
@@ -335,7 +353,7 @@ impl Obstacle {
                 "read it first (`prowess show`, `prowess policy`), then give `--allow-experimental {name}`"
             )),
             Self::OtherVersion { .. } => error.hint("change the range, or name another place"),
-            Self::Refused { hints, .. } => hints.iter().fold(error, |error, hint| error.hint(hint)),
+            Self::Refused { hints, .. } => hints.iter().fold(error, Error::hint),
         }
     }
 }

@@ -122,9 +122,10 @@ impl Roof {
         let mut page = String::new();
         for (name, tool) in &names {
             let version = tool.skill_version.as_deref().map(|it| format!(" {it}"));
-            let place = match self.is_own(tool) {
-                true => "the manifest".to_owned(),
-                false => packages.places.shown(&tool.directory),
+            let place = if self.is_own(tool) {
+                "the manifest".to_owned()
+            } else {
+                packages.places.shown(&tool.directory)
             };
             let _ = writeln!(
                 page,

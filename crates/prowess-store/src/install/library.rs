@@ -1,0 +1,103 @@
+//! The short way for programs: install by name and range, list, load (GAIA §6.2).
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use prowess_policy::Tier;
+use semver::Version;
+
+use super::{Applied, InstallError, Installer, Plan, Wish};
+use crate::described::Described;
+use crate::digest::content_digest;
+use crate::name::SkillName;
+use crate::reference::{Named, Reference};
+
+/// A skill that is installed, as the lock file has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstalledSkill {
+    /// Its name.
+    pub name: SkillName,
+    /// Its version; `0.0.0` when it declares none (R5).
+    pub version: Version,
+    /// The tier that counts.
+    pub tier: Tier,
+    /// Its folder.
+    pub directory: PathBuf,
+}
+
+/// An installed skill that was read, and whose files are those that were installed.
+#[derive(Debug)]
+pub struct LoadedSkill {
+    /// What its files say.
+    pub described: Described,
+    /// The tier that counts.
+    pub tier: Tier,
+    /// Its folder.
+    pub directory: PathBuf,
+}
+
+impl Installer<'_> {
+    /// Installs a skill of a registry, `name` or `namespace/name`, in the highest version of a range, with all that it
+    /// needs. An empty range is any version.
+    ///
+    /// `agree` is asked when somebody should look first: at dangerous permissions, or at what an update may do more. What
+    /// is refused is refused whatever it says.
+    pub fn install(
+        &self,
+        name: &str,
+        range: &str,
+        agree: impl FnOnce(&Plan) -> bool,
+    ) -> Result<Applied, InstallError> {
+        let named: Named = name
+            .parse()
+            .map_err(|error: crate::name::NameError| InstallError::Range(error.to_string()))?;
+        let range = Some(range.trim().to_owned()).filter(|range| !range.is_empty());
+        let wish = Wish {
+            reference: Reference::Named(Named { range, ..named.clone() }),
+            only: BTreeSet::new(),
+            origin: "the program".to_owned(),
+        };
+        let plan = self.plan(&[wish])?;
+        let is_refused = plan.steps.iter().any(|step| !step.review.refusals.is_empty());
+        if !is_refused && !plan.is_clear() && !agree(&plan) {
+            let reason = "it was looked at and not agreed to".to_owned();
+            return Err(InstallError::Refused { name: named.name, reason });
+        }
+        self.apply(plan)
+    }
+
+    /// What is installed, in the order of names.
+    pub fn list_installed(&self) -> Result<Vec<InstalledSkill>, InstallError> {
+        let (_, lock) = self.read_lock()?;
+        let skill = |(name, entry): (&SkillName, &crate::lock::Locked)| InstalledSkill {
+            directory: self.store.skill_path(name),
+            name: name.clone(),
+            version: entry.version.clone(),
+            tier: entry.tier,
+        };
+        Ok(lock.skills.iter().map(skill).collect())
+    }
+
+    /// Reads an installed skill. One whose files are not those that were installed is refused.
+    pub fn load(&self, name: &str) -> Result<LoadedSkill, InstallError> {
+        let name: SkillName = name
+            .parse()
+            .map_err(|error: crate::name::NameError| InstallError::Range(error.to_string()))?;
+        let (_, lock) = self.read_lock()?;
+        let Some(entry) = lock.skills.get(&name) else {
+            return Err(InstallError::NotInstalled(name));
+        };
+        if !self.is_whole(&name, entry) {
+            let hashes = self.store.hash(&name);
+            let hashes =
+                hashes.map_err(|source| InstallError::Files { name: name.to_string(), source })?;
+            let found = hashes.map_or("none".to_owned(), |it| content_digest(&it).integrity());
+            return Err(InstallError::NotLocked { name, expected: entry.integrity.clone(), found });
+        }
+        let bytes = self.store.manifest(&name)?;
+        let described = crate::described::describe_manifest(&bytes, name.as_str())
+            .map_err(|source| InstallError::Described { name: name.to_string(), source })?;
+        let directory = self.store.skill_path(&name);
+        Ok(LoadedSkill { described, tier: entry.tier, directory })
+    }
+}
