@@ -78,6 +78,7 @@ pub(crate) struct Arguments {
 
 /// What the user allows beforehand.
 #[derive(Args, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of its own on the command line")]
 pub(crate) struct LeaveOptions {
     /// Install skills that nobody you trust has signed
     #[arg(long)]
@@ -429,6 +430,7 @@ fn restore(
     let store = packages.store(scope)?;
     let reach = packages.reach(printer, arguments.fetching.offline)?;
     let leave = arguments.leave.leave();
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is for one lifetime")]
     let restored =
         packages.with_installer(&store, &reach, leave, None, |installer| installer.restore())?;
     show_restored(&restored, &store, arguments.format, placing, printer)
@@ -447,7 +449,7 @@ pub(crate) fn show_restored(
     }
     let names = restored.installed.iter().chain(&restored.unchanged);
     let placed = placing.place(store, &names.map(|(name, _)| name.clone()).collect());
-    let named = |skills: &[(prowess_store::name::SkillName, semver::Version)]| -> Vec<Value> {
+    let listed = |skills: &[(SkillName, semver::Version)]| -> Vec<Value> {
         skills
             .iter()
             .map(|(name, version)| json!({"name": name.as_str(), "version": version.to_string()}))
@@ -455,9 +457,9 @@ pub(crate) fn show_restored(
     };
     if format == Format::Json {
         printer.json(&json!({
-            "installed": named(&restored.installed),
-            "unchanged": named(&restored.unchanged),
-            "unknown": restored.unknown.iter().map(|name| name.as_str()).collect::<Vec<&str>>(),
+            "installed": listed(&restored.installed),
+            "unchanged": listed(&restored.unchanged),
+            "unknown": restored.unknown.iter().map(SkillName::as_str).collect::<Vec<&str>>(),
             "placed": placed.wire(),
         }));
         placed.finish(printer)?;
