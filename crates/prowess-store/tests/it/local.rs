@@ -79,7 +79,7 @@ fn folders_offer_their_skills() {
     check(
         &folder,
         "nowhere",
-        &["NotFound: cannot read `nowhere`: No such file or directory (os error 2)"],
+        &["NotFound: `nowhere` does not exist"],
     );
 }
 

@@ -66,7 +66,8 @@ fn table(found: &[Trawled]) -> String {
     let names: Vec<_> = found.iter().map(|one| inline(&one.offer.name)).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let lines = names.iter().zip(found);
-    lines.map(|(name, one)| format!("{name:width$}  {}\n", inline(&one.domain))).collect()
+    let lines = lines.map(|(name, one)| format!("{name:width$}  {}\n", inline(&one.domain)));
+    lines.collect::<Vec<String>>().concat()
 }
 
 fn wire(trawl: &Trawl) -> Value {

@@ -301,7 +301,8 @@ fn looking_writes_nothing() {
           "refusals": []
         }
       ],
-      "unchanged": []
+      "unchanged": [],
+      "placed": []
     }
     "#
     );

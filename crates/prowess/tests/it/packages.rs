@@ -100,10 +100,11 @@ pub(crate) fn steady(text: &str) -> String {
         let run = |from: &str, wanted: &dyn Fn(char) -> bool| {
             from.find(|character| !wanted(character)).unwrap_or(from.len())
         };
-        let (length, word) = if rest.starts_with("sha256-") {
-            (7 + run(&rest[7..], &is_base64), "[DIGEST]")
-        } else if rest.starts_with("127.0.0.1:") {
-            (10 + run(&rest[10..], &|character| character.is_ascii_digit()), "[HOST]")
+        let (length, word) = if let Some(digest) = rest.strip_prefix("sha256-") {
+            ("sha256-".len() + run(digest, &is_base64), "[DIGEST]")
+        } else if let Some(port) = rest.strip_prefix("127.0.0.1:") {
+            let digits = run(port, &|character| character.is_ascii_digit());
+            ("127.0.0.1:".len() + digits, "[HOST]")
         } else if is_time(rest) {
             (20, "[TIME]")
         } else {
