@@ -283,7 +283,7 @@ fn plan(
                     best = plan;
                     continue;
                 }
-                Some(obstacle) => format!("{} ({})", obstacle.what(), obstacle.hints().join("; ")),
+                Some(obstacle) => format!("{}; {}", obstacle.what(), obstacle.hints().join("; ")),
             },
             Err(error) => error.to_string(),
         };
