@@ -2,6 +2,7 @@
 
 mod check;
 mod example;
+mod install;
 mod list;
 mod prompt;
 mod resolve;
@@ -31,6 +32,7 @@ struct Bench {
 
 const BENCHES: &[Bench] = &[
     Bench { name: "check", summary: check::SUMMARY, run: check::run },
+    Bench { name: "install", summary: install::SUMMARY, run: install::run },
     Bench { name: "list", summary: list::SUMMARY, run: list::run },
     Bench { name: "prompt", summary: prompt::SUMMARY, run: prompt::run },
     Bench { name: "resolve", summary: resolve::SUMMARY, run: resolve::run },

@@ -227,7 +227,7 @@ impl InstallError {
                 Some("name the ones you want with `--skill NAME`, or give `--all`".to_owned())
             }
             Self::NoRegistry(name) => Some(format!(
-                "name a folder (`./{name}`), a repository or a domain, or set up a registry in the configuration"
+                "name a folder (`./{name}`), a repository or a domain, or set PROWESS_REGISTRY to the address of a registry"
             )),
             Self::NotLocked { .. } => Some(
                 "find out who changed it; `prowess update` installs what is there now, after a look at it".to_owned(),
@@ -238,8 +238,11 @@ impl InstallError {
             Self::Needed { .. } => Some("remove those as well".to_owned()),
             Self::Unresolved(error) => Some(error.hint()).filter(|hint| !hint.is_empty()),
             Self::BadSignature { .. } => {
-                Some("get it again from its author; it was changed after it was signed".to_owned())
+                Some("do not use it; ask its author for one whose signature holds".to_owned())
             }
+            Self::Described { source: DescribeError::NewerClient { .. }, .. } => Some(
+                "install a newer version of this program, or an older one of the skill".to_owned(),
+            ),
             _ => None,
         }
     }

@@ -20,10 +20,10 @@ use crate::name::SkillName;
 use crate::places::{Places, Scope};
 use crate::tree::{self, TreeError};
 use reach::Reached;
-use record::{Record, Recorded};
+use record::Record;
 
 pub use apply::{Owners, Undone, UndoneHow, apply, undo};
-pub use record::{FILE_NAME as RECORD_FILE_NAME, placed};
+pub use record::{FILE_NAME as RECORD_FILE_NAME, Recorded, placed};
 
 /// A skill, and the agents that should find it.
 #[derive(Clone, Copy, Debug)]

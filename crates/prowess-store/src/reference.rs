@@ -71,7 +71,7 @@ pub enum ReferenceError {
     /// Neither a path that is there nor anything else.
     #[error(
         "`{text}` is neither a folder or file here, nor `name`, `namespace/name`, `owner/repository`, a URL or a domain{}",
-        because(.name)
+        because(.name.as_ref())
     )]
     Unknown {
         /// The word, made visible.
@@ -220,8 +220,8 @@ impl fmt::Display for GitReference {
     }
 }
 
-fn because(name: &Option<NameError>) -> String {
-    name.as_ref().map(|error| format!(": {error}")).unwrap_or_default()
+fn because(name: Option<&NameError>) -> String {
+    name.map(|error| format!(": {error}")).unwrap_or_default()
 }
 
 fn looks_like_path(text: &str) -> bool {
@@ -292,7 +292,7 @@ fn web(text: &str) -> Result<Reference, ReferenceError> {
     let is_forge = ["github.com", "gitlab.com", "codeberg.org", "bitbucket.org"]
         .iter()
         .any(|forge| host.eq_ignore_ascii_case(forge));
-    if plain.ends_with(".git") {
+    if plain.strip_suffix(".git").is_some() {
         return git_url(text);
     }
     if is_archive(plain) {

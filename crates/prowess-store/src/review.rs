@@ -213,7 +213,7 @@ impl Refusal {
     pub fn hint(&self) -> String {
         match self {
             Self::Experimental => {
-                "read it first (`prowess show`, `prowess policy`), then give `--allow-experimental`"
+                "read it first (`prowess show`, `prowess policy`), then give `--allow-experimental`, or trust whoever signed it with `prowess trust add`"
                     .to_owned()
             }
             Self::ExperimentalDependency => {

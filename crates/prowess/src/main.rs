@@ -8,6 +8,7 @@ mod commands;
 mod error;
 mod excerpt;
 mod fixing;
+mod importing;
 mod inputs;
 mod installed;
 mod loading;

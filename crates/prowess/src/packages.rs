@@ -171,10 +171,13 @@ impl Packages {
     }
 
     /// Where skills come from.
-    pub(crate) fn reach(&self, printer: &Printer, offline: bool) -> Result<Reach, Error> {
+    pub(crate) fn reach(&self, printer: &mut Printer, offline: bool) -> Result<Reach, Error> {
         let is_asked = io::stdin().is_terminal() && printer.is_terminal(Channel::Err);
         let registries = Registries::load(&self.environment, &self.config)
             .map_err(|error| source_failed(&error))?;
+        for note in &registries.notes {
+            printer.warning(note);
+        }
         let has_registry = !registries.is_empty();
         let sources = Sources::new(SourceOptions {
             variables: self.environment.clone(),
@@ -220,6 +223,7 @@ impl Packages {
     }
 
     /// What is installed in a store.
+    #[expect(clippy::unused_self, reason = "read where everything else about packages is asked")]
     pub(crate) fn lock(&self, store: &Store) -> Result<Lock, Error> {
         prowess_store::install::read_lock(store).map_err(|error| install_failed(&error))
     }

@@ -14,7 +14,7 @@ pub(crate) fn ask(question: &str, printer: &mut Printer) -> Result<String, Error
         return Ok(secret);
     }
     if !io::stdin().is_terminal() || !printer.is_terminal(Channel::Err) {
-        return Err(Error::usage("the key has a passphrase, and nobody to ask for it")
+        return Err(Error::usage("a passphrase is needed, and there is nobody to ask for it")
             .hint(format!("set the variable {VARIABLE}, or run it on a terminal")));
     }
     hidden(question, printer)

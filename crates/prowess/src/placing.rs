@@ -49,7 +49,17 @@ enum Whom {
 #[derive(Default)]
 pub(crate) struct Placed {
     placements: Vec<Placement>,
+    /// What was placed earlier and changed by somebody since: it is theirs and stays.
+    left_alone: Vec<PlacementError>,
     failures: Vec<PlacementError>,
+}
+
+/// Whether there is something that was not there before.
+fn is_new(change: Change) -> bool {
+    match change {
+        Change::Make | Change::Replace => true,
+        Change::Keep | Change::Theirs => false,
+    }
 }
 
 impl AgentOptions {
@@ -96,39 +106,44 @@ impl<'p> Placing<'p> {
         });
         for name in names {
             let directory = store.skill_path(name);
-            let mut place = |agents: &[&'static Agent], manner, is_told: fn(&Placement) -> bool| {
+            let apply = |agents: &[&'static Agent], manner| {
                 let scope = self.scope;
                 let wish = Wish { skill: name, directory: &directory, agents, scope, manner };
-                match placement::apply(&self.packages.places, &wish) {
-                    Ok(placements) => {
-                        placed.placements.extend(placements.into_iter().filter(is_told));
-                    }
+                placement::apply(&self.packages.places, &wish)
+            };
+            // Place by place: one that is somebody else's by now keeps no other from being renewed.
+            for agents in earlier.get(name).into_iter().flatten() {
+                match apply(agents, Manner::AsSeen) {
+                    Ok(placements) => placed.placements.extend(
+                        placements.into_iter().filter(|placement| is_new(placement.change)),
+                    ),
+                    Err(error @ PlacementError::Occupied { .. }) => placed.left_alone.push(error),
                     Err(error) => placed.failures.push(error),
                 }
-            };
-            if let Some(agents) = earlier.get(name) {
-                place(agents, Manner::AsSeen, |placement| placement.change == Change::Replace);
             }
             if let Whom::These(agents, manner) = &self.whom {
-                place(agents, *manner, |_| true);
+                match apply(agents, *manner) {
+                    Ok(placements) => placed.placements.extend(placements),
+                    Err(error) => placed.failures.push(error),
+                }
             }
         }
         placed
     }
 
-    /// For whom skills were placed earlier. Without a project there is no list of one.
+    /// For whom skills were placed earlier, place by place. Without a project there is no list of one.
     fn owners(
         &self,
         names: &BTreeSet<SkillName>,
-    ) -> Result<BTreeMap<SkillName, Vec<&'static Agent>>, PlacementError> {
-        let mut owners: BTreeMap<SkillName, Vec<&'static Agent>> = BTreeMap::new();
+    ) -> Result<BTreeMap<SkillName, Vec<Vec<&'static Agent>>>, PlacementError> {
+        let mut owners: BTreeMap<SkillName, Vec<Vec<&'static Agent>>> = BTreeMap::new();
         let recorded = match placement::placed(&self.packages.places, self.scope) {
             Err(PlacementError::NoProject) => return Ok(owners),
             recorded => recorded?,
         };
         for known in recorded.into_iter().filter(|known| names.contains(&known.skill)) {
             let agents = known.owners.iter().filter_map(|id| agents::by_id(id));
-            owners.entry(known.skill).or_default().extend(agents);
+            owners.entry(known.skill).or_default().push(agents.collect());
         }
         Ok(owners)
     }
@@ -155,8 +170,7 @@ impl Placed {
                     format!("{skill} is in {place} already, by a link that somebody else made")
                 }
             });
-            let is_new = matches!(placement.change, Change::Make | Change::Replace);
-            if let Some(why) = placement.why.as_ref().filter(|_| is_new) {
+            if let Some(why) = placement.why.as_ref().filter(|_| is_new(placement.change)) {
                 printer.note(&format!("it is a copy, because {why}"));
             }
         }
@@ -188,12 +202,15 @@ impl Placed {
 
     /// Fails when something could not be placed.
     pub(crate) fn finish(self, printer: &mut Printer) -> Result<(), Error> {
+        for theirs in &self.left_alone {
+            printer.warning(&format!("not renewed: {theirs}"));
+        }
         let mut failures = self.failures.iter();
         let Some(first) = failures.next() else { return Ok(()) };
         for other in failures {
             printer.warning(&other.to_string());
         }
-        Err(failed(first).hint("the skills are installed; `install` with `--agent` places them"))
+        Err(failed(first).hint("what was installed stays; the same command again places it"))
     }
 }
 

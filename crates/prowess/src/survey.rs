@@ -11,6 +11,7 @@ use prowess_store::discovery::{
 };
 use prowess_store::lock::{Lock, Locked, MOST_BYTES};
 use prowess_store::name::SkillName;
+use prowess_store::placement::{self, PlacementError, Recorded};
 use prowess_store::places::{Places, Scope};
 use prowess_store::store::LOCK_FILE;
 use serde_json::{Value, json};
@@ -25,6 +26,8 @@ pub(crate) struct Survey {
     pub(crate) listing: Listing,
     project: Lock,
     user: Lock,
+    /// What was put into the folders of agents by us.
+    placed: Vec<Recorded>,
 }
 
 /// How a copy of a skill stands.
@@ -77,7 +80,15 @@ impl Survey {
             })
         };
         let (project, user) = (lock(Scope::Project), lock(Scope::User));
-        Self { listing, project, user }
+        let mut placed = Vec::new();
+        for scope in [Scope::Project, Scope::User] {
+            match placement::placed(&packages.places, scope) {
+                Ok(known) => placed.extend(known),
+                Err(PlacementError::NoProject) => {}
+                Err(error) => printer.warning(&error.to_string()),
+            }
+        }
+        Self { listing, project, user, placed }
     }
 
     /// What the lock file says of a skill, when it is one that we installed.
@@ -130,6 +141,12 @@ impl Survey {
         seen.filter(counts).map(|agent| agent.id).collect()
     }
 
+    /// The ids of the agents for which a copy was put where it is, when that was done by us.
+    pub(crate) fn placed_for(&self, found: &Found) -> &[String] {
+        let placed = self.placed.iter().find(|placed| placed.path == found.real);
+        placed.map(|placed| placed.owners.as_slice()).unwrap_or_default()
+    }
+
     /// What stands in place of a shadowed skill.
     pub(crate) fn winner(&self, found: &Found) -> Option<&Found> {
         found.shadowed_by.map(|winner| &self.listing.skills[winner])
@@ -167,14 +184,25 @@ pub(crate) fn shown(places: &Places, path: &Path) -> String {
 pub(crate) fn agent(id: &str) -> Result<&'static Agent, Error> {
     agents::by_id(id).ok_or_else(|| {
         let error = Error::usage(format!("`{}` is no agent that is known here", inline(id)));
-        match closest(id, agents::all().iter().map(|agent| agent.id)) {
-            Some(similar) => error.hint(format!("did you mean `{similar}`?")),
-            None => {
-                let known: Vec<&str> = agents::all().iter().map(|agent| agent.id).collect();
-                error.hint(format!("known are {}", known.join(", ")))
-            }
+        let similar = similar_agents(id);
+        if similar.is_empty() {
+            let known: Vec<&str> = agents::all().iter().map(|agent| agent.id).collect();
+            return error.hint(format!("known are {}", known.join(", ")));
         }
+        error.hint(format!("did you mean `{}`?", similar.join("` or `")))
     })
+}
+
+/// The agents whose ids are spelt almost like a word, or contain it: `claude` and `copilot` are parts of ids.
+fn similar_agents(word: &str) -> Vec<&'static str> {
+    const SHORTEST: usize = 3;
+    let ids = || agents::all().iter().map(|agent| agent.id);
+    if let Some(similar) = closest(word, ids()) {
+        return vec![similar];
+    }
+    let word = word.to_lowercase().replace([' ', '_'], "-");
+    let contains = |id: &&str| id.contains(&word) || word.contains(*id);
+    ids().filter(|id| word.len() >= SHORTEST && id.len() >= SHORTEST).filter(contains).collect()
 }
 
 /// Reads a lock file without locking anything: it is exchanged in one step, so it is old or new and always whole.

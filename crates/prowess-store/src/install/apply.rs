@@ -170,7 +170,8 @@ fn approved(entry: &Locked, questions: &[Question]) -> Option<String> {
     }
     let mut text = format!("{}\n", entry.integrity);
     for question in questions {
-        text.push_str(&format!("{question}\n"));
+        text.push_str(&question.to_string());
+        text.push('\n');
     }
     Some(crate::digest::Sha256Digest::of(text.as_bytes()).integrity())
 }

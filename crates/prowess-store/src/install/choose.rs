@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use prowess_resolve::{
-    Dependency, Index, Limits, Options, Package, Range, Release, Request, Resolved, resolve,
+    Dependency, Index, Limits, Options, Package, Range, Release, Request, ResolveError, Resolved,
+    resolve,
 };
 use semver::Version;
 
@@ -228,8 +229,11 @@ impl Choice<'_, '_> {
         let options = Options { locked: &locked, published_until: until, limits: Limits::USUAL };
         let bystanders = self.bystanders();
         for _ in 0..MOST_ROUNDS {
-            let resolution = resolve(self, &requests, &options)
-                .map_err(|error| InstallError::Unresolved(Box::new(error)))?;
+            let resolution = resolve(self, &requests, &options).map_err(|error| match error {
+                // A source says best itself what it has not.
+                ResolveError::Index { source, .. } => InstallError::Source(source),
+                other => InstallError::Unresolved(Box::new(other)),
+            })?;
             let mut is_settled = true;
             for (owner, dependency) in &bystanders {
                 let name = dependency.package.name();

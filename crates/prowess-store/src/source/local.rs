@@ -262,12 +262,23 @@ fn no_skill(place: &str) -> SourceError {
 }
 
 fn cannot_read(path: &Path, error: &io::Error) -> SourceError {
-    let kind = match error.kind() {
-        io::ErrorKind::NotFound => SourceErrorKind::NotFound,
-        io::ErrorKind::PermissionDenied => SourceErrorKind::Denied,
-        _ => SourceErrorKind::Unreachable,
-    };
-    SourceError::new(kind, format!("cannot read `{}`: {error}", path.display()))
+    let shown = path.display().to_string();
+    let shown = visible(&shown);
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            SourceError::new(SourceErrorKind::NotFound, format!("`{shown}` does not exist"))
+                .hint("check the spelling; a path is relative to the current folder")
+        }
+        io::ErrorKind::PermissionDenied => SourceError::new(
+            SourceErrorKind::Denied,
+            format!("cannot read `{shown}`: permission denied"),
+        )
+        .hint("look at its permissions, and name the folder of one skill"),
+        _ => SourceError::new(
+            SourceErrorKind::Unreachable,
+            format!("cannot read `{shown}`: {error}"),
+        ),
+    }
 }
 
 fn not_usable(place: &str, error: &TreeError) -> SourceError {

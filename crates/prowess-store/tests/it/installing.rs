@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +77,7 @@ impl Machine {
         if !needs.is_empty() {
             more.push_str("permissions: []\nrequirements:\n  skills:\n");
             for (name, range) in needs {
-                more.push_str(&format!("    - name: {name}\n      version: \"{range}\"\n"));
+                let _ = write!(more, "    - name: {name}\n      version: \"{range}\"\n");
             }
         }
         let folder = format!("registry/{}/{full}/{version}", registry.len());

@@ -95,6 +95,7 @@ fn made(found: &Found, entry: Option<&Locked>) -> Made {
     };
     let permissions = match entry {
         Some(entry) => Some(entry.permissions.iter().cloned().collect()),
+        None if found.is_broken() => None,
         None => declared(),
     };
     let files = match &tree {
@@ -157,7 +158,7 @@ impl CopyHere<'_> {
         }
         match &self.made.permissions {
             Some(may) => line("may", &or_nothing(may, "do nothing that needs a permission")),
-            None => line("may", "not known, because it can't be read"),
+            None => line("may", "not known, because its file has errors"),
         }
         if let Some(entry) = entry {
             let needs =
@@ -185,7 +186,12 @@ impl CopyHere<'_> {
         if let Some(winner) = self.survey.winner(self.found) {
             parts.push(format!("shadowed by {}", shown(places, &winner.directory)));
         }
+        let owners = self.survey.placed_for(self.found);
         match &self.drift {
+            None if !owners.is_empty() => {
+                let owners = owners.join(", ");
+                parts.push(format!("a copy that was placed for {}", inline(&owners)));
+            }
             None => parts.push("not installed by Prowess, so nobody has vouched for it".to_owned()),
             Some(drifts) if drifts.is_empty() => parts.push("as installed".to_owned()),
             Some(drifts) => {
@@ -230,6 +236,7 @@ impl CopyHere<'_> {
             "dialect": found.summary.dialect,
             "state": State::of(found).as_str(),
             "shadowed_by": self.survey.winner(found).map(|winner| path(&winner.directory)),
+            "placed_for": self.survey.placed_for(found),
             "problems": problems(found),
             "directory": path(&found.directory),
             "also_at": found.also_at.iter().map(|way| path(&way.directory)).collect::<Vec<String>>(),

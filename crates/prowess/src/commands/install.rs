@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use prowess_store::install::{InstallError, Installer, Plan, Restored, Step, Wish};
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
+use crate::importing;
 use crate::packages::{Packages, ScopeOption, Stop, agree, install_failed};
 use crate::placing::{AgentOptions, Placed, Placing};
 use crate::printer::{Channel, Printer, inline};
@@ -39,6 +41,7 @@ Examples:
   prowess install https://example.com/tools.git#v2:skills/greet
   prowess install greet@^1.2
   prowess install greet --agent claude-code,codex
+  prowess install --import skills-lock.json
   prowess install --frozen        in CI: exactly what the lock file says
 
 Exit codes:
@@ -63,6 +66,9 @@ pub(crate) struct Arguments {
     agents: AgentOptions,
     #[command(flatten)]
     leave: LeaveOptions,
+    /// Install what the lock file of another tool names, found or given
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["skills", "frozen"])]
+    import: Option<Option<PathBuf>>,
     /// Only what the lock file says, and fail when there is none
     #[arg(long, conflicts_with = "skills")]
     frozen: bool,
@@ -78,6 +84,7 @@ pub(crate) struct Arguments {
 
 /// What the user allows beforehand.
 #[derive(Args, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct LeaveOptions {
     /// Install skills that nobody you trust has signed
     #[arg(long)]
@@ -144,7 +151,7 @@ fn age(text: &str) -> Result<u64, String> {
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let packages = Packages::new()?;
     let placing = arguments.agents.placing(&packages, arguments.scope.scope())?;
-    if arguments.skills.is_empty() {
+    if arguments.skills.is_empty() && arguments.import.is_none() {
         return restore(arguments, &packages, &placing, printer);
     }
     let reach = packages.reach(printer, arguments.fetching.offline)?;
@@ -153,14 +160,14 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     } else {
         arguments.only.iter().cloned().collect()
     };
-    let wishes: Vec<Wish> = arguments
-        .skills
-        .iter()
-        .map(|text| {
-            let reference = packages.reference(text, &reach)?;
-            Ok(Wish { reference, only: only.clone(), origin: "the command line".to_owned() })
-        })
-        .collect::<Result<_, Error>>()?;
+    let named = arguments.skills.iter().map(|text| {
+        let reference = packages.reference(text, &reach)?;
+        Ok(Wish { reference, only: only.clone(), origin: "the command line".to_owned() })
+    });
+    let wishes: Vec<Wish> = match &arguments.import {
+        Some(file) => importing::wishes(file.as_deref(), &packages, printer)?,
+        None => named.collect::<Result<_, Error>>()?,
+    };
     let store = packages.store(arguments.scope.scope())?;
     let leave = arguments.leave.leave();
     packages.with_installer(&store, &reach, leave, arguments.fetching.min_age, |installer| {
@@ -207,7 +214,10 @@ pub(crate) fn carry_out(
     }
     let width = printer.width(Channel::Err);
     let page: String = plan.steps.iter().map(|step| shown(step, width)).collect();
-    if format == Format::Text {
+    // Nobody is asked about something that was not shown, not even in the middle of JSON.
+    let is_asked = !plan.is_clear() && !yes && !dry_run;
+    let is_told = format == Format::Text && (dry_run || !plan.is_clear() || !printer.is_quiet());
+    if is_asked || is_told {
         printer.talk_report(|_| page);
     }
     if let Some(step) = plan.steps.iter().find(|step| !step.review.refusals.is_empty()) {
@@ -226,7 +236,6 @@ pub(crate) fn carry_out(
         }
         return Ok(Outcome::Fine);
     }
-    let is_asked = !plan.is_clear() && !yes;
     if is_asked {
         match agree("Install it? [y]es / [N]o: ", printer) {
             Some(true) => {}
@@ -275,7 +284,7 @@ fn recipes_of(step: &Step) -> Option<String> {
     let install = &step.described.skill.openclaw.as_ref()?.install;
     let mut commands: Vec<String> = Vec::new();
     for recipe in install {
-        let text = |key: &str| recipe.entry.get(key).and_then(Value::as_str).map(inline);
+        let text = |key: &str| recipe.entry.get(key).and_then(Value::as_str).map(quoted);
         let command = match recipe.kind.value.as_str() {
             "brew" => text("formula").map(|it| format!("brew install {it}")),
             "node" | "npm" => text("package").map(|it| format!("npm install --global {it}")),
@@ -286,9 +295,10 @@ fn recipes_of(step: &Step) -> Option<String> {
             "download" => text("url").map(|it| format!("download {it}")),
             _ => None,
         };
-        commands.push(
-            command.unwrap_or_else(|| format!("{} (see its SKILL.md)", inline(&recipe.kind.value))),
-        );
+        commands.push(command.map_or_else(
+            || format!("{} (see its SKILL.md)", inline(&recipe.kind.value)),
+            |command| format!("`{command}`"),
+        ));
     }
     if commands.is_empty() {
         return None;
@@ -296,8 +306,25 @@ fn recipes_of(step: &Step) -> Option<String> {
     Some(format!(
         "`{}` may need one of these, which you run yourself: {}",
         step.name(),
-        commands.join("; ")
+        commands.join(", ")
     ))
+}
+
+/// A word of somebody else's in a command that is meant to be copied: whatever it holds, a shell sees one argument, and
+/// no option.
+fn quoted(word: &str) -> String {
+    let word = inline(word);
+    let is_plain = |character: char| {
+        character.is_ascii_alphanumeric()
+            || matches!(character, '@' | '/' | '.' | '_' | ':' | '+' | '-')
+    };
+    if word.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '@')
+        && word.chars().all(is_plain)
+    {
+        return word.into_owned();
+    }
+    let word = if word.starts_with('-') { format!("./{word}") } else { word.into_owned() };
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 fn shown(step: &Step, width: Option<usize>) -> String {
@@ -409,6 +436,10 @@ fn restore(
     let store = packages.store(scope)?;
     let reach = packages.reach(printer, arguments.fetching.offline)?;
     let leave = arguments.leave.leave();
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method is about one lifetime, the closure about all"
+    )]
     let restored =
         packages.with_installer(&store, &reach, leave, None, |installer| installer.restore())?;
     show_restored(&restored, &store, arguments.format, placing, printer)
@@ -427,7 +458,7 @@ pub(crate) fn show_restored(
     }
     let names = restored.installed.iter().chain(&restored.unchanged);
     let placed = placing.place(store, &names.map(|(name, _)| name.clone()).collect());
-    let named = |skills: &[(prowess_store::name::SkillName, semver::Version)]| -> Vec<Value> {
+    let versions = |skills: &[(SkillName, semver::Version)]| -> Vec<Value> {
         skills
             .iter()
             .map(|(name, version)| json!({"name": name.as_str(), "version": version.to_string()}))
@@ -435,9 +466,9 @@ pub(crate) fn show_restored(
     };
     if format == Format::Json {
         printer.json(&json!({
-            "installed": named(&restored.installed),
-            "unchanged": named(&restored.unchanged),
-            "unknown": restored.unknown.iter().map(|name| name.as_str()).collect::<Vec<&str>>(),
+            "installed": versions(&restored.installed),
+            "unchanged": versions(&restored.unchanged),
+            "unknown": restored.unknown.iter().map(SkillName::as_str).collect::<Vec<&str>>(),
             "placed": placed.wire(),
         }));
         placed.finish(printer)?;
@@ -447,8 +478,11 @@ pub(crate) fn show_restored(
         printer.say(&format!("installed {name} {version}"));
     }
     if restored.installed.is_empty() {
-        printer
-            .say(&format!("everything is as it should be ({} skills)", restored.unchanged.len()));
+        let count = match restored.unchanged.len() {
+            1 => "1 skill".to_owned(),
+            count => format!("{count} skills"),
+        };
+        printer.say(&format!("everything is as it should be ({count})"));
     }
     placed.say(placing, printer);
     for name in &restored.unknown {

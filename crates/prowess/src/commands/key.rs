@@ -32,7 +32,7 @@ enum Action {
     /// Make a key
     ///
     /// A key that is there is never replaced. A passphrase is asked for on the
-    /// terminal, or taken from the variable PROWESS_PASSPHRASE.
+    /// terminal, or taken from the variable `PROWESS_PASSPHRASE`.
     New {
         /// What to call it
         #[arg(value_name = "NAME", value_parser = key_name)]

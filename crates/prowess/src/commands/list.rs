@@ -121,6 +121,10 @@ fn row(
     if let Some(winner) = survey.winner(found) {
         details.push(format!("shadowed by {}", shown(places, &winner.directory)));
     }
+    let owners = survey.placed_for(found);
+    if !owners.is_empty() {
+        details.push(format!("a copy that was placed for {}", inline(&owners.join(", "))));
+    }
     if arguments.all {
         let ways = found.also_at.iter();
         details.extend(ways.map(|way| format!("also at {}", shown(places, &way.directory))));
@@ -186,6 +190,7 @@ fn wire(survey: &Survey, found: &Found, agents: Option<Option<&[&Agent]>>) -> Va
         },
         "shadowed_by": survey.winner(found).map(|winner| path(&winner.directory)),
         "also_at": found.also_at.iter().map(|way| path(&way.directory)).collect::<Vec<String>>(),
+        "placed_for": survey.placed_for(found),
         "problems": problems(found),
     });
     if let Some(present) = agents {

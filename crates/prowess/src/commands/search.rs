@@ -13,7 +13,7 @@ use crate::wrapping::wrap;
 /// Search the registry for skills
 ///
 /// The registry is the one of the configuration, or of the variable
-/// PROWESS_REGISTRY.
+/// `PROWESS_REGISTRY`.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:

@@ -71,9 +71,9 @@ enum Action {
         /// The key's identifier, as `list` shows it
         #[arg(value_name = "KEY")]
         key: String,
-        /// It was stolen: refuse what it signed, but for what was here before this time (default: now)
-        #[arg(long, value_name = "TIME", value_parser = time, num_args = 0..=1)]
-        revoked: Option<Option<Timestamp>>,
+        /// It was stolen at this time, or `now`: refuse what was not here before
+        #[arg(long, value_name = "TIME", value_parser = time_or_now)]
+        revoked: Option<Timestamp>,
     },
     /// Accept that an installed skill has a new signer
     Accept {
@@ -102,6 +102,10 @@ fn pattern(text: &str) -> Result<NamePattern, String> {
 
 fn time(text: &str) -> Result<Timestamp, String> {
     text.parse().map_err(|error: prowess_trust::TimestampError| error.to_string())
+}
+
+fn time_or_now(text: &str) -> Result<Timestamp, String> {
+    if text == "now" { Ok(now()) } else { time(text) }
 }
 
 fn failed(error: &TrustStoreError) -> Error {
@@ -143,7 +147,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             let mut count = 0;
             change(&mut |store| {
                 count = match revoked {
-                    Some(at) => store.revoke(key, at.unwrap_or_else(now)),
+                    Some(at) => store.revoke(key, *at),
                     None => store.remove(key).len(),
                 };
             })?;

@@ -117,8 +117,7 @@ fn nobody_has(
     let is_ours = |found: &&&prowess_store::discovery::Found| survey.locked(found).is_some();
     match survey.copies(name).iter().find(is_ours) {
         Some(found) => Error::not_found(what).hint(format!(
-            "it is installed in `{}`; `prowess install {} --agent AGENT` places it",
-            shown(&packages.places, &found.directory),
+            "it is installed in `{}`; install it again with `--agent AGENT` to place it",
             shown(&packages.places, &found.directory),
         )),
         None => {
@@ -156,7 +155,10 @@ fn page(packages: &Packages, name: &str, view: &AgentView, width: Option<usize>)
         }
     }
     match view.rules {
-        Some(rules) => line(&format!("  rule: {} ({})", rules.precedence, rules.source), 4),
+        Some(rules) => {
+            line(&format!("  rule: {}", rules.precedence), 4);
+            line(&format!("  source: {}", rules.source), 4);
+        }
         None => line("  rule: none is known, so only its two usual folders were looked at", 4),
     }
     if let Some(cost) = &view.cost {
@@ -183,12 +185,12 @@ fn fate(copy: &AgentCopy, place: &impl Fn(usize) -> String) -> String {
 fn cost_of(name: &str, cost: &Cost, view: &AgentView) -> String {
     let share = cost.thousandths();
     let mut text = format!(
-        "about {} of {} tokens ({}.{} %); all {} skills take about {}",
+        "about {} of {} tokens ({}.{} %); the whole catalogue ({}) takes about {}",
         cost.tokens,
         cost.room,
         share / 10,
         share % 10,
-        cost.entries,
+        if cost.entries == 1 { "1 skill".to_owned() } else { format!("{} skills", cost.entries) },
         cost.catalogue
     );
     if cost.cut > 0 {

@@ -10,12 +10,18 @@ mod expectations;
 mod explain;
 mod fix;
 mod formats;
+mod importing;
+mod info;
+mod installing;
 mod kb;
 mod kb_crash;
+mod list;
 mod migrate;
 mod models;
 mod models_tls;
 mod new;
+mod packages;
+mod placing;
 mod prompt;
 mod readme;
 mod real_model;
@@ -34,7 +40,12 @@ mod run_python;
 mod run_secrets;
 mod schema;
 mod show;
+mod signing;
+mod tampering;
+mod trawling;
+mod updating;
 mod usage;
+mod which;
 mod workflow;
 
 use prowess_testkit::Scene;
@@ -47,4 +58,14 @@ fn scene() -> Scene {
 /// A small skill of the open standard.
 fn skill(name: &str) -> String {
     format!("---\nname: {name}\ndescription: Does one thing well\n---\n\n# {name}\n\nDo it.\n")
+}
+
+/// A machine with a home in which three agents are used, and a project.
+fn machine() -> Scene {
+    let scene =
+        scene().home("home").inside("work").file("work/.git/HEAD", "ref: refs/heads/main\n");
+    for agent in [".claude", ".codex", ".cursor"] {
+        std::fs::create_dir_all(scene.path().join("home").join(agent)).expect("a folder");
+    }
+    scene
 }

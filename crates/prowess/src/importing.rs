@@ -1,0 +1,214 @@
+//! What the lock files of other tools ask to install.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use prowess_store::import::{self, ImportedSkill, ImportedSource};
+use prowess_store::install::Wish;
+use prowess_store::reference::{Reference, Slash};
+
+use crate::error::Error;
+use crate::packages::Packages;
+use crate::printer::{Printer, inline};
+use crate::survey::shown;
+
+/// Reads a lock file of another tool, or all that are found, and says what can't be taken over.
+pub(crate) fn wishes(
+    file: Option<&Path>,
+    packages: &Packages,
+    printer: &mut Printer,
+) -> Result<Vec<Wish>, Error> {
+    let files = match file {
+        Some(file) => vec![packages.places.current.join(file)],
+        None => import::find(&packages.places),
+    };
+    if files.is_empty() {
+        return Err(Error::not_found("there is no lock file of another tool here")
+            .hint("name it: `prowess install --import skills-lock.json`"));
+    }
+    let mut wishes = Vec::new();
+    for file in &files {
+        wishes.extend(wishes_of(file, packages, printer)?);
+    }
+    if wishes.is_empty() {
+        return Err(Error::failed("nothing of it can be installed")
+            .hint("install the skills by hand, from where they are published"));
+    }
+    Ok(wishes)
+}
+
+fn wishes_of(
+    file: &PathBuf,
+    packages: &Packages,
+    printer: &mut Printer,
+) -> Result<Vec<Wish>, Error> {
+    let imported = import::read(file).map_err(|error| match error {
+        import::ImportError::Read { path, source } => Error::io("read", &path, &source),
+        import::ImportError::Unknown { .. } => Error::usage(error.to_string()),
+        import::ImportError::Wrong { .. } => Error::failed(error.to_string()),
+    })?;
+    let place = shown(&packages.places, file);
+    let count = imported.skills.len();
+    printer.say(&format!("`{place}` of {} names {count} skills", imported.kind.tool()));
+    for note in &imported.notes {
+        printer.warning(note);
+    }
+    let mut wishes = Vec::new();
+    for skill in &imported.skills {
+        match wish(skill, file) {
+            Ok(wish) => {
+                printer.say(&format!("  {} from {}", inline(&skill.name), wish.reference));
+                wishes.push(Wish { origin: place.clone(), ..wish });
+            }
+            Err(why) => printer
+                .warning(&format!("`{}` of `{place}` is left out: {why}", inline(&skill.name))),
+        }
+    }
+    Ok(wishes)
+}
+
+/// What to install for one skill. Everything in the file is a stranger's text.
+fn wish(skill: &ImportedSkill, file: &Path) -> Result<Wish, String> {
+    let name = skill.canonical_name().map_err(|error| error.to_string())?;
+    let mut only: BTreeSet<String> = [name.to_string()].into();
+    let parse = |text: &str| {
+        Reference::parse(text, Slash::Repository, |_| false).map_err(|error| error.to_string())
+    };
+    let reference = match &skill.source {
+        ImportedSource::Git { repository, reference, path } => {
+            let folder = path.as_deref().map(folder_of).unwrap_or_default();
+            if !folder.is_empty() {
+                only.clear();
+            }
+            let revision = reference.as_deref().unwrap_or_default();
+            let fragment = match (revision, folder) {
+                ("", "") => String::new(),
+                (revision, "") => format!("#{revision}"),
+                (revision, folder) => format!("#{revision}:{folder}"),
+            };
+            // An address of the web may be a page, and here it is known to be a repository.
+            let is_web = repository.starts_with("https://") || repository.starts_with("http://");
+            let before = if is_web { "git+" } else { "" };
+            parse(&format!("{before}{repository}{fragment}"))?
+        }
+        ImportedSource::Local(path) => {
+            let around = file.parent().unwrap_or(Path::new(""));
+            Reference::Path(around.join(path))
+        }
+        ImportedSource::WellKnown(address) => {
+            only.clear();
+            match parse(address)? {
+                Reference::Domain(domain) => {
+                    let skill = Some(name.clone());
+                    Reference::Domain(prowess_store::reference::DomainReference { skill, ..domain })
+                }
+                other => other,
+            }
+        }
+        // The same name in another registry may be somebody else's skill (attack A9).
+        ImportedSource::Registry(address) => {
+            let whose =
+                address.as_deref().map_or("the tool's own registry".to_owned(), |address| {
+                    format!("the registry `{}`", inline(address))
+                });
+            return Err(format!("it comes from {whose}, and the name may be taken in another"));
+        }
+        ImportedSource::Other { kind, text } => {
+            return Err(format!("`{}` (`{}`) is no source here", inline(kind), inline(text)));
+        }
+        ImportedSource::Unknown => return Err("the file does not say where from".to_owned()),
+    };
+    Ok(Wish { reference, only, origin: String::new() })
+}
+
+/// The folder of a path that may name the file in it.
+fn folder_of(path: &str) -> &str {
+    let path = path.trim_matches('/');
+    match path.rsplit_once('/') {
+        Some((folder, file)) if file.eq_ignore_ascii_case("SKILL.md") => folder,
+        None if path.eq_ignore_ascii_case("SKILL.md") => "",
+        _ => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prowess_store::import::{ImportedSkill, ImportedSource};
+
+    use super::wish;
+
+    #[track_caller]
+    fn check(name: &str, source: ImportedSource, expected: &str) {
+        let skill = ImportedSkill {
+            name: name.to_owned(),
+            owner: None,
+            version: None,
+            requested: None,
+            source,
+            hashes: Vec::new(),
+            installed_at: None,
+            pinned: None,
+            extra: Vec::new(),
+        };
+        let found = match wish(&skill, std::path::Path::new("/project/skills-lock.json")) {
+            Ok(wish) => {
+                let only: Vec<String> = wish.only.into_iter().collect();
+                format!("{} [{}]", wish.reference, only.join(" "))
+            }
+            Err(why) => why,
+        };
+        assert_eq!(found, expected);
+    }
+
+    fn git(repository: &str, reference: Option<&str>, path: Option<&str>) -> ImportedSource {
+        ImportedSource::Git {
+            repository: repository.to_owned(),
+            reference: reference.map(str::to_owned),
+            path: path.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn sources_are_taken_over() {
+        check("a", git("me/tools", None, None), "https://github.com/me/tools [a]");
+        check(
+            "a",
+            git("https://example.com/tools", Some("v2"), Some("skills/a/SKILL.md")),
+            "https://example.com/tools#v2:skills/a []",
+        );
+        check("a", git("me/tools", None, Some("SKILL.md")), "https://github.com/me/tools [a]");
+        check("a", ImportedSource::Local("./skills".to_owned()), "/project/./skills [a]");
+        check(
+            "a",
+            ImportedSource::WellKnown("https://example.com".to_owned()),
+            "https://example.com#a []",
+        );
+    }
+
+    #[test]
+    fn what_has_no_meaning_here_is_left_out() {
+        // NEG-5: the name would be a folder elsewhere.
+        check(
+            "../x",
+            git("me/tools", None, None),
+            "`../x` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `x`?)",
+        );
+        // git would run what such an address says.
+        check(
+            "a",
+            git("ext::sh -c touch% x", None, None),
+            "`ext:` addresses are not used; give `https:`, `ssh:` or a path",
+        );
+        check(
+            "a",
+            git("me/tools", None, Some("../../x")),
+            "`../../x` is no folder of a repository",
+        );
+        check(
+            "a",
+            ImportedSource::Registry(None),
+            "it comes from the tool's own registry, and the name may be taken in another",
+        );
+        check("a", ImportedSource::Unknown, "the file does not say where from");
+    }
+}

@@ -1,0 +1,108 @@
+//! `prowess verify` and `lock --check`: whether installed skills are what was installed.
+
+use insta::assert_snapshot;
+
+use crate::packages::{STORE, home, manifest, sign, steady, trust};
+
+#[test]
+fn every_kind_of_drift_is_told() {
+    let scene = ["changed", "gone", "older", "signed"].iter().fold(home(), |scene, name| {
+        scene.file(&format!("{name}/SKILL.md"), manifest(name, "1.0.0", ""))
+    });
+    sign(&scene, "signed", "release");
+    trust(&scene, "release", "root");
+    let said = scene.run("install ./changed ./gone ./older ./signed --allow-experimental");
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert_snapshot!(steady(&scene.run("lock --check")), @"
+    exit 0
+    --- stdout
+    changed 1.0.0: as installed, experimental, not signed
+    gone 1.0.0: as installed, experimental, not signed
+    older 1.0.0: as installed, experimental, not signed
+    signed 1.0.0: as installed, verified, signed by [HEX], trusted as root
+    ");
+    let skills = format!("{STORE}/skills");
+    let scene = scene
+        .file(&format!("{skills}/changed/added.txt"), "x")
+        .file(&format!("{skills}/older/SKILL.md"), manifest("older", "0.9.0", ""))
+        .file(&format!("{skills}/stranger/SKILL.md"), manifest("stranger", "1.0.0", ""));
+    std::fs::remove_dir_all(scene.path().join(&skills).join("gone")).expect("it is there");
+    std::fs::remove_file(scene.path().join(&skills).join("signed/SIGNATURE.json"))
+        .expect("it is there");
+    assert_snapshot!(steady(&scene.run("lock --check")), @"
+    exit 1
+    --- stdout
+    changed 1.0.0: not as installed
+      content: its files are not what was installed (added: `added.txt`)
+    gone 1.0.0: not as installed
+      presence: it is in the lock file and not on disk
+    older 1.0.0: not as installed
+      content: its files are not what was installed (changed: `SKILL.md`)
+      version: it was installed as 1.0.0 and calls itself `older` 0.9.0
+    signed 1.0.0: not as installed
+      content: its files are not what was installed (removed: `SIGNATURE.json`)
+      tier: it was installed as verified and is experimental by what its signatures prove now
+    stranger: not as installed
+      unlocked: it is on disk and not in the lock file
+    --- stderr
+    hint: `prowess install` puts back what the lock file says
+    ");
+    assert_snapshot!(steady(&scene.run("verify changed --format json")), @r#"
+    exit 1
+    --- stdout
+    {
+      "ok": false,
+      "skills": [
+        {
+          "name": "changed",
+          "version": "1.0.0",
+          "security_tier": "experimental",
+          "drift": [
+            {
+              "kind": "content",
+              "message": "its files are not what was installed (added: `added.txt`)"
+            }
+          ],
+          "signatures": []
+        }
+      ]
+    }
+    "#);
+    assert!(scene.run("verify nobody").starts_with("exit 3"));
+    // The lock puts all of it back, and leaves alone what it does not know.
+    assert_snapshot!(scene.run("install"), @"
+    exit 0
+    --- stderr
+    installed changed 1.0.0
+    installed gone 1.0.0
+    installed older 1.0.0
+    installed signed 1.0.0
+    warning: `stranger` is installed and not in the lock file
+    ");
+    assert_snapshot!(steady(&scene.run("verify signed")), @"
+    exit 0
+    --- stdout
+    signed 1.0.0: as installed, verified, signed by [HEX], trusted as root
+    ");
+}
+
+#[test]
+fn an_empty_store_has_nothing_to_verify() {
+    assert_snapshot!(home().run("verify"), @"
+    exit 0
+    --- stderr
+    note: nothing is installed
+    ");
+    assert_snapshot!(home().run("lock"), @"
+    exit 3
+    --- stderr
+    error: there is no lock file `[SCENE]/home/.local/share/prowess/skill-lock.json`
+    hint: it is written by `prowess install`
+    ");
+    assert_snapshot!(home().run("lock --check --project"), @"
+    exit 3
+    --- stderr
+    error: there is no lock file `[SCENE]/.prowess/skill-lock.json`
+    hint: it is written by `prowess install`
+    ");
+}

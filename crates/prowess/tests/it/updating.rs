@@ -1,0 +1,252 @@
+//! `prowess update` and `remove`: what changes with a new version, and what goes with an old one.
+
+use insta::assert_snapshot;
+use prowess_testkit::{Published, TestRegistry};
+
+use crate::packages::{
+    NETWORK, STORE, home, home_with, installed, key_id, manifest, release, sign, steady, trust,
+};
+
+#[test]
+fn a_wider_permission_is_asked_about() {
+    // Attack C23.
+    let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", NETWORK));
+    assert!(scene.run("install ./greet --allow-experimental --yes").starts_with("exit 0"));
+    let before = installed(&scene);
+    let wider = format!("{NETWORK}  - shell:execute:git\n");
+    let scene = scene.file("greet/SKILL.md", manifest("greet", "1.1.0", &wider));
+    assert_snapshot!(scene.run("update greet"), @"
+    exit 4
+    --- stderr
+    greet 1.0.0 -> 1.1.0, experimental
+      from   [SCENE]/greet
+      files  1 (151 bytes)
+      may    network:read:api.example.com, shell:execute:git
+      ? it newly wants `shell:execute:git`
+    error: there are questions, and nobody to answer them
+    hint: look at them with `--dry-run`, then agree with `--yes`
+    ");
+    assert_eq!(installed(&scene), before);
+    let said = scene.run("update greet --yes");
+    assert!(said.contains("installed greet 1.1.0 instead of 1.0.0"), "{said}");
+    // Less needs no question.
+    let scene = scene.file("greet/SKILL.md", manifest("greet", "1.2.0", ""));
+    assert!(scene.run("update greet").starts_with("exit 0"));
+}
+
+#[test]
+fn a_lost_signature_is_refused() {
+    // Attack C3.
+    let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
+    sign(&scene, "greet", "release");
+    trust(&scene, "release", "publisher");
+    assert!(scene.run("install ./greet").starts_with("exit 0"));
+    let before = installed(&scene);
+    std::fs::remove_file(scene.path().join("greet/SIGNATURE.json")).expect("it is there");
+    let scene = scene.file("greet/SKILL.md", manifest("greet", "1.1.0", ""));
+    assert_snapshot!(steady(&scene.run("update greet --yes --allow-experimental")), @"
+    exit 4
+    --- stderr
+    greet 1.0.0 -> 1.1.0, experimental
+      from   [SCENE]/greet
+      files  1 (83 bytes)
+      ? its tier was `community` and is now `experimental`
+      ! it was signed by the key `[HEX]` and is not signed now
+    error: `greet` was not installed: it was signed by the key `[HEX]` and is not signed now
+    hint: ask its author; if it is right, give `--allow-unsigned`
+    ");
+    assert_eq!(installed(&scene), before);
+    let said = scene.run("update greet --yes --allow-experimental --allow-unsigned");
+    assert!(said.starts_with("exit 0"), "{said}");
+}
+
+#[test]
+fn another_signer_is_refused_until_accepted() {
+    // Attack C4.
+    let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
+    sign(&scene, "greet", "first");
+    trust(&scene, "first", "publisher");
+    assert!(scene.run("install ./greet").starts_with("exit 0"));
+    let before = installed(&scene);
+    let scene = scene.file("greet/SKILL.md", manifest("greet", "1.1.0", ""));
+    sign(&scene, "greet", "second");
+    trust(&scene, "second", "publisher");
+    assert_snapshot!(steady(&scene.run("update greet --yes")), @"
+    exit 4
+    --- stderr
+    greet 1.0.0 -> 1.1.0, community
+      from   [SCENE]/greet
+      files  2 (518 bytes)
+      signed ed25519 key [HEX]
+      ! it was signed by the key `[HEX]` and is now signed by the key `[HEX]`
+    error: `greet` was not installed: it was signed by the key `[HEX]` and is now signed by the key `[HEX]`
+    hint: ask its author; if the new key is right, accept it with `prowess trust accept`
+    ");
+    assert_eq!(installed(&scene), before);
+    let id = key_id(&scene, "second");
+    assert_snapshot!(steady(&scene.run(&format!("trust accept greet {id}"))), @"
+    exit 0
+    --- stderr
+    `greet` may be signed by [HEX] from now on
+    ");
+    let said = scene.run("update greet");
+    assert!(said.contains("installed greet 1.1.0 instead of 1.0.0"), "{said}");
+}
+
+#[test]
+fn all_skills_are_updated_within_their_ranges() {
+    let registry = TestRegistry::start();
+    registry.publish(release("greet", "1.0.0", ""));
+    registry.publish(release("part", "1.0.0", ""));
+    let scene = home_with(&registry);
+    let said = scene.run("install greet@^1 acme/part --allow-experimental");
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert_snapshot!(steady(&scene.run("update --all")), @"
+    exit 0
+    --- stderr
+    everything is as it should be
+    ");
+    for version in ["1.4.0", "2.0.0"] {
+        registry.publish(release("greet", version, ""));
+        registry.publish(release("part", version, ""));
+    }
+    assert_snapshot!(steady(&scene.run("update --all --dry-run")), @"
+    exit 0
+    --- stderr
+    greet 1.0.0 -> 1.4.0, experimental
+      from   http://[HOST] (acme)
+      files  1 (83 bytes)
+    part 1.0.0 -> 2.0.0, experimental
+      from   http://[HOST] (acme)
+      files  1 (81 bytes)
+    note: nothing was written
+    ");
+    let said = scene.run("update --all");
+    assert!(said.contains("installed greet 1.4.0 instead of 1.0.0"), "{said}");
+    assert!(said.contains("installed part 2.0.0 instead of 1.0.0"), "{said}");
+}
+
+#[test]
+fn a_version_that_was_taken_back_is_installed_where_it_is_locked() {
+    // Attack C22.
+    let registry = TestRegistry::start();
+    registry.publish(release("greet", "1.0.0", ""));
+    registry.publish(release("greet", "1.1.0", ""));
+    let scene = home_with(&registry);
+    assert!(scene.run("install greet --allow-experimental").starts_with("exit 0"));
+    registry.publish(Published { yanked: true, ..release("greet", "1.1.0", "") });
+    std::fs::remove_dir_all(scene.path().join(STORE).join("skills/greet")).expect("it is there");
+    assert_snapshot!(steady(&scene.run("install --frozen")), @"
+    exit 0
+    --- stderr
+    warning: `acme/greet` 1.1.0 was taken back by its publisher; `prowess update` looks for another version
+    installed greet 1.1.0
+    ");
+    let newcomer = home_with(&registry);
+    let said = newcomer.run("install greet --allow-experimental");
+    assert!(said.contains("installed greet 1.0.0\n"), "{said}");
+    // Found to be harmful, it is not installed by anybody.
+    let harmful = Some("it steals keys".to_owned());
+    registry.publish(Published { revoked: harmful, ..release("greet", "1.1.0", "") });
+    std::fs::remove_dir_all(scene.path().join(STORE).join("skills/greet")).expect("it is there");
+    assert_snapshot!(steady(&scene.run("install --frozen")), @"
+    exit 1
+    --- stderr
+    error: `acme/greet` 1.1.0 was revoked by http://[HOST]: it steals keys
+    hint: choose another version, and remove this one where it is installed
+    ");
+    assert!(!scene.path().join(STORE).join("skills/greet").exists());
+}
+
+#[test]
+fn what_others_need_stays_and_what_nobody_needs_goes() {
+    let needs = "dependencies:\n  skills:\n    - part@^1\n";
+    let registry = TestRegistry::start();
+    let part = release("part", "1.0.0", "");
+    registry.publish(part);
+    let scene = home_with(&registry)
+        .file("greet/SKILL.md", manifest("greet", "1.0.0", needs))
+        .file("other/SKILL.md", manifest("other", "1.0.0", needs))
+        .file("part/SKILL.md", manifest("part", "1.0.0", ""));
+    // GAIA §4.3: what is experimental does not come along by itself.
+    assert_snapshot!(steady(&scene.run("install ./greet --allow-experimental")), @"
+    exit 4
+    --- stderr
+    part 1.0.0, experimental
+      from   http://[HOST] (acme)
+      files  1 (81 bytes)
+      ! it would come along with another skill, and experimental skills are only installed by name
+    greet 1.0.0, experimental
+      from   [SCENE]/greet
+      files  1 (121 bytes)
+    error: `part` was not installed: it would come along with another skill, and experimental skills are only installed by name
+    hint: install it by its own name with `--allow-experimental`, then what needs it
+    ");
+    assert!(installed(&scene).is_empty());
+    let said = scene.run("install ./greet ./other ./part --allow-experimental");
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert_snapshot!(scene.run("remove part"), @"
+    exit 1
+    --- stderr
+    error: `part` is needed by `greet`, `other`
+    hint: remove those as well
+    ");
+    assert_snapshot!(scene.run("remove greet"), @"
+    exit 0
+    --- stderr
+    removed greet 1.0.0
+    ");
+    let said = scene.run("remove part other");
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert_snapshot!(scene.run("remove other"), @"
+    exit 3
+    --- stderr
+    error: `other` is not installed
+    hint: `prowess list` shows what is installed
+    ");
+    let left: Vec<String> = installed(&scene).into_iter().map(|(path, _)| path).collect();
+    assert_eq!(left, ["skill-lock.json"]);
+}
+
+#[test]
+fn what_came_along_goes_along() {
+    let needs = "dependencies:\n  skills:\n    - part@^1\n";
+    let registry = TestRegistry::start();
+    let author = home()
+        .file("part/SKILL.md", manifest("part", "1.0.0", ""))
+        .file("greet/SKILL.md", manifest("greet", "1.0.0", needs));
+    for name in ["part", "greet"] {
+        sign(&author, name, "release");
+    }
+    let publish = |name: &str, dependencies: Vec<(String, String)>| {
+        let archive = crate::packages::packed(&author, name);
+        let version = Published::new("acme", name, "1.0.0", archive);
+        registry.publish(Published { dependencies, ..version });
+    };
+    publish("part", Vec::new());
+    publish("greet", vec![("acme/part".to_owned(), "^1".to_owned())]);
+    let scene = home_with(&registry);
+    let public = author.stdout("key export release");
+    let said = scene.run_with(&["trust", "add", "-", "--role", "publisher"], &public);
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert_snapshot!(steady(&scene.run("install greet")), @"
+    exit 0
+    --- stderr
+    part 1.0.0, community
+      from   http://[HOST] (acme)
+      files  2 (515 bytes)
+      signed ed25519 key [HEX]
+    greet 1.0.0, community
+      from   http://[HOST] (acme)
+      files  2 (556 bytes)
+      signed ed25519 key [HEX]
+    installed part 1.0.0
+    installed greet 1.0.0
+    ");
+    assert_snapshot!(scene.run("remove greet"), @"
+    exit 0
+    --- stderr
+    removed greet 1.0.0
+    removed part 1.0.0, which nothing needs any more
+    ");
+}
