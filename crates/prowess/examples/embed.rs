@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use prowess_engine::{
-    ApprovalStore, Cancel, Consent, Envelope, NoApprover, PythonWorkers, Subject, Surroundings,
-    SystemClock, ToolHandle, World,
+    ApprovalStore, Approver, Asked, Cancel, Consent, Envelope, PythonWorkers, Reply, Subject,
+    Surroundings, SystemClock, ToolHandle, World,
 };
-use prowess_policy::{Mode, Origin, Trust};
+use prowess_policy::{Mode, Origin, Remember, Trust};
 use prowess_store::install::{Installer, Wish};
 use prowess_store::limits::Limits;
 use prowess_store::reference::Reference;
@@ -46,8 +46,17 @@ echo {{text}}
 ```
 ";
 
+/// Whoever sits in front of the program. This one says yes to one run.
+struct User;
+
+impl Approver for User {
+    fn ask(&mut self, _: &Asked<'_>) -> Reply {
+        Reply::Yes(Remember::Once)
+    }
+}
+
 /// Installs, lists, loads and runs, all below one folder.
-pub fn embed(home: &Path) -> Result<(Vec<String>, Envelope), Error> {
+fn embed(home: &Path) -> Result<(Vec<String>, Envelope), Error> {
     let author = home.join("parrot");
     std::fs::create_dir_all(&author)?;
     std::fs::write(author.join("SKILL.md"), SKILL)?;
@@ -81,8 +90,9 @@ pub fn embed(home: &Path) -> Result<(Vec<String>, Envelope), Error> {
     let loaded = installer.load("parrot")?;
     let skill = &loaded.described.skill;
 
-    // Run, with the rights that the skill declares and this program agrees to.
-    let world = World::of_this_process()?;
+    // Run, with the rights that the skill declares and the user agrees to.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let world = World::at(home, home, &path, Vec::new())?;
     let file = loaded.directory.join("SKILL.md");
     let subject = Subject {
         skill,
@@ -98,21 +108,20 @@ pub fn embed(home: &Path) -> Result<(Vec<String>, Envelope), Error> {
         workers: &PythonWorkers::new(1),
         approvals: &ApprovalStore::of(&world.state),
         clock: &SystemClock,
-        consent: Consent::InAdvance,
+        consent: Consent::None,
     };
     let mut handle = ToolHandle::new(subject, tool, Mode::Global);
     let values = values.as_object().ok_or("the values are an object")?;
-    let envelope =
-        handle.call(values, surroundings, &mut NoApprover, &Cancel::default(), &mut |_| ())?;
+    let envelope = handle.call(values, surroundings, &mut User, &Cancel::default(), &mut |_| ())?;
     Ok((lines, envelope))
 }
 
-fn main() -> Result<(), Error> {
+/// Shows what came of it.
+pub fn main() -> Result<(), Error> {
     let home = tempfile::tempdir()?;
     let (installed, envelope) = embed(&home.path().canonicalize()?)?;
-    for line in installed {
-        println!("{line}");
-    }
-    println!("{}", prowess_engine::wire::envelope(&envelope));
+    assert_eq!(installed, ["parrot 1.0.0 [experimental]"]);
+    assert_eq!(envelope.output, "hello\n", "{envelope:?}");
+    println!("{}\n{}", installed.join("\n"), envelope.output);
     Ok(())
 }

@@ -4,7 +4,7 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags an agent manifest whose smallest model or smallest context window is less than one of its skills requires.
+    /// Flags an agent whose smallest model or context window is less than one of its skills requires.
     /// For a skill with `required: false` it is a warning.
     ///
     /// ## Why is this bad?

@@ -4,8 +4,8 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags a skill that an agent manifest lists and that is not installed, or is installed and broken. A skill with
-    /// `required: false` gives a warning.
+    /// Flags a skill that an agent manifest lists and that is not installed, or is installed and broken.
+    /// A skill with `required: false` gives a warning.
     ///
     /// ## Why is this bad?
     /// An agent does not start without the skills it requires (GAIA §9.1).

@@ -4,8 +4,8 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags a skill whose installed version is not in the range of the agent manifest, or that has no version while the
-    /// manifest asks for one. A skill with `required: false` gives a warning.
+    /// Flags a skill whose installed version, or lack of one, is not what the agent manifest asks for.
+    /// A skill with `required: false` gives a warning.
     ///
     /// ## Why is this bad?
     /// The agent was written for other versions (GAIA §9.1, §10.2). A skill without a version may be any.

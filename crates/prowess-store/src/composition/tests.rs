@@ -50,18 +50,41 @@ fn required_skills_are_errors_and_optional_ones_warnings() {
         ("older", "1.0.0", ""),
         ("torn", "1.0.0", "broken: yes\n"),
     ];
-    insta::assert_snapshot!(shown(text, &skills), @"");
+    insta::assert_snapshot!(shown(text, &skills), @"
+    here fits
+    gone missing
+    acme/nice missing
+    old other-version
+    older other-version
+    torn broken
+    error skill-not-installed `gone` is not installed
+    warning skill-not-installed `acme/nice` is not installed
+    error skill-version-mismatch `old` is installed as 1.0.0, which is not in `^2.0.0`
+    warning skill-version-mismatch `older` is installed as 1.0.0, which is not in `^2.0.0`
+    error skill-not-installed `torn` is installed and broken: no text
+    errors: true
+    ");
     let text = "name: a\nskills:\n  - {name: acme/nice, required: false}\n";
-    insta::assert_snapshot!(shown(text, &[("nice", "", "")]), @"");
+    insta::assert_snapshot!(shown(text, &[("nice", "", "")]), @"
+    acme/nice fits
+    errors: false
+    ");
 }
 
 #[test]
 fn a_pin_needs_a_version() {
     // GAIX-19
     let text = "name: a\nskills: [\"bare@==1.0.0\"]\n";
-    insta::assert_snapshot!(shown(text, &[("bare", "", "")]), @"");
+    insta::assert_snapshot!(shown(text, &[("bare", "", "")]), @"
+    bare unversioned
+    error skill-version-mismatch `bare` is installed without a version, and `==1.0.0` is asked for
+    errors: true
+    ");
     // Nobody asked for a version, so none is needed.
-    insta::assert_snapshot!(shown("name: a\nskills: [bare]\n", &[("bare", "", "")]), @"");
+    insta::assert_snapshot!(shown("name: a\nskills: [bare]\n", &[("bare", "", "")]), @"
+    bare fits
+    errors: false
+    ");
 }
 
 #[test]
@@ -72,7 +95,21 @@ fn the_model_is_held_against_what_skills_require() {
     let skills = [("large", "1.0.0", large), ("nice", "1.0.0", large), ("small", "1.0.0", small)];
     let text = "name: a\nskills:\n  - {name: large}\n  - {name: nice, required: false}\n  - {name: small}\n";
     let model = "model: {minimum: \">=7B\", context: \">=32K\"}\n";
-    insta::assert_snapshot!(shown(&format!("{text}{model}"), &skills), @"");
+    insta::assert_snapshot!(shown(&format!("{text}{model}"), &skills), @"
+    large fits
+    nice fits
+    small fits
+    error model-below-requirement `large` needs a model of >=13B, and the agent's is >=7B
+    error model-below-requirement `large` needs a context of >=64K, and the agent's is >=32K
+    warning model-below-requirement `nice` needs a model of >=13B, and the agent's is >=7B
+    warning model-below-requirement `nice` needs a context of >=64K, and the agent's is >=32K
+    errors: true
+    ");
     // An agent that names no minimum promises nothing.
-    insta::assert_snapshot!(shown(text, &skills), @"");
+    insta::assert_snapshot!(shown(text, &skills), @"
+    large fits
+    nice fits
+    small fits
+    errors: false
+    ");
 }

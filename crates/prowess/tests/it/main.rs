@@ -5,6 +5,7 @@ mod check;
 mod convert;
 mod docs;
 mod doctor;
+mod embed;
 mod expectations;
 mod explain;
 mod fix;

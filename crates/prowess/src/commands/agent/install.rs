@@ -141,10 +141,9 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     })
 }
 
-/// The version in a lock, as a manifest's range sees it: `0.0.0` stands for none (R5).
-fn locked_version(entry: &Locked) -> Option<String> {
-    let is_none = entry.version == semver::Version::new(0, 0, 0);
-    (!is_none).then(|| entry.version.to_string())
+/// The version of an installed skill, as a manifest's range sees it: `0.0.0` stands for none (R5).
+fn declared(version: &semver::Version) -> Option<String> {
+    (*version != semver::Version::new(0, 0, 0)).then(|| version.to_string())
 }
 
 fn locked<'l>(lock: &'l Lock, dependency: &SkillDependency) -> Option<(SkillName, &'l Locked)> {
@@ -157,7 +156,7 @@ fn suits(active: &ActiveSkills<'_>, lock: &Lock) -> Result<(), Error> {
     for dependency in &active.skills {
         let entry = locked(lock, dependency);
         let fit = match &entry {
-            Some((_, entry)) => fit(dependency, locked_version(entry).as_deref()),
+            Some((_, entry)) => fit(dependency, declared(&entry.version).as_deref()),
             None if !dependency.required => continue,
             None => Fit::Missing,
         };
@@ -197,7 +196,7 @@ fn wanted<'m>(
     for &dependency in &active.skills {
         let name = installed_name(dependency);
         if let Some((known, entry)) = locked(lock, dependency)
-            && fit(dependency, locked_version(entry).as_deref()) == Fit::Fits
+            && fit(dependency, declared(&entry.version).as_deref()) == Fit::Fits
         {
             let found = drift::look(store, lock, std::slice::from_ref(&known), &trust, now())
                 .map_err(|error| install_failed(&error))?;
@@ -273,6 +272,9 @@ fn plan(
     chosen.retain(|wanted| wanted.dependency.required);
     let mut best = installer.plan(&wishes(&chosen))?;
     let mut left_out = Vec::new();
+    if obstacle(&best, wanted, named).is_some() {
+        return Ok((best, left_out));
+    }
     for one in wanted.iter().filter(|wanted| !wanted.dependency.required) {
         chosen.push(one);
         let why = match installer.plan(&wishes(&chosen)) {
@@ -281,7 +283,7 @@ fn plan(
                     best = plan;
                     continue;
                 }
-                Some(obstacle) => obstacle.what(),
+                Some(obstacle) => format!("{}; {}", obstacle.what(), obstacle.hints().join("; ")),
             },
             Err(error) => error.to_string(),
         };
@@ -302,21 +304,25 @@ enum Obstacle {
 }
 
 fn obstacle(plan: &Plan, wanted: &[Wanted<'_>], named: &BTreeSet<SkillName>) -> Option<Obstacle> {
+    let steps = plan.steps.iter().map(|step| (step.name(), &step.entry.version));
+    let unchanged = plan.unchanged.iter().map(|(name, version)| (name, version));
+    for (name, version) in steps.chain(unchanged) {
+        let mut dependencies = wanted.iter().map(|wanted| wanted.dependency);
+        let version = declared(version);
+        if let Some(dependency) = dependencies.find(|it| installed_name(it) == name.as_str())
+            && fit(dependency, version.as_deref()) != Fit::Fits
+        {
+            let (name, range) = (name.clone(), dependency.range.clone());
+            let version = version.unwrap_or_else(|| "without a version".to_owned());
+            return Some(Obstacle::OtherVersion { name, version, range });
+        }
+    }
     for step in &plan.steps {
         let name = step.name().clone();
         let was = plan.lock().skills.get(&name).map(|entry| entry.tier);
         let is_known = was == Some(Tier::Experimental);
         if step.entry.tier == Tier::Experimental && !is_known && !named.contains(&name) {
             return Some(Obstacle::Experimental(name));
-        }
-        let dependency = wanted.iter().map(|wanted| wanted.dependency);
-        let mut dependency = dependency.filter(|it| installed_name(it) == name.as_str());
-        let version = locked_version(&step.entry);
-        if let Some(dependency) = dependency.next()
-            && fit(dependency, version.as_deref()) != Fit::Fits
-        {
-            let version = version.unwrap_or_else(|| "without a version".to_owned());
-            return Some(Obstacle::OtherVersion { name, version, range: dependency.range.clone() });
         }
         if !step.review.refusals.is_empty() {
             let refusals = &step.review.refusals;
@@ -332,7 +338,7 @@ impl Obstacle {
     fn what(&self) -> String {
         match self {
             Self::Experimental(name) => {
-                format!("`{name}` is experimental, and no manifest has such a skill installed")
+                format!("`{name}` is experimental, and that a manifest lists it is not enough")
             }
             Self::OtherVersion { name, version, range } => {
                 format!("what there is of `{name}` is {version}, which is not in `{range}`")
@@ -343,17 +349,18 @@ impl Obstacle {
         }
     }
 
-    fn error(&self, agent: &str) -> Error {
-        let error = Error::refused(inline(&format!(
-            "nothing was installed for `{agent}`: {}",
-            self.what()
-        )));
+    fn hints(&self) -> Vec<String> {
         match self {
-            Self::Experimental(name) => error.hint(format!(
+            Self::Experimental(name) => vec![format!(
                 "read it first (`prowess show`, `prowess policy`), then give `--allow-experimental {name}`"
-            )),
-            Self::OtherVersion { .. } => error.hint("change the range, or name another place"),
-            Self::Refused { hints, .. } => hints.iter().fold(error, Error::hint),
+            )],
+            Self::OtherVersion { .. } => vec!["change the range, or name another place".to_owned()],
+            Self::Refused { hints, .. } => hints.clone(),
         }
+    }
+
+    fn error(&self, agent: &str) -> Error {
+        let what = format!("nothing was installed for `{agent}`: {}", self.what());
+        self.hints().into_iter().fold(Error::refused(inline(&what)), Error::hint)
     }
 }
