@@ -76,11 +76,7 @@ fn folders_offer_their_skills() {
         "empty",
         &["NotFound: there is no `SKILL.md` in `HERE/empty`, nor in its folders"],
     );
-    check(
-        &folder,
-        "nowhere",
-        &["NotFound: `nowhere` does not exist"],
-    );
+    check(&folder, "nowhere", &["NotFound: `nowhere` does not exist"]);
 }
 
 #[test]

@@ -85,11 +85,7 @@ pub(crate) struct Arguments {
 
 /// What the user allows beforehand.
 #[derive(Args, Clone, Copy)]
-<<<<<<< HEAD
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
-=======
-#[expect(clippy::struct_excessive_bools, reason = "each is a word of its own on the command line")]
->>>>>>> work-vtest
 pub(crate) struct LeaveOptions {
     /// Install skills that nobody you trust has signed
     #[arg(long)]
@@ -441,14 +437,10 @@ fn restore(
     let store = packages.store(scope)?;
     let reach = packages.reach(printer, arguments.fetching.offline)?;
     let leave = arguments.leave.leave();
-<<<<<<< HEAD
     #[expect(
         clippy::redundant_closure_for_method_calls,
         reason = "the method is about one lifetime, the closure about all"
     )]
-=======
-    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is for one lifetime")]
->>>>>>> work-vtest
     let restored =
         packages.with_installer(&store, &reach, leave, None, |installer| installer.restore())?;
     show_restored(&restored, &store, arguments.format, placing, printer)
@@ -467,11 +459,7 @@ pub(crate) fn show_restored(
     }
     let names = restored.installed.iter().chain(&restored.unchanged);
     let placed = placing.place(store, &names.map(|(name, _)| name.clone()).collect());
-<<<<<<< HEAD
     let versions = |skills: &[(SkillName, semver::Version)]| -> Vec<Value> {
-=======
-    let listed = |skills: &[(SkillName, semver::Version)]| -> Vec<Value> {
->>>>>>> work-vtest
         skills
             .iter()
             .map(|(name, version)| json!({"name": name.as_str(), "version": version.to_string()}))
@@ -479,13 +467,8 @@ pub(crate) fn show_restored(
     };
     if format == Format::Json {
         printer.json(&json!({
-<<<<<<< HEAD
             "installed": versions(&restored.installed),
             "unchanged": versions(&restored.unchanged),
-=======
-            "installed": listed(&restored.installed),
-            "unchanged": listed(&restored.unchanged),
->>>>>>> work-vtest
             "unknown": restored.unknown.iter().map(SkillName::as_str).collect::<Vec<&str>>(),
             "placed": placed.wire(),
         }));
