@@ -80,8 +80,8 @@ fn embed(home: &Path) -> Result<(Vec<String>, Envelope), Error> {
     installer.apply(installer.plan(&[wish])?)?;
 
     // List.
-    let installed = installer.list_installed()?;
-    let lines = installed
+    let listed = installer.list_installed()?;
+    let lines = listed
         .iter()
         .map(|skill| format!("{} {} [{}]", skill.name, skill.version, skill.tier))
         .collect();
@@ -117,7 +117,8 @@ fn embed(home: &Path) -> Result<(Vec<String>, Envelope), Error> {
 }
 
 /// Shows what came of it.
-pub fn main() -> Result<(), Error> {
+#[expect(clippy::print_stdout, reason = "it is a program that prints")]
+pub(crate) fn main() -> Result<(), Error> {
     let home = tempfile::tempdir()?;
     let (installed, envelope) = embed(&home.path().canonicalize()?)?;
     assert_eq!(installed, ["parrot 1.0.0 [experimental]"]);

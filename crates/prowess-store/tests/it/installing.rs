@@ -1,5 +1,10 @@
 //! Installs skills from folders and from a catalogue in memory into a store on disk.
 
+#![expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the methods are about one lifetime, the closures about all"
+)]
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -115,13 +120,13 @@ impl Machine {
         work(&installer)
     }
 
-    fn wish(&self, text: &str) -> Wish {
+    fn wish(text: &str) -> Wish {
         let reference = Reference::parse(text, Slash::Registry, |_| false).expect("a reference");
         Wish { reference, only: BTreeSet::new(), origin: "the command line".to_owned() }
     }
 
     fn plan(&self, wishes: &[&str]) -> Result<Plan, InstallError> {
-        let wishes: Vec<Wish> = wishes.iter().map(|text| self.wish(text)).collect();
+        let wishes: Vec<Wish> = wishes.iter().map(|text| Self::wish(text)).collect();
         self.with(|installer| installer.plan(&wishes))
     }
 

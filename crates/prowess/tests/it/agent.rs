@@ -14,7 +14,7 @@ fn skill(name: &str, more: &str) -> String {
 
 /// A skill with tools, each a command that reads nothing.
 fn tool_skill(name: &str, tools: &[&str]) -> String {
-    let tools: String = tools
+    let tools: Vec<String> = tools
         .iter()
         .map(|tool| {
             format!(
@@ -22,6 +22,7 @@ fn tool_skill(name: &str, tools: &[&str]) -> String {
             )
         })
         .collect();
+    let tools = tools.concat();
     format!(
         "---\nname: {name}\nversion: 1.0.0\ndescription: Does {name} when asked to\n---\n\n# {name}\n{tools}"
     )
