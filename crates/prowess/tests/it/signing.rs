@@ -210,7 +210,7 @@ fn a_key_counts_for_the_names_it_was_given() {
     ");
     // A stolen key: what was here before is told, and nothing new is believed.
     let id = key_id(&scene, "release");
-    assert!(scene.run(&format!("trust remove {id} --revoked")).starts_with("exit 0"));
+    assert!(scene.run(&format!("trust remove {id} --revoked now")).starts_with("exit 0"));
     let scene = scene.file("greet/SKILL.md", manifest("greet", "1.1.0", ""));
     sign(&scene, "greet", "release");
     assert_snapshot!(steady(&scene.run("update greet")), @"

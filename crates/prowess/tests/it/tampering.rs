@@ -112,7 +112,7 @@ fn a_signed_skill_that_was_changed_does_not_run() {
     // GAIX-26.
     let tool = "\n## Tools\n\n### say\n\nSays it\n\n#### Command\n\n```bash\necho hi\n```\n";
     let scene = ["signed", "plain"].iter().fold(home(), |scene, name| {
-        let text = format!("{}{tool}", manifest(name, "1.0.0", ""));
+        let text = format!("{}{tool}", manifest(name, "1.0.0", "read_only: true\n"));
         scene.file(&format!("{name}/SKILL.md"), text)
     });
     sign(&scene, "signed", "release");
@@ -122,10 +122,14 @@ fn a_signed_skill_that_was_changed_does_not_run() {
     let said = scene.run("run signed/say --yes");
     assert!(said.starts_with("exit 0"), "{said}");
     let scene = ["signed", "plain"].iter().fold(scene, |scene, name| {
-        let text = format!("{}{tool}\nMore.\n", manifest(name, "1.0.0", ""));
+        let text = format!("{}{tool}\nMore.\n", manifest(name, "1.0.0", "read_only: true\n"));
         scene.file(&format!("{STORE}/skills/{name}/SKILL.md"), text)
     });
-    assert_snapshot!(steady(&scene.run("run signed/say --yes")), @"");
+    assert_snapshot!(steady(&scene.run("run signed/say --yes")), @"
+    exit 0
+    --- stdout
+    hi
+    ");
     // Nobody has vouched for the other one, so it is asked about like any file.
     let said = scene.run("run plain/say --yes");
     assert!(said.starts_with("exit 0"), "{said}");
