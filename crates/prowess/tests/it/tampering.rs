@@ -113,11 +113,11 @@ fn a_signed_skill_that_was_changed_does_not_run() {
     let tool = "\n## Tools\n\n### say\n\nSays it\n\n#### Command\n\n```bash\necho hi\n```\n";
     let scene = ["signed", "plain"].iter().fold(home(), |scene, name| {
         let text = format!("{}{tool}", manifest(name, "1.0.0", "read_only: true\n"));
-        scene.file(&format!("{name}/SKILL.md"), text)
+        scene.file(&format!("sources/{name}/SKILL.md"), text)
     });
-    sign(&scene, "signed", "release");
+    sign(&scene, "sources/signed", "release");
     trust(&scene, "release", "root");
-    let said = scene.run("install ./signed ./plain --allow-experimental --yes");
+    let said = scene.run("install ./sources/signed ./sources/plain --allow-experimental --yes");
     assert!(said.starts_with("exit 0"), "{said}");
     let said = scene.run("run signed/say --yes");
     assert!(said.starts_with("exit 0"), "{said}");
@@ -126,9 +126,10 @@ fn a_signed_skill_that_was_changed_does_not_run() {
         scene.file(&format!("{STORE}/skills/{name}/SKILL.md"), text)
     });
     assert_snapshot!(steady(&scene.run("run signed/say --yes")), @"
-    exit 0
-    --- stdout
-    hi
+    exit 125
+    --- stderr
+    error: `signed` was signed, and is not what was installed: its files are not what was installed (changed: `SKILL.md`); the signature `SIGNATURE.json` does not count: the files are not the signed ones: `SKILL.md` has changed
+    hint: `prowess install` puts back what the lock file says
     ");
     // Nobody has vouched for the other one, so it is asked about like any file.
     let said = scene.run("run plain/say --yes");
