@@ -170,7 +170,9 @@ fn problem(part: &str, written: &str) -> &'static str {
 /// The whole range with the usual foreign spellings replaced, if it can be read then.
 fn meant(parts: &[&str]) -> Option<String> {
     let parts: Vec<String> = parts.iter().map(|part| familiar(part)).collect::<Option<_>>()?;
-    Some(parts.join(", "))
+    let text = parts.join(", ");
+    // One part may have become several, and then there may be too many.
+    (text.split(',').count() <= MOST_COMPARATORS).then_some(text)
 }
 
 fn familiar(part: &str) -> Option<String> {

@@ -92,3 +92,12 @@ fn what_cannot_be_read_is_an_error_that_says_what_would_be_right() {
     let long = vec!["!=1.0.0"; MOST_COMPARATORS + 1].join(",");
     assert_eq!(check(&long), "error: 33 comparisons are more than 32");
 }
+
+#[test]
+fn what_is_suggested_can_be_read() {
+    // Blanks become commas, and then there are too many.
+    let error = parse(&"1 ".repeat(MOST_COMPARATORS + 1)).expect_err("no range");
+    assert_eq!(error.suggestion, None);
+    let error = parse(&"1 ".repeat(MOST_COMPARATORS)).expect_err("no range");
+    assert!(parse(&error.suggestion.expect("a suggestion")).is_ok());
+}
