@@ -211,10 +211,7 @@ fn judge(
         let found = format!("`{}` {}", described.name, described.version);
         drifts.push(Drift::Version { locked: entry.version.clone(), found });
     }
-    let namespace = match entry.and_then(|entry| entry.source.as_ref()) {
-        Some(Pinned::Registry { namespace, .. }) => namespace.as_ref(),
-        _ => None,
-    };
+    let namespace = entry.and_then(|entry| entry.source.as_ref()).and_then(Pinned::namespace);
     let signatures = match store.files_at_root(name) {
         Ok(files) => files,
         Err(error) => {

@@ -336,11 +336,7 @@ impl Installer<'_> {
         hashes: &FileHashes,
         pinned: &Pinned,
     ) -> Attestation {
-        let namespace = match pinned {
-            Pinned::Registry { namespace, .. } => namespace.as_ref(),
-            _ => None,
-        };
-        let contents = contents_of(described, hashes, namespace);
+        let contents = contents_of(described, hashes, pinned.namespace());
         attest(&contents, &signatures_of(tree), self.trust, self.now)
     }
 

@@ -171,6 +171,14 @@ impl Pinned {
         }
     }
 
+    /// Who publishes it, where places have publishers.
+    pub fn namespace(&self) -> Option<&SkillName> {
+        match self {
+            Self::Registry { namespace, .. } => namespace.as_ref(),
+            _ => None,
+        }
+    }
+
     /// The word for its kind, as a lock writes it.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -136,6 +136,11 @@ pub enum SignatureError {
 }
 
 impl SignatureError {
+    /// A signature that can't be read.
+    pub(crate) fn unreadable(reason: &str) -> Self {
+        Self::Unreadable(reason.to_owned())
+    }
+
     /// Whether a stranger signed, or something is wrong.
     pub fn weight(&self) -> Weight {
         match self {

@@ -8,7 +8,7 @@ use prowess_format::skill::Skill;
 use prowess_policy::{Origin, Tier, Trust};
 use prowess_resolve::Range;
 use prowess_store::drift;
-use prowess_store::lock::{Lock, Locked, MOST_BYTES};
+use prowess_store::lock::{Lock, MOST_BYTES};
 use prowess_store::name::SkillName;
 use prowess_store::places::Scope;
 use prowess_store::reference::Named;
@@ -29,7 +29,8 @@ pub(crate) fn find(reference: &Path) -> Result<Option<PathBuf>, Error> {
         let root = packages.store_path(scope);
         let Some(lock) = read_lock(&root)? else { continue };
         let Some(entry) = lock.skills.get(&named.name) else { continue };
-        if named.namespace.is_some() && namespace_of(entry) != named.namespace.as_ref() {
+        let namespace = entry.source.as_ref().and_then(Pinned::namespace);
+        if named.namespace.is_some() && namespace != named.namespace.as_ref() {
             continue;
         }
         if let Some(text) = &named.range {
@@ -46,13 +47,6 @@ pub(crate) fn find(reference: &Path) -> Result<Option<PathBuf>, Error> {
         return Ok(Some(root.join("skills").join(named.name.as_str())));
     }
     Ok(None)
-}
-
-fn namespace_of(entry: &Locked) -> Option<&SkillName> {
-    match entry.source.as_ref()? {
-        Pinned::Registry { namespace, .. } => namespace.as_ref(),
-        _ => None,
-    }
 }
 
 /// The lock file of a store, which is not touched by looking.

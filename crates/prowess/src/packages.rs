@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, IsTerminal as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use prowess_client::sources::{GitBounds, Progress, Prompts, Registries, SourceOptions, Sources};
+use prowess_store::described::{Described, describe};
 use prowess_store::install::{InstallError, Installer};
 use prowess_store::limits::Limits;
 use prowess_store::lock::Lock;
@@ -17,6 +18,7 @@ use prowess_store::reference::{Reference, Slash};
 use prowess_store::review::Leave;
 use prowess_store::source::{Catalogue, SourceError, SourceErrorKind};
 use prowess_store::store::{Store, StoreError};
+use prowess_store::tree::{ReadTree, Tree};
 use prowess_trust::{Timestamp, TrustStore, load_trust_store};
 
 use crate::error::{Error, ErrorKind};
@@ -222,18 +224,17 @@ impl Packages {
         work(&installer).map_err(|error| error.into().told())
     }
 
-    /// What is installed in a store.
-    #[expect(clippy::unused_self, reason = "read where everything else about packages is asked")]
-    pub(crate) fn lock(&self, store: &Store) -> Result<Lock, Error> {
-        prowess_store::install::read_lock(store).map_err(|error| install_failed(&error))
-    }
-
     /// Understands a word that names a skill.
     pub(crate) fn reference(&self, text: &str, reach: &Reach) -> Result<Reference, Error> {
         let slash = if reach.has_registry { Slash::Registry } else { Slash::Repository };
         let exists = |path: &str| self.places.current.join(path).exists();
         Reference::parse(text, slash, exists).map_err(|error| Error::usage(error.to_string()))
     }
+}
+
+/// What is installed in a store.
+pub(crate) fn lock_of(store: &Store) -> Result<Lock, Error> {
+    prowess_store::install::read_lock(store).map_err(|error| install_failed(&error))
 }
 
 /// Now, by the clock of this machine.
@@ -245,6 +246,23 @@ pub(crate) fn now() -> Timestamp {
 /// A name that the user typed.
 pub(crate) fn skill_name(text: &str) -> Result<SkillName, Error> {
     text.parse().map_err(|error: prowess_store::name::NameError| Error::usage(error.to_string()))
+}
+
+/// The skill in a folder that its author works in. `done` is what the verb does with it, such as "packed".
+pub(crate) fn author_skill(folder: &Path, done: &str) -> Result<(ReadTree, Described), Error> {
+    if !folder.is_dir() {
+        return Err(Error::not_found(format!("`{}` is no folder", folder.display()))
+            .hint("name the folder that holds the SKILL.md"));
+    }
+    let failed = |error: &dyn std::fmt::Display| {
+        Error::failed(format!("`{}` can't be {done}: {error}", folder.display()))
+    };
+    let read = Tree::read(folder, &Limits::PACKAGE).map_err(|error| failed(&error))?;
+    let known_as = folder.canonicalize().ok();
+    let known_as = known_as.as_deref().and_then(Path::file_name);
+    let known_as = known_as.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let described = describe(&read.tree, &known_as).map_err(|error| failed(&error))?;
+    Ok((read, described))
 }
 
 /// A question that only a clear yes answers with yes. Without a terminal nobody is asked.

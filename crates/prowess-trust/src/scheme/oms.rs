@@ -140,3 +140,17 @@ impl Bundle {
         verified.is_ok()
     }
 }
+
+/// A field that has to say one thing.
+fn expect(
+    what: &'static str,
+    found: Option<&str>,
+    wanted: &str,
+    expected: &'static str,
+) -> Result<(), SignatureError> {
+    if found == Some(wanted) {
+        return Ok(());
+    }
+    let found = found.unwrap_or("missing").to_owned();
+    Err(SignatureError::Unsupported { what, found, expected })
+}

@@ -65,7 +65,7 @@ pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureEr
 
     let made = signature.created().map(|created| i64::from(created.as_secs()));
     let Some(made) = made.map(Timestamp::from_unix) else {
-        return Err(unreadable("it does not say when it was made"));
+        return Err(SignatureError::unreadable("it does not say when it was made"));
     };
     let whom = primary_name(certificate);
     let about_itself = check_certificate(certificate, made, subject.at, &whom)?;
@@ -106,9 +106,9 @@ enum Signer<'a> {
 
 fn read_signature(bytes: &[u8]) -> Result<Signature, SignatureError> {
     if bytes.len() > MOST_BYTES {
-        return Err(unreadable("it is too large"));
+        return Err(SignatureError::unreadable("it is too large"));
     }
-    let no_signature = || unreadable("it is no OpenPGP signature");
+    let no_signature = || SignatureError::unreadable("it is no OpenPGP signature");
     let all: Result<Vec<DetachedSignature>, _> = if bytes.starts_with(b"-----") {
         DetachedSignature::from_armor_many(bytes).map_err(|_| no_signature())?.0.collect()
     } else {
@@ -243,7 +243,8 @@ fn newest<'a>(
 ) -> Result<&'a Signature, SignatureError> {
     let newest =
         statements.max_by_key(|statement| statement.created().map(pgp::types::Timestamp::as_secs));
-    let newest = newest.ok_or_else(|| unreadable("its key says nothing valid about itself"))?;
+    let newest = newest
+        .ok_or_else(|| SignatureError::unreadable("its key says nothing valid about itself"))?;
     check_hash(newest)?;
     Ok(newest)
 }
@@ -334,8 +335,4 @@ fn claimed_issuer(signature: &Signature) -> String {
     let fingerprint = signature.issuer_fingerprint().first().map(ToString::to_string);
     let id = || signature.issuer_key_id().first().map(ToString::to_string);
     fingerprint.or_else(id).unwrap_or_else(|| "without a name".to_owned())
-}
-
-fn unreadable(reason: &str) -> SignatureError {
-    SignatureError::Unreadable(reason.to_owned())
 }

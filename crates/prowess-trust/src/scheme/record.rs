@@ -182,12 +182,14 @@ impl<'a> Record<'a> {
             }
         };
         let Some(Value::Object(listed)) = value.get("files") else {
-            return Err(unreadable("`files` is not a map of paths to SHA-256"));
+            return Err(SignatureError::unreadable("`files` is not a map of paths to SHA-256"));
         };
         let mut files = BTreeMap::new();
         for (path, digest) in listed {
             let digest = digest.as_str().and_then(digest_from_hex).ok_or_else(|| {
-                unreadable(&format!("the digest of `{path}` is not 64 small hexadecimal digits"))
+                SignatureError::unreadable(&format!(
+                    "the digest of `{path}` is not 64 small hexadecimal digits"
+                ))
             })?;
             files.insert(path.clone(), digest);
         }
@@ -204,17 +206,16 @@ impl<'a> Record<'a> {
 }
 
 fn required<'a>(value: &'a Value, key: &str) -> Result<&'a str, SignatureError> {
-    json::text(value, key).ok_or_else(|| unreadable(&format!("`{key}` is missing or no text")))
+    json::text(value, key)
+        .ok_or_else(|| SignatureError::unreadable(&format!("`{key}` is missing or no text")))
 }
 
 fn fixed<const N: usize>(value: &Value, key: &str) -> Result<[u8; N], SignatureError> {
     let bytes = STANDARD.decode(required(value, key)?).ok();
     let bytes = bytes.and_then(|bytes| <[u8; N]>::try_from(bytes).ok());
-    bytes.ok_or_else(|| unreadable(&format!("`{key}` is not the base64 of {N} bytes")))
-}
-
-fn unreadable(reason: &str) -> SignatureError {
-    SignatureError::Unreadable(reason.to_owned())
+    bytes.ok_or_else(|| {
+        SignatureError::unreadable(&format!("`{key}` is not the base64 of {N} bytes"))
+    })
 }
 
 fn purpose_word(purpose: Purpose) -> &'static str {

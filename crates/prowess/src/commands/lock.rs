@@ -6,7 +6,7 @@ use super::Outcome;
 use super::install::Format;
 use super::verify;
 use crate::error::Error;
-use crate::packages::{Packages, ScopeOption};
+use crate::packages::{Packages, ScopeOption, lock_of};
 use crate::printer::Printer;
 
 /// Print the lock file, or compare the store with it
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     }
     let store = packages.store(arguments.scope.scope())?;
     // Read and written, so that what is printed is a lock and nothing else.
-    let lock = packages.lock(&store)?;
+    let lock = lock_of(&store)?;
     printer.data(&lock.to_text());
     Ok(Outcome::Fine)
 }

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prowess_store::described::describe;
 use prowess_store::digest::content_digest;
 use prowess_store::limits::Limits;
 use prowess_store::pack::pack;
@@ -12,6 +11,7 @@ use prowess_store::tree::{Tree, TreeFile};
 
 use super::Outcome;
 use crate::error::Error;
+use crate::packages::author_skill;
 use crate::printer::{Printer, inline};
 use crate::{python_requirements, writing};
 
@@ -46,18 +46,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let folder = &arguments.folder;
-    if !folder.is_dir() {
-        return Err(Error::not_found(format!("`{}` is no folder", folder.display()))
-            .hint("name the folder that holds the SKILL.md"));
-    }
     let failed = |error: &dyn std::fmt::Display| {
         Error::failed(format!("`{}` can't be packed: {error}", folder.display()))
     };
-    let mut read = Tree::read(folder, &Limits::PACKAGE).map_err(|error| failed(&error))?;
-    let known_as = folder.canonicalize().ok();
-    let known_as = known_as.as_deref().and_then(|path| path.file_name());
-    let known_as = known_as.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let described = describe(&read.tree, &known_as).map_err(|error| failed(&error))?;
+    let (mut read, described) = author_skill(folder, "packed")?;
     for path in &read.left_out {
         printer.note(&format!("left out `{}`", inline(path)));
     }

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prowess_store::described::describe;
 use prowess_store::install::contents_of;
 use prowess_store::limits::Limits;
 use prowess_store::tree::Tree;
@@ -12,7 +11,7 @@ use prowess_trust::{KeyName, Purpose, SecretKey, sign, sign_oms};
 use super::Outcome;
 use super::key::{key_name, open};
 use crate::error::Error;
-use crate::packages::Packages;
+use crate::packages::{Packages, author_skill};
 use crate::printer::Printer;
 use crate::{python_requirements, writing};
 
@@ -49,19 +48,11 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let folder = &arguments.folder;
-    if !folder.is_dir() {
-        return Err(Error::not_found(format!("`{}` is no folder", folder.display()))
-            .hint("name the folder that holds the SKILL.md"));
-    }
     let failed = |error: &dyn std::fmt::Display| {
         Error::failed(format!("`{}` can't be signed: {error}", folder.display()))
     };
     let packages = Packages::new()?;
-    let mut read = Tree::read(folder, &Limits::PACKAGE).map_err(|error| failed(&error))?;
-    let known_as = folder.canonicalize().ok();
-    let known_as = known_as.as_deref().and_then(|path| path.file_name());
-    let known_as = known_as.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let described = describe(&read.tree, &known_as).map_err(|error| failed(&error))?;
+    let (mut read, described) = author_skill(folder, "signed")?;
     if let Some(text) = python_requirements::missing(&read.tree, &described, printer) {
         let path = folder.join(python_requirements::FILE);
         writing::whole_file(&path, text.as_bytes())?;

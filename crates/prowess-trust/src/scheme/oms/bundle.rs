@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use super::expect;
 use crate::error::SignatureError;
 use crate::json;
 
@@ -43,7 +44,7 @@ impl Bundle {
                 [signature] => signature,
                 several => return Err(SignatureError::SignatureCount(several.len())),
             },
-            None => return Err(unreadable("`signatures` is no list")),
+            None => return Err(SignatureError::unreadable("`signatures` is no list")),
         };
         Ok(Bundle {
             payload: decoded(envelope, "payload")?,
@@ -63,20 +64,22 @@ impl Signer {
             (None, Some(chain)) => {
                 let certificates = chain.get("certificates").and_then(Value::as_array);
                 let certificates: Result<Vec<Vec<u8>>, SignatureError> = certificates
-                    .ok_or_else(|| unreadable("`certificates` is no list"))?
+                    .ok_or_else(|| SignatureError::unreadable("`certificates` is no list"))?
                     .iter()
                     .map(|certificate| decoded(certificate, "rawBytes"))
                     .collect();
                 let certificates = certificates?;
                 if certificates.is_empty() || certificates.len() > MOST_CERTIFICATES {
                     let count = certificates.len();
-                    return Err(unreadable(&format!(
+                    return Err(SignatureError::unreadable(&format!(
                         "it has {count} certificates, expected 1 to {MOST_CERTIFICATES}"
                     )));
                 }
                 Ok(Signer::Chain(certificates))
             }
-            (Some(_), Some(_)) => Err(unreadable("it names a key and certificates at once")),
+            (Some(_), Some(_)) => {
+                Err(SignatureError::unreadable("it names a key and certificates at once"))
+            }
             (None, None) if material.get("certificate").is_some() => Ok(Signer::Sigstore),
             (None, None) => Err(SignatureError::Unsupported {
                 what: "signer",
@@ -112,24 +115,7 @@ pub(super) fn written(hint: &str, payload: &[u8], signature: &[u8]) -> String {
     format!("{bundle}\n")
 }
 
-fn expect(
-    what: &'static str,
-    found: Option<&str>,
-    wanted: &str,
-    expected: &'static str,
-) -> Result<(), SignatureError> {
-    if found == Some(wanted) {
-        return Ok(());
-    }
-    let found = found.unwrap_or("missing").to_owned();
-    Err(SignatureError::Unsupported { what, found, expected })
-}
-
 fn decoded(value: &Value, key: &str) -> Result<Vec<u8>, SignatureError> {
     let bytes = json::text(value, key).and_then(|text| STANDARD.decode(text).ok());
-    bytes.ok_or_else(|| unreadable(&format!("`{key}` is no base64")))
-}
-
-fn unreadable(reason: &str) -> SignatureError {
-    SignatureError::Unreadable(reason.to_owned())
+    bytes.ok_or_else(|| SignatureError::unreadable(&format!("`{key}` is no base64")))
 }

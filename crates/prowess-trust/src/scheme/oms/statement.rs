@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::expect;
 use crate::contents::{digest_from_hex, hex};
 use crate::error::SignatureError;
 use crate::json;
@@ -45,29 +46,33 @@ pub(super) fn read(payload: &[u8]) -> Result<Manifest, SignatureError> {
     expect("hash", json::text(serialization, "hash_type"), "sha256", "`sha256`")?;
 
     let resources = predicate.get("resources").and_then(Value::as_array);
-    let resources = resources.ok_or_else(|| unreadable("`resources` is no list"))?;
+    let resources =
+        resources.ok_or_else(|| SignatureError::unreadable("`resources` is no list"))?;
     let mut files = BTreeMap::new();
     let mut digests = Vec::new();
     for resource in resources {
         expect("hash", json::text(resource, "algorithm"), "sha256", "`sha256`")?;
         let name = json::text(resource, "name");
-        let name = name.ok_or_else(|| unreadable("a resource has no name"))?;
+        let name = name.ok_or_else(|| SignatureError::unreadable("a resource has no name"))?;
         let digest = json::text(resource, "digest").and_then(digest_from_hex);
-        let digest =
-            digest.ok_or_else(|| unreadable(&format!("the digest of `{name}` is no SHA-256")))?;
+        let digest = digest.ok_or_else(|| {
+            SignatureError::unreadable(&format!("the digest of `{name}` is no SHA-256"))
+        })?;
         digests.push(digest);
         if files.insert(name.to_owned(), digest).is_some() {
-            return Err(unreadable(&format!("`{name}` is listed twice")));
+            return Err(SignatureError::unreadable(&format!("`{name}` is listed twice")));
         }
     }
 
     let subjects = value.get("subject").and_then(Value::as_array);
     let Some([subject]) = subjects.map(Vec::as_slice) else {
-        return Err(unreadable("it has not exactly one subject"));
+        return Err(SignatureError::unreadable("it has not exactly one subject"));
     };
     let root = json::text(&subject["digest"], "sha256").and_then(digest_from_hex);
     if root != Some(Sha256::digest(digests.concat()).into()) {
-        return Err(unreadable("the digest of its subject is not that of its files"));
+        return Err(SignatureError::unreadable(
+            "the digest of its subject is not that of its files",
+        ));
     }
 
     let ignored = serialization.get("ignore_paths").and_then(Value::as_array);
@@ -99,21 +104,4 @@ pub(super) fn written(name: &str, files: &BTreeMap<String, [u8; 32]>) -> String 
         },
     });
     statement.to_string()
-}
-
-fn expect(
-    what: &'static str,
-    found: Option<&str>,
-    wanted: &str,
-    expected: &'static str,
-) -> Result<(), SignatureError> {
-    if found == Some(wanted) {
-        return Ok(());
-    }
-    let found = found.unwrap_or("missing").to_owned();
-    Err(SignatureError::Unsupported { what, found, expected })
-}
-
-fn unreadable(reason: &str) -> SignatureError {
-    SignatureError::Unreadable(reason.to_owned())
 }

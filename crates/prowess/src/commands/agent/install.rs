@@ -21,7 +21,9 @@ use super::{Agent, AgentOptions};
 use crate::commands::Outcome;
 use crate::commands::install::{FetchOptions, Format, carry_out, show_restored};
 use crate::error::Error;
-use crate::packages::{Packages, Reach, Stop, install_failed, now, skill_name, source_failed};
+use crate::packages::{
+    Packages, Reach, Stop, install_failed, lock_of, now, skill_name, source_failed,
+};
 use crate::placing::Placing;
 use crate::printer::{Printer, inline};
 
@@ -96,7 +98,7 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         return Err(missing.hint("`prowess agent install` without `--frozen` writes it"));
     }
     let store = packages.store(Scope::Project)?;
-    let lock = packages.lock(&store)?;
+    let lock = lock_of(&store)?;
     let reach = packages.reach(printer, arguments.fetching.offline)?;
     let named: BTreeSet<SkillName> = arguments
         .allow_experimental
