@@ -8,8 +8,8 @@ use semver::Version;
 
 use crate::described::describe_manifest;
 use crate::digest::{FileHashes, content_digest};
-use crate::install::{InstallError, contents_of};
-use crate::lock::{Lock, Locked};
+use crate::install::{InstallError, contents_of, read_lock_file};
+use crate::lock::{Lock, Locked, MOST_BYTES};
 use crate::name::SkillName;
 use crate::source::Pinned;
 use crate::store::Store;
@@ -121,8 +121,35 @@ impl fmt::Display for Drift {
     }
 }
 
-/// Looks at installed skills: those that are named, or all.
+/// How often is looked again while others change the store.
+const MOST_LOOKS: usize = 4;
+
+/// Looks at installed skills: those that are named, or all. Nothing is locked, so that a store can be looked at that nobody
+/// here may change; what another process changes meanwhile is no drift, and is looked at again.
 pub fn look(
+    store: &Store,
+    names: &[SkillName],
+    trust: &TrustStore,
+    now: Timestamp,
+) -> Result<Vec<Finding>, InstallError> {
+    let mut looks = 1;
+    loop {
+        let (before, lock) = read_lock_file(store)?;
+        let findings = look_once(store, &lock, names, trust, now)?;
+        // Skills change one by one and the lock file last: only together with the same lock file before and after, and
+        // without a change that is happening, is a difference one.
+        let is_fine = findings.iter().all(|finding| finding.drifts.is_empty());
+        let is_settled = || -> Result<bool, InstallError> {
+            Ok(!store.is_changing()? && store.lock_file(MOST_BYTES)? == before)
+        };
+        if is_fine || looks == MOST_LOOKS || is_settled()? {
+            return Ok(findings);
+        }
+        looks += 1;
+    }
+}
+
+fn look_once(
     store: &Store,
     lock: &Lock,
     names: &[SkillName],

@@ -301,9 +301,7 @@ impl Installer<'_> {
     }
 
     fn read_lock(&self) -> Result<(Option<Vec<u8>>, Lock), InstallError> {
-        let bytes = self.store.lock()?.lock_file(MOST_BYTES)?;
-        let lock = parse_lock(self.store, bytes.as_deref())?;
-        Ok((bytes, lock))
+        read_lock_file(self.store)
     }
 
     /// Fetches the files of an offer and looks at them.
@@ -428,8 +426,16 @@ fn dependencies_hash(described: &Described, skills: &BTreeMap<SkillName, Version
 
 /// What is installed in a store, as its lock file has it.
 pub fn read_lock(store: &Store) -> Result<Lock, InstallError> {
-    let bytes = store.lock()?.lock_file(MOST_BYTES)?;
-    parse_lock(store, bytes.as_deref())
+    read_lock_file(store).map(|(_, lock)| lock)
+}
+
+/// The lock file and what it says, after what others left undone was finished. Nobody is locked out: a change is made only
+/// if the lock file is still this one.
+pub(crate) fn read_lock_file(store: &Store) -> Result<(Option<Vec<u8>>, Lock), InstallError> {
+    store.settle()?;
+    let bytes = store.lock_file(MOST_BYTES)?;
+    let lock = parse_lock(store, bytes.as_deref())?;
+    Ok((bytes, lock))
 }
 
 fn parse_lock(store: &Store, bytes: Option<&[u8]>) -> Result<Lock, InstallError> {

@@ -174,12 +174,31 @@ pub fn plan(places: &Places, wish: &Wish<'_>) -> Result<Vec<Placement>, Placemen
     Ok(planned.into_iter().map(|(_, placement)| placement).collect())
 }
 
-fn plan_with(
+/// Whether the places of a wish are free or ours, for a skill that is not in the store yet. Nothing is written.
+///
+/// Somebody may take a place after that: [`apply`] looks again.
+pub fn check(places: &Places, wish: &Wish<'_>) -> Result<(), PlacementError> {
+    let record = Record::read(places, wish.scope)?;
+    let source = Source::expect(wish.directory);
+    for (reached, agents) in folders_of(places, wish)? {
+        let Place { path, there, why, is_recorded, .. } =
+            Place::look(wish, &record, &reached.real, &agents)?;
+        match there {
+            There::Nothing | There::Ours(_) => {}
+            There::Theirs(Theirs::Link(target))
+                if why.is_none() && target == source.seen_from(&reached.real) => {}
+            There::Theirs(theirs) => return Err(occupied(path, &theirs, is_recorded)),
+        }
+    }
+    Ok(())
+}
+
+/// The folders of the agents of a wish. Agents that share a folder share what is in it, also when the folder is one by a
+/// link.
+fn folders_of(
     places: &Places,
     wish: &Wish<'_>,
-    record: &Record,
-) -> Result<Vec<(Reached, Placement)>, PlacementError> {
-    // Agents that share a folder share what is in it, also when the folder is one by a link.
+) -> Result<Vec<(Reached, Vec<&'static Agent>)>, PlacementError> {
     let mut folders: BTreeMap<PathBuf, (Reached, Vec<&'static Agent>)> = BTreeMap::new();
     for &agent in wish.agents {
         let reached = reach::folder_of(agent, wish.scope, places)?;
@@ -187,9 +206,18 @@ fn plan_with(
             folders.entry(reached.real.clone()).or_insert_with(|| (reached, Vec::new()));
         sharing.push(agent);
     }
+    Ok(folders.into_values().collect())
+}
+
+fn plan_with(
+    places: &Places,
+    wish: &Wish<'_>,
+    record: &Record,
+) -> Result<Vec<(Reached, Placement)>, PlacementError> {
+    let folders = folders_of(places, wish)?;
     let source = Source::look(wish.directory)?;
     folders
-        .into_values()
+        .into_iter()
         .map(|(reached, agents)| {
             let placement = plan_one(wish, record, &source, &reached.real, &agents)?;
             Ok((reached, placement))
@@ -204,28 +232,8 @@ fn plan_one(
     folder: &Path,
     agents: &[&'static Agent],
 ) -> Result<Placement, PlacementError> {
-    let path = folder.join(wish.skill.as_str());
-    let recorded = record.at(&path);
-    let there = there(folder, wish.skill, recorded)?;
-    let mut owners: Vec<String> = recorded.map(|known| known.owners.clone()).unwrap_or_default();
-    owners.extend(agents.iter().map(|agent| agent.id.to_owned()));
-    owners.sort();
-    owners.dedup();
-    let blind = owners
-        .iter()
-        .filter_map(|id| crate::agents::by_id(id))
-        .find(|agent| agent.sees_links(wish.scope) == Seen::No);
-    let why = match (wish.manner, blind, &there) {
-        (Manner::Link, ..) => None,
-        (Manner::Copy, ..) => Some("a copy was asked for".to_owned()),
-        (Manner::AsSeen, Some(agent), _) => {
-            let source = agent.links.source.unwrap_or_default();
-            Some(format!("{} is reported not to see links ({source})", agent.title))
-        }
-        // Somebody asked for a copy earlier.
-        (Manner::AsSeen, None, There::Ours(Form::Copy(_))) => Some("it is one already".to_owned()),
-        (Manner::AsSeen, None, _) => None,
-    };
+    let Place { path, there, owners, why, is_recorded } =
+        Place::look(wish, record, folder, agents)?;
     let form = match why {
         Some(_) => Form::Copy(source.digest()?),
         None => Form::Link(source.seen_from(folder)),
@@ -239,19 +247,67 @@ fn plan_one(
             Change::Replace
         }
         There::Theirs(Theirs::Link(target)) if form == Form::Link(target.clone()) => Change::Theirs,
-        There::Theirs(theirs) => {
-            let what = match theirs {
-                Theirs::Link(target) => format!("a link to `{}`", target.display()),
-                Theirs::Folder if recorded.is_some() => {
-                    "a folder that somebody has changed since".to_owned()
-                }
-                Theirs::Folder => "a folder".to_owned(),
-                Theirs::Other => "a file".to_owned(),
-            };
-            return Err(PlacementError::Occupied { path, what });
-        }
+        There::Theirs(theirs) => return Err(occupied(path, &theirs, is_recorded)),
     };
     Ok(Placement { skill: wish.skill.clone(), path, owners, form, why, change, replaces })
+}
+
+/// Where a skill would be placed, and what is there.
+struct Place {
+    path: PathBuf,
+    there: There,
+    /// Everybody who would own it.
+    owners: Vec<String>,
+    /// Why it would be a copy, if it would.
+    why: Option<String>,
+    is_recorded: bool,
+}
+
+impl Place {
+    fn look(
+        wish: &Wish<'_>,
+        record: &Record,
+        folder: &Path,
+        agents: &[&'static Agent],
+    ) -> Result<Self, PlacementError> {
+        let path = folder.join(wish.skill.as_str());
+        let recorded = record.at(&path);
+        let there = there(folder, wish.skill, recorded)?;
+        let mut owners: Vec<String> =
+            recorded.map(|known| known.owners.clone()).unwrap_or_default();
+        owners.extend(agents.iter().map(|agent| agent.id.to_owned()));
+        owners.sort();
+        owners.dedup();
+        let blind = owners
+            .iter()
+            .filter_map(|id| crate::agents::by_id(id))
+            .find(|agent| agent.sees_links(wish.scope) == Seen::No);
+        let why = match (wish.manner, blind, &there) {
+            (Manner::Link, ..) => None,
+            (Manner::Copy, ..) => Some("a copy was asked for".to_owned()),
+            (Manner::AsSeen, Some(agent), _) => {
+                let source = agent.links.source.unwrap_or_default();
+                Some(format!("{} is reported not to see links ({source})", agent.title))
+            }
+            // Somebody asked for a copy earlier.
+            (Manner::AsSeen, None, There::Ours(Form::Copy(_))) => {
+                Some("it is one already".to_owned())
+            }
+            (Manner::AsSeen, None, _) => None,
+        };
+        Ok(Self { path, there, owners, why, is_recorded: recorded.is_some() })
+    }
+}
+
+/// That somebody else has a place.
+fn occupied(path: PathBuf, theirs: &Theirs, is_recorded: bool) -> PlacementError {
+    let what = match theirs {
+        Theirs::Link(target) => format!("a link to `{}`", target.display()),
+        Theirs::Folder if is_recorded => "a folder that somebody has changed since".to_owned(),
+        Theirs::Folder => "a folder".to_owned(),
+        Theirs::Other => "a file".to_owned(),
+    };
+    PlacementError::Occupied { path, what }
 }
 
 /// The skill that is placed.
@@ -272,6 +328,15 @@ impl Source {
             return Err(missing());
         }
         Ok(Self { folder })
+    }
+
+    /// Where it will lie once it is installed. Folders that are not there yet will be made without links.
+    fn expect(directory: &Path) -> Self {
+        let known = directory.ancestors().skip(1).find_map(|above| {
+            let rest = directory.strip_prefix(above).ok()?;
+            Some(above.canonicalize().ok()?.join(rest))
+        });
+        Self { folder: known.unwrap_or_else(|| directory.to_owned()) }
     }
 
     fn digest(&self) -> Result<Sha256Digest, PlacementError> {

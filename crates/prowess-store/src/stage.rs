@@ -7,7 +7,7 @@ use crate::digest::{FileHashes, Sha256Digest, content_digest};
 use crate::folder::Folder;
 use crate::name::SkillName;
 use crate::path::PackagePath;
-use crate::store::{Store, StoreError};
+use crate::store::{Folders, Store, StoreError};
 use crate::tree::Tree;
 use crate::unpack::{Sink, UnpackError, UnpackOptions, unpack};
 
@@ -18,7 +18,8 @@ const MOST_TRIES: usize = 1_000;
 /// its process is killed.
 #[derive(Debug)]
 pub struct Stage<'a> {
-    pub(crate) store: &'a Store,
+    store: &'a Store,
+    folders: &'a Folders,
     pub(crate) folder: Folder,
     name: String,
     slots: usize,
@@ -50,10 +51,11 @@ impl Store {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let process = std::process::id();
         let access = |source| self.access("prepare a change in", "staging", source);
+        let folders = self.folders()?;
         for _ in 0..MOST_TRIES {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let name = format!("{process}-{number}");
-            let folder = match self.staging.make_folder(&name) {
+            let folder = match folders.staging.make_folder(&name) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 // Made, and swept by another writer before it could be opened.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -61,9 +63,9 @@ impl Store {
             };
             // Another writer may take the new folder for that of a dead process until it is owned.
             if folder.try_own().map_err(access)?
-                && folder.is(&self.staging, &name).map_err(access)?
+                && folder.is(&folders.staging, &name).map_err(access)?
             {
-                return Ok(Stage { store: self, folder, name, slots: 0, keep: false });
+                return Ok(Stage { store: self, folders, folder, name, slots: 0, keep: false });
             }
         }
         Err(access(io::ErrorKind::AlreadyExists.into()))
@@ -129,7 +131,7 @@ impl Stage<'_> {
     }
 
     /// Whether this still is a folder of that store.
-    pub(crate) fn belongs_to(&self, store: &Store) -> io::Result<bool> {
+    pub(crate) fn belongs_to(&self, store: &Folders) -> io::Result<bool> {
         self.folder.is(&store.staging, &self.name)
     }
 
@@ -144,7 +146,7 @@ impl Drop for Stage<'_> {
     fn drop(&mut self) {
         if !self.keep {
             // Whatever stays is swept by the next writer.
-            let _ = self.store.staging.remove_tree(self.name.as_bytes());
+            let _ = self.folders.staging.remove_tree(self.name.as_bytes());
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::content::MANIFEST;
 use crate::digest::FileHashes;
@@ -27,9 +28,18 @@ pub(crate) const JOURNAL: &str = "journal";
 const MOST_JOURNAL_BYTES: u64 = 4 << 20;
 
 /// A folder with installed skills.
+///
+/// Looking into it makes nothing, not even the folder itself, and works where nothing may be written.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
+    /// What a change needs. It is made by the first one.
+    folders: OnceLock<Folders>,
+}
+
+/// The open folders that a change works in.
+#[derive(Debug)]
+pub(crate) struct Folders {
     pub(crate) root: Folder,
     pub(crate) skills: Folder,
     pub(crate) staging: Folder,
@@ -39,6 +49,7 @@ pub struct Store {
 #[derive(Debug)]
 pub struct LockedStore<'a> {
     pub(crate) store: &'a Store,
+    pub(crate) folders: &'a Folders,
     /// Released when it is closed, also by the end of the process.
     _writers: OwnedFd,
     finished: usize,
@@ -75,20 +86,42 @@ pub enum StoreError {
 }
 
 impl Store {
-    /// Opens a store, and makes it where there is none.
+    /// Opens a store. Where there is none, the first change makes it.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let access = |doing, source| StoreError::Access { doing, path: path.to_owned(), source };
-        std::fs::create_dir_all(path).map_err(|source| access("make the store", source))?;
-        let root = Folder::open(path).map_err(|source| access("open the store", source))?;
-        let below = |name| {
-            root.folder_or_make(name).map_err(|source| StoreError::Access {
-                doing: "open",
-                path: path.join(name),
-                source,
-            })
-        };
+        let store = Self { path: path.to_owned(), folders: OnceLock::new() };
+        if_there(Folder::open(path))
+            .map_err(|source| store.access("open the store", "", source))?;
+        // A link there would lead every change elsewhere.
+        for name in [SKILLS, STAGING] {
+            store.look_into(name).map_err(|source| store.access("open", name, source))?;
+        }
+        Ok(store)
+    }
+
+    /// The folders that a change works in, made where they are missing.
+    pub(crate) fn folders(&self) -> Result<&Folders, StoreError> {
+        if let Some(folders) = self.folders.get() {
+            return Ok(folders);
+        }
+        std::fs::create_dir_all(&self.path)
+            .map_err(|source| self.access("make the store", "", source))?;
+        let root =
+            Folder::open(&self.path).map_err(|source| self.access("open the store", "", source))?;
+        let below =
+            |name| root.folder_or_make(name).map_err(|source| self.access("open", name, source));
         let (skills, staging) = (below(SKILLS)?, below(STAGING)?);
-        Ok(Self { path: path.to_owned(), root, skills, staging })
+        Ok(self.folders.get_or_init(|| Folders { root, skills, staging }))
+    }
+
+    /// A folder of the store for reading; nothing where no change has ever made it.
+    fn look_into(&self, name: &str) -> io::Result<Option<Folder>> {
+        if_there(Folder::open(&self.path).and_then(|root| root.folder(name)))
+    }
+
+    /// The folder of a skill for reading.
+    fn skill(&self, name: &SkillName) -> io::Result<Folder> {
+        let skills = self.look_into(SKILLS)?.ok_or(io::ErrorKind::NotFound)?;
+        skills.folder(name.as_str())
     }
 
     /// Where the store lies.
@@ -105,10 +138,13 @@ impl Store {
     pub fn installed(&self) -> Result<Vec<SkillName>, StoreError> {
         let access = |source| self.access("list", SKILLS, source);
         let mut names = Vec::new();
-        for entry in self.skills.entries().map_err(access)? {
+        let Some(skills) = self.look_into(SKILLS).map_err(access)? else { return Ok(names) };
+        for entry in skills.entries().map_err(access)? {
             let name = std::str::from_utf8(&entry.name).ok().and_then(|name| name.parse().ok());
             let (Some(name), Kind::Folder) = (name, entry.kind) else { continue };
-            let folder = self.skills.folder_bytes(&entry.name).map_err(access)?;
+            // Somebody else may have taken it away since it was listed.
+            let folder = if_there(skills.folder_bytes(&entry.name)).map_err(access)?;
+            let Some(folder) = folder else { continue };
             if folder.kind(MANIFEST.as_bytes()).map_err(access)? == Some(Kind::File) {
                 names.push(name);
             }
@@ -118,9 +154,10 @@ impl Store {
 
     /// Whether there is a folder of that name.
     pub fn is_installed(&self, name: &SkillName) -> Result<bool, StoreError> {
-        let kind = self.skills.kind(name.as_str().as_bytes());
-        kind.map(|kind| kind == Some(Kind::Folder))
-            .map_err(|source| self.access("list", SKILLS, source))
+        let access = |source| self.access("list", SKILLS, source);
+        let Some(skills) = self.look_into(SKILLS).map_err(access)? else { return Ok(false) };
+        let kind = skills.kind(name.as_str().as_bytes()).map_err(access)?;
+        Ok(kind == Some(Kind::Folder))
     }
 
     /// The `SKILL.md` of an installed skill.
@@ -130,7 +167,7 @@ impl Store {
             path: self.skill_path(name).join(MANIFEST),
             source,
         };
-        let folder = self.skills.folder_bytes(name.as_str().as_bytes()).map_err(access)?;
+        let folder = self.skill(name).map_err(access)?;
         let file = folder.file(MANIFEST.as_bytes()).map_err(access)?;
         let mut bytes = Vec::new();
         file.take(Limits::PACKAGE.file_bytes).read_to_end(&mut bytes).map_err(access)?;
@@ -141,7 +178,7 @@ impl Store {
     pub fn files_at_root(&self, name: &SkillName) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let access =
             |source| StoreError::Access { doing: "read", path: self.skill_path(name), source };
-        let folder = self.skills.folder_bytes(name.as_str().as_bytes()).map_err(access)?;
+        let folder = self.skill(name).map_err(access)?;
         let mut files = Vec::new();
         for entry in folder.entries().map_err(access)? {
             let Ok(path) = String::from_utf8(entry.name) else { continue };
@@ -158,11 +195,60 @@ impl Store {
 
     /// The hash of every file of an installed skill; nothing when it is not there.
     pub fn hash(&self, name: &SkillName) -> Result<Option<FileHashes>, TreeError> {
-        match self.skills.folder_bytes(name.as_str().as_bytes()) {
-            Ok(folder) => hash_folder(&folder, &Limits::PACKAGE).map(Some),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(TreeError::Read { path: name.to_string(), source }),
+        let opened = if_there(self.skill(name));
+        let folder = opened.map_err(|source| TreeError::Read { path: name.to_string(), source })?;
+        folder.map(|folder| hash_folder(&folder, &Limits::PACKAGE)).transpose()
+    }
+
+    /// What the lock file says, if there is one. It is replaced in one step, so it is old or new and always whole.
+    pub fn lock_file(&self, most_bytes: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        let root = if_there(Folder::open(&self.path))
+            .map_err(|source| self.access("open the store", "", source))?;
+        root.map_or(Ok(None), |root| self.lock_file_in(&root, most_bytes))
+    }
+
+    fn lock_file_in(&self, root: &Folder, most: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        let access = |source| self.access("read", LOCK_FILE, source);
+        let Some(file) = if_there(root.file(LOCK_FILE.as_bytes())).map_err(access)? else {
+            return Ok(None);
+        };
+        let mut bytes = Vec::new();
+        file.take(most).read_to_end(&mut bytes).map_err(access)?;
+        Ok(Some(bytes))
+    }
+
+    /// Waits for a change that is happening, and finishes those of processes that are gone: what is read after it was
+    /// whole at some moment. Without such changes it writes nothing, and a store that can only be read stays as it is.
+    pub fn settle(&self) -> Result<(), StoreError> {
+        if !self.is_changing()? {
+            return Ok(());
         }
+        match self.lock() {
+            Ok(_) => Ok(()),
+            Err(StoreError::Access { source, .. } | StoreError::Unfinished { source, .. })
+                if is_read_only(&source) =>
+            {
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether a change has begun and is not finished: its journal is there.
+    pub(crate) fn is_changing(&self) -> Result<bool, StoreError> {
+        let access = |source| self.access("look into", STAGING, source);
+        let Some(staging) = self.look_into(STAGING).map_err(access)? else { return Ok(false) };
+        for entry in staging.entries().map_err(access)? {
+            if entry.kind != Kind::Folder {
+                continue;
+            }
+            let stage = if_there(staging.folder_bytes(&entry.name)).map_err(access)?;
+            let Some(stage) = stage else { continue };
+            if stage.kind(JOURNAL.as_bytes()).map_err(access)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Waits until nobody else changes the store, and finishes or throws away what others left undone.
@@ -183,24 +269,26 @@ impl Store {
     }
 
     fn writers(&self) -> Result<OwnedFd, StoreError> {
-        self.root.lock_file(WRITERS).map_err(|source| self.access("lock", WRITERS, source))
+        let root = &self.folders()?.root;
+        root.lock_file(WRITERS).map_err(|source| self.access("lock", WRITERS, source))
     }
 
     fn locked(&self, writers: OwnedFd) -> Result<LockedStore<'_>, StoreError> {
-        let finished = self.recover()?;
-        Ok(LockedStore { store: self, _writers: writers, finished })
+        let folders = self.folders()?;
+        let finished = self.recover(folders)?;
+        Ok(LockedStore { store: self, folders, _writers: writers, finished })
     }
 
     /// Changes of processes that are gone: those with a journal are finished, the others never happened.
     ///
     /// Who is gone is told by the lock on the folder of the change, which ends with its process, and not by its age: a
     /// slow download is not a dead one.
-    fn recover(&self) -> Result<usize, StoreError> {
+    fn recover(&self, folders: &Folders) -> Result<usize, StoreError> {
         let mut finished = 0;
         let unfinished = |source| StoreError::Unfinished { path: self.path.clone(), source };
-        for entry in self.staging.entries().map_err(unfinished)? {
+        for entry in folders.staging.entries().map_err(unfinished)? {
             if entry.kind == Kind::Folder {
-                let stage = match self.staging.folder_bytes(&entry.name) {
+                let stage = match folders.staging.folder_bytes(&entry.name) {
                     // Its owner has just thrown it away.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     opened => opened.map_err(unfinished)?,
@@ -212,18 +300,19 @@ impl Store {
                     let name = String::from_utf8_lossy(&entry.name).into_owned();
                     let place = self.path.join(STAGING).join(name);
                     let steps = journal::read(&text).ok_or(StoreError::UnknownJournal(place))?;
-                    switch::redo(self, &stage, &steps).map_err(unfinished)?;
+                    switch::redo(folders, &stage, &steps).map_err(unfinished)?;
                     stage.remove_file(JOURNAL).map_err(unfinished)?;
                     finished += 1;
                 }
             }
-            self.staging.remove_tree(&entry.name).map_err(unfinished)?;
+            folders.staging.remove_tree(&entry.name).map_err(unfinished)?;
         }
         Ok(finished)
     }
 
     pub(crate) fn access(&self, doing: &'static str, name: &str, source: io::Error) -> StoreError {
-        StoreError::Access { doing, path: self.path.join(name), source }
+        let path = if name.is_empty() { self.path.clone() } else { self.path.join(name) };
+        StoreError::Access { doing, path, source }
     }
 }
 
@@ -235,17 +324,22 @@ impl LockedStore<'_> {
 
     /// What the lock file says, if there is one.
     pub fn lock_file(&self, most_bytes: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        let access = |source| self.store.access("read", LOCK_FILE, source);
-        match self.store.root.file(LOCK_FILE.as_bytes()) {
-            Ok(file) => {
-                let mut bytes = Vec::new();
-                file.take(most_bytes).read_to_end(&mut bytes).map_err(access)?;
-                Ok(Some(bytes))
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(access(error)),
-        }
+        self.store.lock_file_in(&self.folders.root, most_bytes)
     }
+}
+
+/// Nothing instead of an error where nothing is.
+fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether somebody may look and not change.
+fn is_read_only(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
 }
 
 fn journal_of(stage: &Folder) -> io::Result<Option<String>> {

@@ -12,7 +12,7 @@ use crate::journal::{self, Step};
 use crate::limits::Limits;
 use crate::name::SkillName;
 use crate::stage::{Stage, StagedSkill};
-use crate::store::{JOURNAL, LOCK_FILE, LockedStore, Store, advice};
+use crate::store::{Folders, JOURNAL, LOCK_FILE, LockedStore, advice};
 use crate::tree::hash_folder;
 
 /// The journal before it is whole.
@@ -66,19 +66,19 @@ impl LockedStore<'_> {
             }
         }
         let steps = steps(changes);
-        if !stage.belongs_to(self.store).map_err(|source| CommitError::Unchanged { source })? {
+        if !stage.belongs_to(self.folders).map_err(|source| CommitError::Unchanged { source })? {
             let source = io::Error::other("the change was prepared in another store");
             return Err(CommitError::Unchanged { source });
         }
-        prepare(self.store, &stage.folder, changes, &steps)
+        prepare(self.folders, &stage.folder, changes, &steps)
             .map_err(|source| CommitError::Unchanged { source })?;
         // From here on the journal may be found by others, so the folder is not thrown away before it is gone.
         stage.keep = true;
         let mut done = Vec::new();
         let result = publish(&stage.folder)
-            .and_then(|()| apply_all(self.store, &stage.folder, &steps, &mut done));
+            .and_then(|()| apply_all(self.folders, &stage.folder, &steps, &mut done));
         if let Err(source) = result {
-            if take_back(self.store, &stage.folder, done).is_err() {
+            if take_back(self.folders, &stage.folder, done).is_err() {
                 return Err(CommitError::Interrupted { source });
             }
             stage.keep = false;
@@ -105,7 +105,7 @@ fn steps(changes: &Changes) -> Vec<Step> {
 }
 
 /// Puts everything on the disk that the change needs, and the journal under a name that nobody looks for.
-fn prepare(store: &Store, stage: &Folder, changes: &Changes, steps: &[Step]) -> io::Result<()> {
+fn prepare(store: &Folders, stage: &Folder, changes: &Changes, steps: &[Step]) -> io::Result<()> {
     let files: usize = changes.install.iter().map(|skill| skill.hashes.len()).sum();
     if files <= MOST_SINGLE_SYNCS || !stage.sync_everything("stage")? {
         for skill in &changes.install {
@@ -142,7 +142,7 @@ enum Done {
 }
 
 fn apply_all(
-    store: &Store,
+    store: &Folders,
     stage: &Folder,
     steps: &[Step],
     done: &mut Vec<Done>,
@@ -168,7 +168,7 @@ fn apply_all(
 }
 
 fn install(
-    store: &Store,
+    store: &Folders,
     stage: &Folder,
     name: &SkillName,
     slot: &str,
@@ -194,7 +194,7 @@ fn install(
     Ok(())
 }
 
-fn remove(store: &Store, stage: &Folder, name: &SkillName) -> io::Result<Option<Done>> {
+fn remove(store: &Folders, stage: &Folder, name: &SkillName) -> io::Result<Option<Done>> {
     // The path comes from the checked name and from nothing that is written down (attack B13).
     if store.skills.kind(name.as_str().as_bytes())?.is_none() {
         return Ok(None);
@@ -204,7 +204,7 @@ fn remove(store: &Store, stage: &Folder, name: &SkillName) -> io::Result<Option<
 }
 
 /// Takes steps back, the last one first, and the journal after them: without it nobody would finish half a way back.
-fn take_back(store: &Store, stage: &Folder, done: Vec<Done>) -> io::Result<()> {
+fn take_back(store: &Folders, stage: &Folder, done: Vec<Done>) -> io::Result<()> {
     for step in done.into_iter().rev() {
         match step {
             Done::Added(name, slot) => store.skills.rename(name.as_str(), stage, &slot)?,
@@ -233,7 +233,7 @@ fn take_back(store: &Store, stage: &Folder, done: Vec<Done>) -> io::Result<()> {
 }
 
 /// Finishes a change of which a journal was found, however much of it is done.
-pub(crate) fn redo(store: &Store, stage: &Folder, steps: &[Step]) -> io::Result<()> {
+pub(crate) fn redo(store: &Folders, stage: &Folder, steps: &[Step]) -> io::Result<()> {
     for step in steps {
         match step {
             Step::Install { name, slot, digest } => {

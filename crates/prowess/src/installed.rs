@@ -72,7 +72,7 @@ pub(crate) fn trust(skill: &Skill, directory: Option<&Path>) -> Result<Trust, Er
     let Some(entry) = lock.skills.get(&name) else { return Ok(own) };
     let store = Store::open(&root).map_err(|error| store_failed(&error))?;
     let keys = Packages::new()?.trust()?;
-    let findings = drift::look(&store, &lock, std::slice::from_ref(&name), &keys, now())
+    let findings = drift::look(&store, std::slice::from_ref(&name), &keys, now())
         .map_err(|error| install_failed(&error))?;
     let drifts: Vec<String> = findings
         .iter()

@@ -151,7 +151,7 @@ impl Packages {
         }
     }
 
-    /// The store of a scope, made where there is none.
+    /// The store of a scope. Where there is none, it is made by the first change.
     pub(crate) fn store(&self, scope: Scope) -> Result<Store, Error> {
         Store::open(&self.store_path(scope)).map_err(|error| store_failed(&error))
     }

@@ -97,6 +97,20 @@ impl<'p> Placing<'p> {
         Self { packages, scope, whom: Whom::AsBefore }
     }
 
+    /// Looks whether skills can be placed, before they are installed: what is occupied by somebody else is told while
+    /// nothing has changed. Places of earlier are no reason: what is somebody else's by now is left alone.
+    pub(crate) fn check(&self, store: &Store, names: &BTreeSet<SkillName>) -> Result<(), Error> {
+        let Whom::These(agents, manner) = &self.whom else { return Ok(()) };
+        for name in names {
+            let directory = store.skill_path(name);
+            let (scope, manner) = (self.scope, *manner);
+            let wish = Wish { skill: name, directory: &directory, agents, scope, manner };
+            placement::check(&self.packages.places, &wish)
+                .map_err(|error| failed(&error).hint("nothing was installed or placed"))?;
+        }
+        Ok(())
+    }
+
     /// Places installed skills. One that can't be placed keeps no other from it.
     pub(crate) fn place(&self, store: &Store, names: &BTreeSet<SkillName>) -> Placed {
         let mut placed = Placed::default();

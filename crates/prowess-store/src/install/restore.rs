@@ -26,8 +26,7 @@ impl Installer<'_> {
     pub fn restore(&self) -> Result<Restored, InstallError> {
         let (before, lock) = self.read_lock()?;
         let mut restored = Restored::default();
-        let mut stage = self.store.stage()?;
-        let mut install = Vec::new();
+        let mut fetched = Vec::new();
         for (name, entry) in &lock.skills {
             let known = (name.clone(), entry.version.clone());
             if self.is_whole(name, entry) {
@@ -53,13 +52,20 @@ impl Installer<'_> {
                 });
             }
             self.still_vouched(name, entry, &tree)?;
-            install.push(stage.copy(&tree, name.clone(), Some(entry.version.to_string()))?);
+            fetched.push((known.clone(), tree));
             restored.installed.push(known);
         }
         restored.unknown = self.unknown(&lock)?;
-        if !install.is_empty() {
-            self.commit(stage, before.as_deref(), &lock, install, Vec::new())?;
+        if fetched.is_empty() {
+            return Ok(restored);
         }
+        // Nothing is written before everything is here and may be installed.
+        let mut stage = self.store.stage()?;
+        let mut install = Vec::with_capacity(fetched.len());
+        for ((name, version), tree) in fetched {
+            install.push(stage.copy(&tree, name, Some(version.to_string()))?);
+        }
+        self.commit(stage, before.as_deref(), &lock, install, Vec::new())?;
         Ok(restored)
     }
 

@@ -52,7 +52,7 @@ fn refusal(id: &str, archive: &[u8], options: &UnpackOptions<'_>) -> String {
     std::fs::write(home.path().join("precious"), "kept").expect("written");
     let store = Store::open(&home.path().join("a/b/store")).expect("the store opens");
     // Another skill that archives may want to write to (attack B12).
-    std::fs::create_dir(home.path().join("a/b/store/skills/other")).expect("made");
+    std::fs::create_dir_all(home.path().join("a/b/store/skills/other")).expect("made");
     std::fs::write(home.path().join("a/b/store/skills/other/SKILL.md"), "other").expect("written");
     let mut stage = store.stage().expect("a stage");
     let before = listing(home.path());

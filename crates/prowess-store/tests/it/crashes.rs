@@ -378,6 +378,15 @@ fn tenant() {
         "{read_only}"
     );
     assert_eq!(state(&store), before);
+    // Who only looks needs nothing that can be written: no lock, no folder, not even what a change left.
+    let opened = Store::open(&store).unwrap();
+    opened.settle().unwrap();
+    assert!(opened.lock_file(1 << 20).unwrap().is_some());
+    let installed = opened.installed().unwrap();
+    assert!(!installed.is_empty());
+    assert!(installed.iter().all(|name| opened.hash(name).unwrap().is_some()));
+    assert!(opened.lock().is_err());
+    assert_eq!(state(&store), before);
 
     mount("remount,rw");
     fs::remove_file(disk.join("filling")).unwrap();

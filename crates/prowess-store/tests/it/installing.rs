@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use prowess_policy::Tier;
 use prowess_resolve::{Dependency, Package, Range, Release};
@@ -541,9 +542,8 @@ fn drift_is_named() {
     machine.skill("store/skills/stranger", "stranger", "1.0.0", "");
     let look = |trust: &TrustStore| {
         let store = machine.store();
-        let lock = machine.lock();
         let now = Timestamp::from_unix(1_790_000_000);
-        let found = drift::look(&store, &lock, &[], trust, now).expect("a look");
+        let found = drift::look(&store, &[], trust, now).expect("a look");
         let kinds = |finding: &drift::Finding| {
             let kinds: Vec<&str> = finding.drifts.iter().map(Drift::kind).collect();
             format!("{}: {}", finding.name, kinds.join(" "))
@@ -617,4 +617,70 @@ fn a_program_installs_by_range_lists_and_loads() {
         fs::write(loaded.directory.join("SKILL.md"), "---\nname: greet\n---\n").expect("written");
         assert!(matches!(installer.load("greet"), Err(InstallError::NotLocked { .. })));
     });
+}
+
+/// Skills change one by one and the lock file last. Whoever only looks takes no lock, sees that moment now and then, and
+/// looks again: it is no drift.
+#[test]
+fn a_change_that_is_happening_is_no_drift() {
+    const CHANGES: usize = 40;
+    let machine = Machine::new();
+    let write = |version: usize| {
+        for name in ["one", "other"] {
+            machine.skill(name, name, &format!("1.0.{version}"), "");
+        }
+    };
+    write(0);
+    machine.install(&["./one", "./other"]).expect("installed");
+    let looks = AtomicUsize::new(0);
+    let path = machine.path("store");
+    let drifts = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let store = Store::open(&path).expect("a store");
+            let now = Timestamp::from_unix(1_790_000_000);
+            let mut drifts = Vec::new();
+            while looks.load(Ordering::Relaxed) < CHANGES {
+                let found = drift::look(&store, &[], &TrustStore::empty(), now).expect("a look");
+                drifts.extend(found.into_iter().flat_map(|finding| finding.drifts));
+                looks.fetch_add(1, Ordering::Relaxed);
+            }
+            drifts
+        });
+        // One change for each look: a reader that is overtaken again and again gives up in the end, as it should.
+        for change in 1..=CHANGES {
+            while looks.load(Ordering::Relaxed) + 1 < change {
+                std::thread::yield_now();
+            }
+            write(change);
+            machine.install(&["./one", "./other"]).expect("installed");
+        }
+        reader.join().expect("the reader ends")
+    });
+    assert_eq!(drifts, []);
+}
+
+#[test]
+fn looking_makes_no_store() {
+    let machine = Machine::new();
+    let store = machine.store();
+    let now = Timestamp::from_unix(1_790_000_000);
+    assert_eq!(store.installed().expect("a list"), []);
+    assert!(!store.is_installed(&name("greet")).expect("an answer"));
+    assert!(store.hash(&name("greet")).expect("an answer").is_none());
+    assert!(drift::look(&store, &[], &machine.trust, now).expect("a look").is_empty());
+    machine.with(|installer| {
+        assert_eq!(installer.list_installed().expect("a list"), []);
+        assert!(matches!(installer.load("greet"), Err(InstallError::NotInstalled(_))));
+        assert_eq!(installer.restore().expect("nothing to do").installed, []);
+        let removed = installer.remove(&[name("greet")].into());
+        assert!(matches!(removed, Err(InstallError::NotInstalled(_))));
+    });
+    machine.skill("greet", "greet", "1.0.0", "");
+    machine.plan(&["./greet"]).expect("a plan");
+    let refused = Machine { leave: Leave::default(), ..Machine::new() };
+    refused.skill("greet", "greet", "1.0.0", "");
+    assert!(matches!(refused.install(&["./greet"]), Err(InstallError::Refused { .. })));
+    for machine in [&machine, &refused] {
+        assert!(!machine.path("store").exists());
+    }
 }

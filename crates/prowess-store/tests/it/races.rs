@@ -71,6 +71,7 @@ fn removing_never_leaves_the_store() {
     fs::write(outside.join("precious"), "kept").unwrap();
     let before = listing(&outside);
     let store = Store::open(&home.path().join("store")).unwrap();
+    drop(store.lock().unwrap());
     symlink(&outside, home.path().join("store/skills/linked")).unwrap();
     fs::create_dir(home.path().join("store/skills/holder")).unwrap();
     symlink(&outside, home.path().join("store/skills/holder/linked")).unwrap();
@@ -93,6 +94,7 @@ fn installing_over_a_link_replaces_the_link() {
     let outside = home.path().join("outside");
     fs::create_dir(&outside).unwrap();
     let store = Store::open(&home.path().join("store")).unwrap();
+    drop(store.lock().unwrap());
     let place = home.path().join("store/skills/demo");
     symlink(&outside, &place).unwrap();
     let mut stage = store.stage().unwrap();

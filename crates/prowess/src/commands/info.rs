@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::install::{Format, size};
 use crate::error::Error;
-use crate::packages::{Packages, install_failed, lock_of, now};
+use crate::packages::{Packages, install_failed, now};
 use crate::printer::{Channel, Printer, inline};
 use crate::survey::{State, Survey, first_problem, problems, shown};
 use crate::wrapping::wrap;
@@ -110,8 +110,8 @@ fn made(found: &Found, entry: Option<&Locked>) -> Made {
 
 fn drifts(packages: &Packages, scope: Scope, name: &SkillName) -> Result<Vec<Drift>, Error> {
     let store = packages.store(scope)?;
-    let (trust, lock) = (packages.trust()?, lock_of(&store)?);
-    let findings = drift::look(&store, &lock, std::slice::from_ref(name), &trust, now())
+    let trust = packages.trust()?;
+    let findings = drift::look(&store, std::slice::from_ref(name), &trust, now())
         .map_err(|error| install_failed(&error))?;
     Ok(findings.into_iter().flat_map(|finding| finding.drifts).collect())
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::Outcome;
 use crate::error::Error;
 use crate::importing;
-use crate::packages::{Packages, ScopeOption, Stop, agree, install_failed};
+use crate::packages::{Packages, ScopeOption, Stop, agree, install_failed, lock_of};
 use crate::placing::{AgentOptions, Placed, Placing};
 use crate::printer::{Channel, Printer, inline};
 use crate::wrapping::wrap;
@@ -202,6 +202,7 @@ pub(crate) fn carry_out(
         printer.warning(note);
     }
     if plan.steps.is_empty() {
+        placing.check(installer.store, &names)?;
         let placed =
             if dry_run { Placed::default() } else { placing.place(installer.store, &names) };
         if format == Format::Json {
@@ -229,6 +230,7 @@ pub(crate) fn carry_out(
         let error = refusals.iter().fold(error, |error, refusal| error.hint(refusal.hint()));
         return Err(error.into());
     }
+    placing.check(installer.store, &names)?;
     if dry_run {
         if format == Format::Json {
             printer.json(&wire(&plan, false, &Placed::default()));
@@ -435,6 +437,8 @@ fn restore(
             .hint("`prowess lock --check` says how the store differs from the lock file"));
     }
     let store = packages.store(scope)?;
+    let locked: BTreeSet<SkillName> = lock_of(&store)?.skills.into_keys().collect();
+    placing.check(&store, &locked)?;
     let reach = packages.reach(printer, arguments.fetching.offline)?;
     let leave = arguments.leave.leave();
     #[expect(

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::install::Format;
 use crate::error::Error;
-use crate::packages::{Packages, ScopeOption, install_failed, lock_of, now, skill_name};
+use crate::packages::{Packages, ScopeOption, install_failed, now, skill_name};
 use crate::printer::{Printer, inline};
 
 /// Check that installed skills are what was installed, and their signatures
@@ -53,9 +53,8 @@ pub(crate) fn look(
     let packages = Packages::new()?;
     let store = packages.store(scope.scope())?;
     let trust = packages.trust()?;
-    let lock = lock_of(&store)?;
     let findings =
-        drift::look(&store, &lock, names, &trust, now()).map_err(|error| install_failed(&error))?;
+        drift::look(&store, names, &trust, now()).map_err(|error| install_failed(&error))?;
     let is_fine = findings.iter().all(|finding| finding.drifts.is_empty());
     match format {
         Format::Json => {

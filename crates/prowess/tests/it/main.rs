@@ -42,6 +42,7 @@ mod schema;
 mod show;
 mod signing;
 mod tampering;
+mod traces;
 mod trawling;
 mod updating;
 mod usage;

@@ -117,10 +117,22 @@ fn what_a_skill_is_needed_for_keeps_it_with_the_agents() {
 }
 
 #[test]
-fn what_others_made_stays() {
+fn what_others_made_stays_and_nothing_is_installed() {
     let scene = scene().file("home/.claude/skills/greet/SKILL.md", skill("greet"));
-    assert_snapshot!(scene.run(&format!("{INSTALL} --agent claude-code,codex")));
-    assert_eq!(agents_have(&scene), ["home/.claude/skills/greet copy"]);
+    for options in ["", " --dry-run"] {
+        assert_snapshot!(scene.run(&format!("{INSTALL} --agent claude-code,codex{options}")));
+        assert_eq!(agents_have(&scene), ["home/.claude/skills/greet copy"]);
+        assert!(!scene.path().join("home/.local").exists(), "nothing was installed");
+    }
+    // The same for what a lock file names, and for what is installed already.
+    let _ = scene.run(INSTALL);
+    for words in ["install --frozen", INSTALL] {
+        let said = scene.run(&format!("{words} --agent claude-code,codex"));
+        assert!(said.starts_with("exit 4"), "{said}");
+        assert!(said.contains("nothing was installed or placed"), "{said}");
+        assert_eq!(agents_have(&scene), ["home/.claude/skills/greet copy"]);
+    }
+    // Without agents it is installed, and what is there already stays.
     let _ = scene.run("remove greet");
     assert_eq!(scene.text("home/.claude/skills/greet/SKILL.md"), skill("greet"));
 

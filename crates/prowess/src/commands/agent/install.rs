@@ -200,7 +200,7 @@ fn wanted<'m>(
         if let Some((known, entry)) = locked(lock, dependency)
             && fit(dependency, declared(&entry.version).as_deref()) == Fit::Fits
         {
-            let found = drift::look(store, lock, std::slice::from_ref(&known), &trust, now())
+            let found = drift::look(store, std::slice::from_ref(&known), &trust, now())
                 .map_err(|error| install_failed(&error))?;
             if found.iter().flat_map(|found| &found.drifts).any(drift::Drift::is_about_files) {
                 printer.warning(&format!(
