@@ -96,9 +96,6 @@ pub mod described;
 pub mod digest;
 pub mod discovery;
 pub mod drift;
-#[cfg(feature = "faults")]
-pub mod faults;
-mod folder;
 pub mod import;
 pub mod install;
 mod journal;

@@ -11,10 +11,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use prowess_files::folder::{Folder, Kind};
+
 use crate::agents::{Agent, Seen};
 use crate::content::{Role, SIDECAR, role_of};
 use crate::digest::{FileHashes, Sha256Digest, content_digest};
-use crate::folder::{Folder, Kind};
 use crate::limits::Limits;
 use crate::name::SkillName;
 use crate::places::{Places, Scope};

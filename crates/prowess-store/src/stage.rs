@@ -3,8 +3,9 @@
 use std::io::{self, Read, Seek};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use prowess_files::folder::Folder;
+
 use crate::digest::{FileHashes, Sha256Digest, content_digest};
-use crate::folder::Folder;
 use crate::name::SkillName;
 use crate::path::PackagePath;
 use crate::store::{Store, StoreError};

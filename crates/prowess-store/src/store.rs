@@ -4,9 +4,11 @@ use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use prowess_files::advice;
+use prowess_files::folder::{Folder, Kind, flock, try_flock};
+
 use crate::content::MANIFEST;
 use crate::digest::FileHashes;
-use crate::folder::{Folder, Kind, flock, try_flock};
 use crate::journal;
 use crate::limits::Limits;
 use crate::name::SkillName;
@@ -257,18 +259,5 @@ fn journal_of(stage: &Folder) -> io::Result<Option<String>> {
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
-    }
-}
-
-/// What to do about an error of the system.
-pub(crate) fn advice(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; free some space and try again"
-        }
-        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
-            "; make it writable for you and try again"
-        }
-        _ => "",
     }
 }

@@ -6,13 +6,15 @@
 use std::collections::BTreeSet;
 use std::io;
 
+use prowess_files::advice;
+use prowess_files::folder::{Folder, Swap};
+
 use crate::digest::content_digest;
-use crate::folder::{Folder, Swap};
 use crate::journal::{self, Step};
 use crate::limits::Limits;
 use crate::name::SkillName;
 use crate::stage::{Stage, StagedSkill};
-use crate::store::{JOURNAL, LOCK_FILE, LockedStore, Store, advice};
+use crate::store::{JOURNAL, LOCK_FILE, LockedStore, Store};
 use crate::tree::hash_folder;
 
 /// The journal before it is whole.

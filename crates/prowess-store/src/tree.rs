@@ -7,10 +7,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use prowess_files::folder::{Entry, Folder, Kind};
 
 use crate::content::{MANIFEST, Role, SIDECAR, role_of, role_of_folder, stays_executable};
 use crate::digest::{FileHasher, FileHashes, Sha256Digest};
-use crate::folder::{Entry, Folder, Kind};
 use crate::limits::{Limits, size};
 use crate::path::{PackagePath, PathError, fold};
 

@@ -10,13 +10,13 @@ mod zip;
 
 use std::io::{self, Read, Seek, SeekFrom};
 
+use prowess_files::advice;
 use prowess_format::text::{shorten, visible};
 
 use crate::digest::FileHashes;
 use crate::limits::{Limits, size};
 use crate::name::{NameError, SkillName};
 use crate::path::{PackagePath, PathError};
-use crate::store::advice;
 use crate::tree::{Tree, TreeError, TreeFile};
 
 /// What is expected of an archive.

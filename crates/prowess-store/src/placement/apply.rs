@@ -3,8 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use prowess_files::folder::{Folder, Swap, flock};
+
 use crate::agents::Agent;
-use crate::folder::{Folder, Swap, flock};
 use crate::name::SkillName;
 use crate::places::{Places, Scope};
 

@@ -3,9 +3,9 @@
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
+use prowess_files::folder::{Folder, Kind};
 use serde_json::{Map, Value, json};
 
-use crate::folder::{Folder, Kind};
 use crate::name::SkillName;
 use crate::places::{Places, Scope};
 

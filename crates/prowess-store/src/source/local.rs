@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{self, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
+use prowess_files::folder::{Folder, Kind};
 use prowess_format::text::visible;
 
 use super::find::{Found, MOST_DEPTH, MOST_MANIFEST_BYTES, declared_name, distinct, skill_folders};
 use super::{Fetched, Offer, Offers, Pinned, Source, SourceError, SourceErrorKind};
 use crate::content::{MANIFEST, Role, role_of_folder};
 use crate::digest::Sha256Digest;
-use crate::folder::{Folder, Kind};
 use crate::limits::Limits;
 use crate::path::PackagePath;
 use crate::reference::Reference;
@@ -189,7 +189,7 @@ fn walk(
         return Ok(());
     }
     let entries = folder.entries()?;
-    let is_manifest = |entry: &crate::folder::Entry| {
+    let is_manifest = |entry: &prowess_files::folder::Entry| {
         entry.kind == Kind::File && entry.name == MANIFEST.as_bytes()
     };
     if entries.iter().any(is_manifest) {

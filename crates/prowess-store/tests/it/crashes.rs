@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use insta::assert_snapshot;
-use prowess_store::faults::{self, Exchange, Fault};
+use prowess_files::faults::{self, Exchange, Fault};
 use prowess_store::limits::Limits;
 use prowess_store::store::Store;
 use prowess_store::switch::{Changes, CommitError};
