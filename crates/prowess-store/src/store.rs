@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use prowess_files::advice;
 use prowess_files::folder::{Folder, Kind, flock, try_flock};
+use prowess_package::content::MANIFEST;
+use prowess_package::digest::FileHashes;
+use prowess_package::limits::Limits;
+use prowess_package::name::SkillName;
+use prowess_package::tree::{TreeError, hash_folder};
 
-use crate::content::MANIFEST;
-use crate::digest::FileHashes;
 use crate::journal;
-use crate::limits::Limits;
-use crate::name::SkillName;
 use crate::switch;
-use crate::tree::{TreeError, hash_folder};
 
 /// The lock file of a store (GAIA §7.3).
 pub const LOCK_FILE: &str = "skill-lock.json";

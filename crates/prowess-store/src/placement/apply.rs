@@ -4,9 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use prowess_files::folder::{Folder, Swap, flock};
+use prowess_package::name::SkillName;
 
 use crate::agents::Agent;
-use crate::name::SkillName;
 use crate::places::{Places, Scope};
 
 use super::record::{Record, Recorded};

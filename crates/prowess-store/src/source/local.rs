@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 
 use prowess_files::folder::{Folder, Kind};
 use prowess_format::text::visible;
+use prowess_package::content::{MANIFEST, Role, role_of_folder};
+use prowess_package::digest::Sha256Digest;
+use prowess_package::limits::Limits;
+use prowess_package::path::PackagePath;
+use prowess_package::tree::{Tree, TreeError, TreeFile, named};
+use prowess_package::unpack::{UnpackOptions, unpack_to_memory};
 
 use super::find::{Found, MOST_DEPTH, MOST_MANIFEST_BYTES, declared_name, distinct, skill_folders};
 use super::{Fetched, Offer, Offers, Pinned, Source, SourceError, SourceErrorKind};
-use crate::content::{MANIFEST, Role, role_of_folder};
-use crate::digest::Sha256Digest;
-use crate::limits::Limits;
-use crate::path::PackagePath;
 use crate::reference::Reference;
-use crate::tree::{Tree, TreeError, TreeFile, named};
-use crate::unpack::{UnpackOptions, unpack_to_memory};
 
 /// How many folders are looked into when skills are searched.
 const MOST_FOLDERS: usize = 10_000;

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use insta::assert_snapshot;
 use prowess_files::faults::{self, Exchange, Fault};
+use prowess_package::name::SkillName;
 use prowess_store::agents::{self, Agent};
-use prowess_store::name::SkillName;
 use prowess_store::placement::{
     Change, Form, Manner, Owners, Placement, PlacementError, Undone, Wish, apply, placed, plan,
     undo,

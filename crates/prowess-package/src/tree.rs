@@ -257,7 +257,8 @@ pub fn hash_installed(folder: &Path, limits: &Limits) -> Result<FileHashes, Tree
     hash_folder(&open(folder)?, limits)
 }
 
-pub(crate) fn hash_folder(folder: &Folder, limits: &Limits) -> Result<FileHashes, TreeError> {
+/// The same for a folder that is open.
+pub fn hash_folder(folder: &Folder, limits: &Limits) -> Result<FileHashes, TreeError> {
     let mut walk = Walk {
         reading: Reading::Installed,
         guard: Guard::new(limits),
@@ -554,7 +555,7 @@ fn shown(path: &str) -> &str {
 }
 
 /// The first paths of a list, made visible.
-pub(crate) fn named(paths: &[String]) -> String {
+pub fn named(paths: &[String]) -> String {
     let first: Vec<String> = paths
         .iter()
         .take(MOST_NAMED)
