@@ -3,10 +3,10 @@
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
+use prowess_files::folder::{Folder, Kind};
+use prowess_package::name::SkillName;
 use serde_json::{Map, Value, json};
 
-use crate::folder::{Folder, Kind};
-use crate::name::SkillName;
 use crate::places::{Places, Scope};
 
 use super::{Form, PlacementError, disk, reach};

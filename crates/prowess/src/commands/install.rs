@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use prowess_package::name::SkillName;
 use prowess_store::install::{InstallError, Installer, Plan, Restored, Step, Wish};
-use prowess_store::name::SkillName;
 use prowess_store::review::Leave;
 use prowess_store::store::Store;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
-use prowess_store::name::SkillName;
+use prowess_package::name::SkillName;
 
 use super::Outcome;
 use super::install::{FetchOptions, Format, LeaveOptions, carry_out};

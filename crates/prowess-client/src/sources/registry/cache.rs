@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use prowess_store::digest::Sha256Digest;
+use prowess_package::digest::Sha256Digest;
 
 /// The first line of each file. Another one is a file of another version, and is not read.
 const HEADER: &str = "prowess registry index 1";

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use clap::Args;
 use prowess_format::manifest::ActiveSkills;
 use prowess_format::skill::SkillDependency;
+use prowess_package::name::SkillName;
 use prowess_policy::Tier;
 use prowess_store::composition::{Fit, fit, installed_name};
 use prowess_store::drift;
 use prowess_store::install::{InstallError, Installer, Plan, Wish};
 use prowess_store::lock::{Lock, Locked};
-use prowess_store::name::SkillName;
 use prowess_store::places::Scope;
 use prowess_store::reference::{Named, Reference};
 use prowess_store::review::{Leave, Refusal};
@@ -214,7 +214,7 @@ fn wanted<'m>(
             Some((reference, _)) => reference.clone(),
             None if reach.has_registry => {
                 let named: Named = dependency.name.as_str().parse().map_err(
-                    |error: prowess_store::name::NameError| Error::usage(error.to_string()),
+                    |error: prowess_package::name::NameError| Error::usage(error.to_string()),
                 )?;
                 let range = Some(dependency.range.clone()).filter(|it| !it.trim().is_empty());
                 Reference::Named(Named { range, ..named })
