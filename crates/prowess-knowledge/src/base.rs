@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use prowess_engine::{Passage, Query};
+use prowess_files::whole::sync_folder;
 use serde_json::{Value, json};
 use tantivy::collector::DocSetCollector;
 use tantivy::columnar::{Column, StrColumn};
@@ -115,7 +116,7 @@ pub(crate) fn create_data(data: &Path, settings: &Settings) -> Result<(), BaseEr
         vectors.append(&crate::vectors::head(stamp))?;
         vectors.sync()?;
     }
-    settings::sync_folder(data).map_err(BaseError::io("write", data))
+    sync_folder(data).map_err(BaseError::io("write", data))
 }
 
 pub(crate) fn open_index(data: &Path, settings: &Settings) -> Result<Index, BaseError> {

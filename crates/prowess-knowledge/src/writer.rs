@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use prowess_files::lock_file;
 use serde_json::{Value, json};
 use tantivy::{IndexWriter, TantivyDocument, Term};
 
@@ -405,13 +406,7 @@ impl std::fmt::Display for Committed {
 pub(crate) fn lock(folder: &Path, on_wait: impl FnOnce()) -> Result<File, BaseError> {
     let path = folder.join("lock");
     let failed = |source| BaseError::io("lock", &path)(source);
-    let file = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .map_err(failed)?;
+    let file = lock_file(&path).map_err(failed)?;
     if file.try_lock().is_err() {
         on_wait();
         file.lock().map_err(failed)?;

@@ -1,9 +1,9 @@
 //! Writes a skill's files so that nobody ever sees half of them.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
+use prowess_files::whole::{self, Access, Durability, Existing, WriteOptions};
 use prowess_format::formats;
 use prowess_format::text::slug;
 use tempfile::TempDir;
@@ -66,37 +66,24 @@ pub(crate) fn skill_folder(output: &Path, name: Option<&str>) -> PathBuf {
     }
 }
 
+/// For the user's own files: whoever could read one before can read it afterwards. Nobody waits for the disk, as with any
+/// editor.
+pub(crate) const ORDINARY: WriteOptions = WriteOptions {
+    access: Access::Ordinary,
+    existing: Existing::Replace,
+    durability: Durability::Whenever,
+};
+
 /// The whole file or nothing. A link stays a link, and who could read the file before can read it afterwards.
 pub(crate) fn whole_file(output: &Path, bytes: &[u8]) -> Result<(), Error> {
     let failed = |source: std::io::Error| Error::io("write", output, &source);
     let target = behind_links(output);
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".prowess-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(folder_of(&target)).map_err(failed)?;
-    if let Ok(before) = target.metadata() {
-        file.as_file().set_permissions(before.permissions()).map_err(failed)?;
-    }
-    file.write_all(bytes).map_err(failed)?;
-    file.persist(&target).map_err(|error| failed(error.error))?;
-    Ok(())
+    whole::write(&target, bytes, ORDINARY).map_err(failed)
 }
 
 /// The file that a name leads to; the name itself where nothing is there yet.
 pub(crate) fn behind_links(output: &Path) -> PathBuf {
     output.canonicalize().unwrap_or_else(|_| output.to_owned())
-}
-
-/// The folder in which a file lies.
-pub(crate) fn folder_of(output: &Path) -> PathBuf {
-    match loading::parent(output) {
-        empty if empty.as_os_str().is_empty() => PathBuf::from("."),
-        folder => folder.to_owned(),
-    }
 }
 
 /// Writes all files into a temporary folder beside the target.
