@@ -19,7 +19,7 @@ use prowess_store::store::{LOCK_FILE, Store};
 
 use super::{Agent, AgentOptions};
 use crate::commands::Outcome;
-use crate::commands::install::{FetchOptions, Format, carry_out, show_restored};
+use crate::commands::install::{FetchOptions, Format, Order, carry_out, show_restored};
 use crate::error::Error;
 use crate::packages::{
     Packages, Reach, Stop, install_failed, lock_of, now, skill_name, source_failed,
@@ -131,15 +131,13 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         if let Some(obstacle) = obstacle(&plan, &wanted, &named) {
             return Err(Stop::from(obstacle.error(agent.name())));
         }
-        carry_out(
-            plan,
-            arguments.dry_run,
-            arguments.yes,
-            arguments.format,
-            &placing,
-            printer,
-            installer,
-        )
+        let order = Order {
+            dry_run: arguments.dry_run,
+            yes: arguments.yes,
+            format: arguments.format,
+            placing: &placing,
+        };
+        carry_out(plan, &order, installer, printer)
     })
 }
 
