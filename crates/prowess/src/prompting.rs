@@ -7,7 +7,7 @@ use prowess_client::models;
 use prowess_engine::{
     Cancel, Envelope, Event, FolderShelf, PromptCall, PromptSurroundings, World, run_prompt,
 };
-use prowess_files::whole;
+use prowess_files::whole::{self, folder_of};
 use prowess_format::skill::{Kind, Skill};
 use prowess_knowledge::Bases;
 use serde_json::{Map, Value};
@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::printer::Printer;
 use crate::running::{self, Sound};
 use crate::showing::{Format, Show};
-use crate::{loading, writing};
+use crate::writing;
 
 /// What the user wants of a prompt skill.
 pub(crate) struct Wish<'w> {
@@ -137,6 +137,6 @@ fn refuse_unwritable(output: &Path) -> Result<(), Error> {
         return Err(Error::usage(format!("`{}` is not a regular file", output.display()))
             .hint("leave `--output` out and redirect standard output"));
     }
-    let folder = loading::parent(&target);
+    let folder = folder_of(&target);
     whole::can_write_into(folder).map_err(|source| Error::io("write into", folder, &source))
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use prowess_files::whole::{self, Access, Durability, Existing, WriteOptions};
+use prowess_files::whole::{self, Access, Durability, Existing, WriteOptions, folder_of};
 use prowess_format::formats;
 use prowess_format::text::slug;
 use tempfile::TempDir;
@@ -130,7 +130,7 @@ impl Staged {
         let path = self.path().join(relative);
         let failed =
             |source: std::io::Error| Error::io("write", &self.target.join(relative), &source);
-        fs::create_dir_all(loading::parent(&path)).map_err(failed)?;
+        fs::create_dir_all(folder_of(&path)).map_err(failed)?;
         match &file.content {
             Content::Text(text) => {
                 fs::write(&path, text).map_err(failed)?;
@@ -150,11 +150,11 @@ impl Staged {
     pub(crate) fn commit(self) -> Result<Vec<PathBuf>, Error> {
         let Self { folder, target, files } = self;
         let failed = |source: std::io::Error| Error::io("write", &target, &source);
-        fs::create_dir_all(loading::parent(&target)).map_err(failed)?;
+        fs::create_dir_all(folder_of(&target)).map_err(failed)?;
         if target.exists() {
             for file in &files {
                 let to = target.join(file);
-                fs::create_dir_all(loading::parent(&to)).map_err(failed)?;
+                fs::create_dir_all(folder_of(&to)).map_err(failed)?;
                 fs::rename(folder.path().join(file), &to)
                     .map_err(|source| Error::io("write", &to, &source))?;
             }
@@ -190,9 +190,9 @@ pub(crate) fn refuse_collisions(
 
 /// The nearest folder that is there: nothing is made before everything is ready.
 fn existing_ancestor(path: &Path) -> Result<&Path, Error> {
-    let mut place = loading::parent(path);
+    let mut place = folder_of(path);
     while !place.exists() {
-        place = loading::parent(place);
+        place = folder_of(place);
     }
     if place.is_dir() { Ok(place) } else { Err(is_a_file(place)) }
 }
