@@ -181,7 +181,8 @@ impl Stream<'_> {
     /// take a third of the time.
     fn next_ascii_run(&mut self) -> Option<Range<usize>> {
         let rest = &self.text.as_bytes()[self.at..];
-        let begin = rest.iter().position(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())?;
+        let begin =
+            rest.iter().position(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())?;
         let run = &rest[begin..];
         let length = run.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(run.len());
         // Another letter or a mark may go on with it, or begin it.

@@ -477,12 +477,16 @@ impl Base {
     /// Where a chunk is in the journal.
     fn place(&self, entry: &Entry) -> Result<Range<u64>, BaseError> {
         let place = || {
-            let (start, end) = (entry.at.checked_add(entry.start)?, entry.at.checked_add(entry.end)?);
+            let (start, end) =
+                (entry.at.checked_add(entry.start)?, entry.at.checked_add(entry.end)?);
             (entry.record <= start && start <= end).then_some(start..end)
         };
         place().ok_or_else(|| BaseError::Damaged {
             path: self.data.join(INDEX),
-            reason: format!("chunk {} of the record at byte {} is nowhere", entry.chunk, entry.record),
+            reason: format!(
+                "chunk {} of the record at byte {} is nowhere",
+                entry.chunk, entry.record
+            ),
         })
     }
 
@@ -646,3 +650,6 @@ fn disk_bytes(folder: &Path) -> u64 {
         })
         .sum()
 }
+
+#[cfg(test)]
+mod tests;

@@ -90,8 +90,9 @@ impl Committed {
 impl fmt::Display for Committed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut value = json!({ "texts": self.texts, "vectors": self.vectors });
-        let is_listed =
-            |content: &&Content| content.gone_texts.0.len() + content.gone_vectors.0.len() <= MOST_LISTED;
+        let is_listed = |content: &&Content| {
+            content.gone_texts.0.len() + content.gone_vectors.0.len() <= MOST_LISTED
+        };
         if let Some(content) = self.content.as_ref().filter(is_listed) {
             value["used"] = json!(content.used);
             value["gone_texts"] = content.gone_texts.to_json();
@@ -122,11 +123,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let content = Content {
-            used: 7,
-            gone_texts: parts(&[0..3, 5..6]),
-            gone_vectors: parts(&[64..128]),
-        };
+        let content =
+            Content { used: 7, gone_texts: parts(&[0..3, 5..6]), gone_vectors: parts(&[64..128]) };
         let mut committed = Committed { texts: 12, vectors: 128, content: Some(content) };
         assert_eq!(Committed::parse(Some(&committed.to_string())), committed);
         // A list that is too long is left out, and then nothing is said.
