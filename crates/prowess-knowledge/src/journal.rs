@@ -77,7 +77,7 @@ impl Journal {
 
     /// Overwrites bytes that no document has any more. The next `sync` makes it last.
     pub(crate) fn erase(&mut self, ranges: &[Range<u64>]) -> Result<(), BaseError> {
-        const STEP: [u8; 1 << 16] = [ERASED; 1 << 16];
+        static STEP: [u8; 1 << 16] = [ERASED; 1 << 16];
         self.write_out()?;
         let written = self.written;
         let mut erase = || {
