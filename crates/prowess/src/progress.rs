@@ -1,16 +1,16 @@
-//! A progress bar for walks that take long, on a terminal only.
+//! Progress of what takes long, walks and fetches, on a terminal only.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::printer::Printer;
 
-/// A walk that ends earlier shows nothing.
+/// What ends earlier shows nothing.
 const PATIENCE: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(100);
 
@@ -62,4 +62,41 @@ impl Progress {
             let _ = handle.join();
         }
     }
+}
+
+/// Shows how far a fetch is, in one line that goes away with it.
+pub(crate) fn of_fetches(printer: &Printer) -> prowess_client::sources::Progress {
+    use prowess_client::sources::Progress;
+    if !printer.is_watched() {
+        return Progress::silent();
+    }
+    let shown: Mutex<Option<Fetch>> = Mutex::default();
+    Progress::new(move |line| {
+        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(line) = line else {
+            // A question may come next, and needs the line for itself.
+            if let Some(bar) = shown.take().and_then(|fetch| fetch.bar) {
+                bar.finish_and_clear();
+            }
+            return;
+        };
+        let fetch = shown.get_or_insert_with(|| Fetch { since: Instant::now(), bar: None });
+        if fetch.since.elapsed() >= PATIENCE {
+            let bar = fetch.bar.get_or_insert_with(|| {
+                let bar = ProgressBar::new_spinner();
+                if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+                    bar.set_style(style);
+                }
+                bar.enable_steady_tick(TICK);
+                bar
+            });
+            bar.set_message(line.to_owned());
+        }
+    })
+}
+
+/// A fetch that is under way.
+struct Fetch {
+    since: Instant,
+    bar: Option<ProgressBar>,
 }
