@@ -77,9 +77,12 @@ pub enum Prompts {
 /// Waits for so long.
 pub type Pause = Arc<dyn Fn(Duration) + Send + Sync>;
 
+/// Hears a line, or nothing when a fetch is over.
+type Listener = dyn Fn(Option<&str>) + Send + Sync;
+
 /// Who is told how far a long fetch is.
 #[derive(Clone)]
-pub struct Progress(Arc<dyn Fn(Option<&str>) + Send + Sync>);
+pub struct Progress(Arc<Listener>);
 
 impl Progress {
     /// Tells this function, a line at a time, and nothing when that fetch is over.

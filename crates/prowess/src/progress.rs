@@ -70,33 +70,85 @@ pub(crate) fn of_fetches(printer: &Printer) -> prowess_client::sources::Progress
     if !printer.is_watched() {
         return Progress::silent();
     }
-    let shown: Mutex<Option<Fetch>> = Mutex::default();
+    let state: Mutex<(Fetch, Option<ProgressBar>)> = Mutex::default();
     Progress::new(move |line| {
-        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(line) = line else {
-            // A question may come next, and needs the line for itself.
-            if let Some(bar) = shown.take().and_then(|fetch| fetch.bar) {
-                bar.finish_and_clear();
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (fetch, bar) = &mut *state;
+        match fetch.hear(line, Instant::now()) {
+            Screen::Same => {}
+            Screen::Line(line) => {
+                let bar = bar.get_or_insert_with(|| {
+                    let bar = ProgressBar::new_spinner();
+                    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+                        bar.set_style(style);
+                    }
+                    bar.enable_steady_tick(TICK);
+                    bar
+                });
+                bar.set_message(line.to_owned());
             }
-            return;
-        };
-        let fetch = shown.get_or_insert_with(|| Fetch { since: Instant::now(), bar: None });
-        if fetch.since.elapsed() >= PATIENCE {
-            let bar = fetch.bar.get_or_insert_with(|| {
-                let bar = ProgressBar::new_spinner();
-                if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
-                    bar.set_style(style);
+            Screen::Cleared => {
+                if let Some(bar) = bar.take() {
+                    bar.finish_and_clear();
                 }
-                bar.enable_steady_tick(TICK);
-                bar
-            });
-            bar.set_message(line.to_owned());
+            }
         }
     })
 }
 
-/// A fetch that is under way.
+/// A fetch that may be under way, and what is on the screen about it.
+#[derive(Default)]
 struct Fetch {
-    since: Instant,
-    bar: Option<ProgressBar>,
+    since: Option<Instant>,
+    is_shown: bool,
+}
+
+/// What becomes of the line on the screen.
+#[derive(Debug, PartialEq, Eq)]
+enum Screen<'l> {
+    /// It stays as it is.
+    Same,
+    /// It says this.
+    Line(&'l str),
+    /// It goes away: a question may come next, and needs the place for itself.
+    Cleared,
+}
+
+impl Fetch {
+    /// Takes a line, or nothing when the fetch is over.
+    fn hear<'l>(&mut self, line: Option<&'l str>, now: Instant) -> Screen<'l> {
+        let Some(line) = line else {
+            let was_shown = self.is_shown;
+            *self = Self::default();
+            return if was_shown { Screen::Cleared } else { Screen::Same };
+        };
+        let since = *self.since.get_or_insert(now);
+        if now.duration_since(since) < PATIENCE {
+            return Screen::Same;
+        }
+        self.is_shown = true;
+        Screen::Line(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fetch_is_shown_when_it_takes_a_while_and_goes_away_with_its_end() {
+        let start = Instant::now();
+        let mut fetch = Fetch::default();
+        let mut hear = |line: Option<&'static str>, milliseconds: u64| {
+            fetch.hear(line, start + Duration::from_millis(milliseconds))
+        };
+        assert_eq!(hear(Some("1 KiB of 9 KiB"), 0), Screen::Same);
+        assert_eq!(hear(Some("2 KiB of 9 KiB"), 499), Screen::Same);
+        assert_eq!(hear(Some("3 KiB of 9 KiB"), 500), Screen::Line("3 KiB of 9 KiB"));
+        assert_eq!(hear(None, 501), Screen::Cleared);
+        // The next one has its own patience, and what was never shown needs no clearing.
+        assert_eq!(hear(Some("1 KiB"), 600), Screen::Same);
+        assert_eq!(hear(None, 2_000), Screen::Same);
+        assert_eq!(hear(Some("1 KiB"), 3_000), Screen::Same);
+    }
 }

@@ -52,7 +52,11 @@ impl Archives {
 
     /// Keeps an archive. That it can't be kept is no reason to fail.
     pub(crate) fn keep(&self, bytes: &[u8]) {
-        self.write(&Sha256Digest::of(bytes).to_string(), &[bytes]);
+        let name = Sha256Digest::of(bytes).to_string();
+        // What is there under this name has these bytes, or is thrown away by whoever asks for it.
+        if !self.folder.as_ref().is_some_and(|folder| folder.join(&name).is_file()) {
+            self.write(&name, &[bytes]);
+        }
     }
 
     /// The files that came from a place, such as a folder of a commit.

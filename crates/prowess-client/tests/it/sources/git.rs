@@ -403,7 +403,7 @@ fn repositories_are_fetched_over_http() {
     let heard = Arc::clone(&lines);
     let sources = repository.with(|options| {
         options.progress = Progress::new(move |line| {
-            heard.lock().expect("a list").extend(line.map(str::to_owned))
+            heard.lock().expect("a list").extend(line.map(str::to_owned));
         });
     });
     let show = |path: &str| {

@@ -250,7 +250,7 @@ fn an_index_of_yesterday_is_refused() {
     let home = TempDir::new().expect("a folder");
     let registry = TestRegistry::start();
     let package = Package::new(registry.url(), "acme/weather");
-    let now = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_800_000_000);
+    let now = std::time::UNIX_EPOCH + std::time::Duration::from_hours(500_000);
     let look = |offline: bool| {
         let variables = [("PROWESS_REGISTRY", registry.url())];
         let sources = sources_with(home.path(), &variables, "", |options| {
