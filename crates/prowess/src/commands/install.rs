@@ -165,14 +165,21 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         let reference = packages.reference(text, &reach)?;
         Ok(Wish { reference, only: only.clone(), origin: "the command line".to_owned() })
     });
-    let wishes: Vec<Wish> = match &arguments.import {
-        Some(file) => importing::wishes(file.as_deref(), &packages, printer)?,
+    let import = match &arguments.import {
+        Some(file) => Some(importing::read(file.as_deref(), &packages, printer)?),
+        None => None,
+    };
+    let wishes: Vec<Wish> = match &import {
+        Some(import) => import.wishes.clone(),
         None => named.collect::<Result<_, Error>>()?,
     };
     let store = packages.store(arguments.scope.scope())?;
     let leave = arguments.leave.leave();
     packages.with_installer(&store, &reach, leave, arguments.fetching.min_age, |installer| {
-        let plan = installer.plan(&wishes)?;
+        let mut plan = installer.plan(&wishes)?;
+        if let Some(import) = &import {
+            import.ask(&mut plan);
+        }
         let order = Order {
             dry_run: arguments.dry_run,
             yes: arguments.leave.yes(),
