@@ -380,7 +380,9 @@ pub(crate) fn specification(
         input: recipe.sandbox_input(),
     };
     let lowered = lower::lower(allowed.spec(), launch, world)?;
-    let (mut spec, warnings) = (lowered.spec, lowered.warnings);
+    // What the question has said, said again to those who were not asked.
+    let told = allowed.closed().map(|closed| format!("the tool {closed}"));
+    let (mut spec, warnings) = (lowered.spec, told.chain(lowered.warnings).collect());
     let door = network::prepare(allowed.spec(), &mut spec, &prepared.outside, &world.credentials)?;
     // Package managers and local clones are full of hard links. Somebody else's skill is refused there; the user's own is
     // trusted with them, and told.

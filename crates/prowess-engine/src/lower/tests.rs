@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use prowess_format::skill::Skill;
 use prowess_policy::{
-    Answer, Approvals, Decision, Digest, LineKind, Mode, Origin, Remember, Request, Tier, Trust,
-    decide, grants,
+    Answer, Approvals, Decision, Digest, Grant, LineKind, Mode, Origin, Remember, Request, Tier,
+    Trust, decide_here, grants,
 };
 use prowess_sandbox::{Access, Input};
 use tempfile::TempDir;
 
-use super::{FileError, Launch, Lowered, Outlook, lower};
+use super::{FileError, Launch, Lowered, Outlook, Surroundings, lower};
 use crate::programs::Images;
 use crate::world::World;
 
@@ -43,8 +43,8 @@ impl Place {
         let request = Request::of(&skill, "probe", "look", Digest::new("d"), Vec::new())
             .expect("it has the tool");
         let trust = Trust::of(&skill, tier, None, Origin::Local);
-        let decision =
-            decide(&request, trust, &grants::of(&skill), &Approvals::default(), Mode::Dev);
+        let folder = self.root.join("home/project/skill");
+        let decision = decided(&skill, &request, trust, &world, &folder);
         let allowed = match decision {
             Decision::Ask(question) => question.approve(Answer { remember: Remember::Once, at: 0 }),
             Decision::Allow(allowed) => allowed,
@@ -63,7 +63,10 @@ impl Place {
             variables: vec![("COLOUR".to_owned(), "red".to_owned())],
             input: Input::Empty,
         };
-        lower(allowed.spec(), launch, &world)
+        let mut lowered = lower(allowed.spec(), launch, &world)?;
+        let told: Vec<String> = allowed.closed().collect();
+        lowered.warnings.splice(..0, told);
+        Ok(lowered)
     }
 
     /// What the user is told about files before the answer, without the place's root.
@@ -76,10 +79,9 @@ impl Place {
         let request = Request::of(&skill, "probe", "look", Digest::new("d"), Vec::new())
             .expect("it has the tool");
         let trust = Trust::of(&skill, Tier::Experimental, None, Origin::Local);
-        let decision =
-            decide(&request, trust, &grants::of(&skill), &Approvals::default(), Mode::Dev);
-        let images = Images { programs: vec![PathBuf::from(program)], ..Images::default() };
         let folder = self.root.join(skill_directory);
+        let decision = decided(&skill, &request, trust, &world, &folder);
+        let images = Images { programs: vec![PathBuf::from(program)], ..Images::default() };
         let lines = Outlook::of(&decision, &images, Some(&folder), &world).explain(&decision);
         let about_files = lines.iter().filter(|line| {
             matches!(line.kind, LineKind::May | LineKind::MayNot)
@@ -128,6 +130,19 @@ impl Place {
         );
         lines.join("\n")
     }
+}
+
+fn decided(
+    skill: &Skill,
+    request: &Request,
+    trust: Trust,
+    world: &World,
+    folder: &Path,
+) -> Decision {
+    let surroundings = Surroundings::new(world, Some(folder));
+    let reality = |grant: &Grant| surroundings.reality(grant);
+    let (grants, approvals) = (grants::of(skill), Approvals::default());
+    decide_here(request, trust, &grants, &approvals, Mode::Dev, &reality)
 }
 
 fn skill(permissions: &[&str]) -> Skill {
