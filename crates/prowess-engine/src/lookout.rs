@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use prowess_format::text::visible;
+use prowess_format::text::{visible, visible_line};
 use prowess_policy::places::{NEVER_WRITE, Protected};
 use prowess_policy::spec::is_named;
 
@@ -416,7 +416,7 @@ pub(crate) fn rest_of_row<'r>(row: &'r str, folder: &Path) -> Option<&'r str> {
 }
 
 fn shown(place: &Path) -> String {
-    visible(&place.display().to_string()).into_owned()
+    visible_line(&place.display().to_string()).into_owned()
 }
 
 fn is_gone(error: &io::Error) -> bool {

@@ -32,6 +32,21 @@ pub(crate) fn is_executable(path: &Path) -> io::Result<bool> {
     fs::metadata(path).map(|_| true)
 }
 
+/// Whether a file is the user's and nobody else may change it. What root has written counts as well: root can do so anyway.
+#[cfg(unix)]
+pub(crate) fn is_own(data: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    const OTHERS_WRITE: u32 = 0o022;
+    let owners = [0, rustix::process::geteuid().as_raw()];
+    data.mode() & OTHERS_WRITE == 0 && owners.contains(&data.uid())
+}
+
+/// Whether nobody else may change a file: not told by the file there.
+#[cfg(not(unix))]
+pub(crate) fn is_own(_data: &fs::Metadata) -> bool {
+    true
+}
+
 /// Whether a file is the user's and nobody else may read or change it.
 #[cfg(unix)]
 pub(crate) fn is_private(data: &fs::Metadata) -> bool {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use prowess_format::text::visible_line;
 use prowess_policy::{Allowed, Origin};
 use prowess_sandbox::{Canceller, Ended, HardLinks, Observer, Sandbox, Spec};
 use serde_json::Value;
@@ -265,6 +266,8 @@ impl<'w> Watcher<'w> {
 
     fn warn(&mut self, messages: Vec<String>) {
         for message in messages {
+            // Names of files are in them, and a tool may choose one that looks like another line of ours.
+            let message = visible_line(&message).into_owned();
             self.tell(&Event::Warning { message });
         }
     }

@@ -11,14 +11,31 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// The text of a file; `None` when there is none.
 pub(crate) fn read(path: &Path) -> io::Result<Option<String>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    open(path)?.map(text).transpose()
+}
+
+/// The same of a file that decides something: one that somebody else could have written is an error.
+pub(crate) fn read_own(path: &Path) -> io::Result<Option<String>> {
+    let Some(file) = open(path)? else { return Ok(None) };
+    if !platform::is_own(&file.metadata()?) {
+        let reason = "others can change it, or it is not yours";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+    }
+    text(file).map(Some)
+}
+
+fn open(path: &Path) -> io::Result<Option<File>> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn text(file: File) -> io::Result<String> {
     let mut text = String::new();
     file.take(MOST_BYTES).read_to_string(&mut text)?;
-    Ok(Some(text))
+    Ok(text)
 }
 
 /// Holds the lock of a file while something is done. Whoever comes second waits.

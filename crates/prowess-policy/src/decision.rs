@@ -3,7 +3,7 @@
 use std::fmt;
 
 use prowess_format::permission::Domain;
-use prowess_format::text::visible;
+use prowess_format::text::{visible, visible_line};
 
 use crate::approval::{Approval, Change, Digest, ProgramPin, Project};
 use crate::grant::Grant;
@@ -56,7 +56,7 @@ impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let grant = self.grant.to_string();
         let gets = if self.is_read { "may change nothing by" } else { "gets nothing from" };
-        write!(f, "{gets} `{}`: {}", visible(&grant), visible(&self.why))
+        write!(f, "{gets} `{}`: {}", visible(&grant), visible_line(&self.why))
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use prowess_format::permission::{Domain, Level};
-use prowess_format::text::visible;
+use prowess_format::text::visible_line;
 use prowess_policy::scope::PathPattern;
 use prowess_policy::spec::FileScope;
 use prowess_policy::{Decision, Grant, Line, LineKind, Reality, Scope, explain_here};
@@ -202,5 +202,5 @@ fn named<'p>(paths: impl Iterator<Item = &'p Path>) -> String {
 }
 
 fn shown(path: &Path) -> String {
-    visible(&path.display().to_string()).into_owned()
+    visible_line(&path.display().to_string()).into_owned()
 }

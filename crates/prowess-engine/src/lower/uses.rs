@@ -141,7 +141,7 @@ impl<'w> Uses<'w> {
                 named.extend(read.named(&files, &top, &self.world.home));
             }
         }
-        let used = |named: Named| Use {
+        let in_use = |named: Named| Use {
             why: format!("{} decides what git runs: {}", named.path.display(), named.why),
             place: named.path,
             kind: match (named.is_folder, named.is_certain) {
@@ -150,7 +150,7 @@ impl<'w> Uses<'w> {
                 (false, false) => Kind::Word,
             },
         };
-        let mut uses: Vec<Use> = named.into_iter().map(used).collect();
+        let mut uses: Vec<Use> = named.into_iter().map(in_use).collect();
         uses.sort_by(|one, other| one.place.cmp(&other.place));
         uses.dedup_by(|one, other| one.place == other.place && one.kind == other.kind);
         uses
