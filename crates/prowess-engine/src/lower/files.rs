@@ -124,11 +124,10 @@ pub(super) fn open(
         started: SystemTime::now(),
     };
     // A home is opened piece by piece, and a piece may be a folder of PATH.
-    for grant in &mut opened.grants {
-        if inner.places.iter().any(|place| grant.path.starts_with(place)) {
-            (grant.access, grant.create) = (Access::Read, false);
-        }
-    }
+    opened.grants.retain(|grant| {
+        let is_inside = || inner.places.iter().any(|place| grant.path.starts_with(place));
+        grant.access != Access::Write || !is_inside()
+    });
     opened.grants.extend(inner.places.iter().map(|place| grant(place, Access::Read)));
     opened.warnings.extend(inner.warning);
     if opened.grants.len() > MOST_GRANTS {

@@ -1,6 +1,6 @@
 //! Places inside granted folders that stay closed or read-only (attack A10, SANDBOX §4).
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,11 +37,12 @@ pub(super) enum Guarded {
 /// The known places that a rule does not open: secrets that it does not name, our own state, files that shells, desktops and
 /// the machine run.
 pub(super) fn guards(scope: &FileScope, world: &World) -> Vec<Guard> {
-    let mut guards = Vec::new();
     let base = match scope {
         FileScope::Everything => PathBuf::from("/"),
         FileScope::Pattern(pattern) => files::base(pattern, world),
     };
+    // There are hundreds of places, and hardly any has to do with the rule.
+    let mut found = Guards { base: &base, guards: Vec::new(), known: HashSet::new() };
     let homes = homes(&base, world);
     for Place { protected, why } in SECRET_PLACES {
         for place in places_of(*protected, &homes) {
@@ -49,35 +50,52 @@ pub(super) fn guards(scope: &FileScope, world: &World) -> Vec<Guard> {
                 Protected::Machine(_) => base.starts_with(&place) || holds_user(&place, world),
                 Protected::BelowHome(name) | Protected::AnyDepth(name) => scope.names(name),
             };
-            if !is_named {
-                guards.push(Guard { place, kind: Guarded::Closed, why });
+            // A folder of which others have made their home is opened piece by piece only if there are keys in it.
+            let is_own =
+                !matches!(protected, Protected::BelowHome(_)) || place.starts_with(&world.home);
+            if !is_named && (is_own || fs::symlink_metadata(&place).is_ok()) {
+                found.add(place, Guarded::Closed, why);
             }
         }
     }
     for folder in world.state.folders() {
-        let why = "they are files of prowess";
-        guards.push(Guard { place: folder.to_owned(), kind: Guarded::Closed, why });
+        found.add(folder.to_owned(), Guarded::Closed, "they are files of prowess");
     }
-    // People keep their start files in one folder and link to them: what the link leads to is the file.
-    let closed: Vec<Guard> = guards
-        .iter()
-        .filter_map(|guard| Some(Guard { place: behind_link(&guard.place)?, ..guard.clone() }))
-        .collect();
-    guards.extend(closed);
     for Place { protected, why } in NEVER_WRITE {
-        let place = match protected {
-            Protected::BelowHome(name) => world.home.join(name),
-            Protected::Machine(place) => PathBuf::from(place),
-            Protected::AnyDepth(_) => continue,
-        };
-        if let Some(place) = behind_link(&place) {
-            guards.push(Guard { place, kind: Guarded::ReadOnly, why });
-        }
-        if !guards.iter().any(|guard| guard.place == place) {
-            guards.push(Guard { place, kind: Guarded::ReadOnly, why });
+        match protected {
+            Protected::BelowHome(name) => {
+                found.add(world.home.join(name), Guarded::ReadOnly, why);
+            }
+            Protected::Machine(place) => {
+                found.add_one(PathBuf::from(place), Guarded::ReadOnly, why)
+            }
+            Protected::AnyDepth(_) => {}
         }
     }
-    guards
+    found.guards
+}
+
+struct Guards<'b> {
+    base: &'b Path,
+    guards: Vec<Guard>,
+    known: HashSet<PathBuf>,
+}
+
+impl Guards<'_> {
+    /// People keep their start files in one folder and link to them: what the link leads to is the file.
+    fn add(&mut self, place: PathBuf, kind: Guarded, why: &'static str) {
+        if let Some(real) = behind_link(&place) {
+            self.add_one(real, kind, why);
+        }
+        self.add_one(place, kind, why);
+    }
+
+    /// What was closed before stays so.
+    fn add_one(&mut self, place: PathBuf, kind: Guarded, why: &'static str) {
+        if are_related(&place, self.base) && self.known.insert(place.clone()) {
+            self.guards.push(Guard { place, kind, why });
+        }
+    }
 }
 
 /// The user's own home, and those of others that have to do with a path.

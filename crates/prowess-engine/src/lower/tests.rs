@@ -538,10 +538,23 @@ fn places_of_the_machine_and_of_others_are_not_changed() {
         assert!(!is_written, "{permission}: {:?}", lowered.spec.files);
     }
     let anna = |rest: &str| format!("filesystem:write:{}/anna{rest}", place.root.display());
-    insta::assert_snapshot!(told(&anna("/.bashrc")).replace(&*place.root.to_string_lossy(), ""), @"");
-    insta::assert_snapshot!(place.check(&[&anna("/.profile")]).replace(&*place.root.to_string_lossy(), ""), @"");
-    insta::assert_snapshot!(place.check(&[&anna("/**")]).replace(&*place.root.to_string_lossy(), ""), @"");
-    insta::assert_snapshot!(place.check(&[&anna("/notes/**")]), @"");
+    insta::assert_snapshot!(told(&anna("/.bashrc")).replace(&*place.root.to_string_lossy(), ""), @"
+    + may read files at anna/.bashrc, because the skill declares `filesystem:write:anna/.bashrc`
+    - may change nothing by `filesystem:write:anna/.bashrc`: anna/.bashrc stays as it is, because shells run it when they start
+    ");
+    insta::assert_snapshot!(place.check(&[&anna("/.profile")]).replace(&*place.root.to_string_lossy(), ""), @"
+    x home/project/skill
+    warning: gets nothing from `filesystem:write:anna/.profile`: anna/.profile stays as it is, because shells run it when they start
+    ");
+    insta::assert_snapshot!(place.check(&[&anna("/**")]).replace(&*place.root.to_string_lossy(), ""), @"
+    r anna/.bashrc
+    w anna/notes
+    x home/project/skill
+    ");
+    insta::assert_snapshot!(place.check(&[&anna("/notes/**")]), @"
+    w anna/notes
+    x home/project/skill
+    ");
 }
 
 /// A place of keys that is not there yet is one that is missing, and not one that nobody reads.
@@ -564,7 +577,29 @@ fn what_is_missing_and_what_is_closed_are_told_apart() {
         let lines: Vec<String> = lines.map(|line| line.text).collect();
         lines.join("\n").replace(&format!("{}/", place.root.display()), "")
     };
-    insta::assert_snapshot!(said("filesystem:read:~/.ssh"), @"");
-    insta::assert_snapshot!(said("filesystem:write:~/.config/autostart/**"), @"");
-    insta::assert_snapshot!(said("filesystem:write:~/new/**"), @"");
+    insta::assert_snapshot!(said("filesystem:read:~/.ssh"), @"
+    may read files at ~/.ssh, because the skill declares `filesystem:read:~/.ssh`
+    may run `env`, which runs whatever it is given, because its command starts `env`
+    asks, because you have not approved it yet
+    asks, because `filesystem:read:~/.ssh` opens a place where keys are kept
+    asks, because `shell:execute:env` needs your consent
+    `--yes` does not answer this: run it on a terminal and decide
+    home/.ssh does not exist, so that nothing can be read there
+    ");
+    insta::assert_snapshot!(said("filesystem:write:~/.config/autostart/**"), @"
+    may run `env`, which runs whatever it is given, because its command starts `env`
+    gets nothing from `filesystem:write:~/.config/autostart/**`: no tool changes home/.config/autostart, because it is read when somebody logs in or a desktop starts
+    asks, because you have not approved it yet
+    asks, because `shell:execute:env` needs your consent
+    `--yes` answers this for one run
+    ");
+    insta::assert_snapshot!(said("filesystem:write:~/new/**"), @"
+    may change files below ~/new, because the skill declares `filesystem:write:~/new/**`
+    may run `env`, which runs whatever it is given, because its command starts `env`
+    asks, because you have not approved it yet
+    asks, because `filesystem:write:~/new/**` needs your consent
+    asks, because `shell:execute:env` needs your consent
+    `--yes` answers this for one run
+    home/new does not exist yet: that folder is made, and stays if something is put in it
+    ");
 }

@@ -286,8 +286,25 @@ fn what_comes_to_nothing_is_no_part_of_the_decision() {
     };
     let decision = run.decide_on(&skill, &here);
     // A read grant is left of the one, and nothing of the other, which `--yes` would not answer.
-    assert_snapshot!(shown(&decision), @"");
-    assert_snapshot!(explained(&decision), @"");
+    assert_snapshot!(shown(&decision), @"asks: FirstUse");
+    assert_snapshot!(explained(&decision), @"
+    `demo/run` asks before it runs
+    tier experimental: it is a file of yours; its claim to be verified counts for nothing
+    the skill is /skills/demo
+    the working directory is /work/a
+    may read files at ~/bin, because the skill declares `filesystem:write:~/bin`
+    may change nothing by `filesystem:write:~/bin`: it is on your PATH
+    gets nothing from `filesystem:write:~/.ssh/**`: it is never opened
+    may not use the network
+    may not run other programs
+    may not use mouse, keyboard or screen
+    may not connect to MCP servers
+    may not read variables of yours
+    may not use databases
+    at most 30 s, 60 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output
+    asks, because you have not approved it yet
+    `--yes` answers this for one run
+    ");
     let Decision::Ask(question) = decision else { panic!("it asks") };
     let allowed = question.approve(Answer { remember: Remember::Tool, at: 0 });
     assert!(allowed.spec().write.is_empty());

@@ -118,6 +118,7 @@ impl Tree {
 /// Whether a run could leave something at a path: the nearest grant says that it may be written, and nobody moves it aside.
 fn can_leave(lowered: &Lowered, path: &Path) -> bool {
     let covers = |grant: &&FileGrant| {
+        // Most are about something else.
         let Ok(rest) = path.strip_prefix(&grant.path) else { return false };
         let Some(pattern) = &grant.pattern else { return true };
         let parts = rest.iter().map(|name| name.to_string_lossy().into_owned()).collect();
@@ -145,7 +146,7 @@ fn paths(project: &Path) -> Vec<PathBuf> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
     fn a_narrower_grant_never_allows_more((wide, narrow) in grants(), tree in tree()) {
