@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use prowess_format::diagnostic::Severity;
-use prowess_format::text::{is_deceptive, visible};
+use prowess_format::text::{is_deceptive, visible, visible_line};
 use serde_json::Value;
 
 use crate::cli::Talk;
@@ -295,10 +295,7 @@ pub(crate) fn severity_style(severity: Severity) -> Style {
 
 /// Text for the middle of a line: deceptive characters and line breaks as escapes.
 pub(crate) fn inline(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(|character| is_deceptive(character) || matches!(character, '\n' | '\r')) {
-        return text.into();
-    }
-    visible(text).replace('\n', "\\n").replace('\r', "\\r").into()
+    visible_line(text)
 }
 
 /// Text of several lines: deceptive characters as escapes, and so is a carriage return that would overwrite its line.
