@@ -1,6 +1,7 @@
 //! What must hold for any input: the laws that the fuzz targets assert beyond "does not panic".
 
-use std::io::Cursor;
+#[cfg(feature = "unpacking")]
+mod unpacking;
 
 use prowess_format::diagnostic::{Diagnostic, Edit, Findings, Safety, apply_edits};
 use prowess_format::document::markdown::Block;
@@ -9,10 +10,9 @@ use prowess_format::document::{Document, Form};
 use prowess_format::skill::{Parameter, Skill};
 use prowess_format::span::{Span, Spanned};
 use prowess_format::{Checked, ReadOptions, check};
-use prowess_store::limits::Limits;
-use prowess_store::pack::pack;
-use prowess_store::tree::Tree;
-use prowess_store::unpack::{UnpackOptions, unpack_to_memory};
+
+#[cfg(feature = "unpacking")]
+pub use unpacking::unpacking_is_safe;
 
 /// A span lies inside the text and cuts no character.
 pub fn span_fits(text: &str, span: Span) {
@@ -154,29 +154,4 @@ pub fn both_readers_agree(text: &str) {
         all.pop();
         assert_eq!(entries, all);
     }
-}
-
-/// An archive is unpacked to no more than was allowed and only to paths that are one on every system, or refused; and
-/// what came out can be packed and comes out again.
-pub fn unpacking_is_safe(archive: &[u8]) {
-    let limits =
-        Limits { entries: 64, bytes: 1 << 20, file_bytes: 1 << 19, archive_bytes: 1 << 20 };
-    let options = UnpackOptions { limits, name: None };
-    let Ok((unpacked, tree)) = unpack_to_memory(Cursor::new(archive), &options) else { return };
-    let lengths = tree.files().map(|(_, file)| file.bytes.len() as u64);
-    assert!(lengths.sum::<u64>() <= limits.bytes && tree.files().count() <= limits.entries);
-    for (path, _) in tree.files() {
-        assert!(path.parts().all(|part| !matches!(part, "" | "." | "..")), "{path}");
-    }
-    assert_eq!(unpacked.hashes, tree.hashes());
-    // What passed once passes again: the checks of packing and unpacking are the same.
-    let files = tree.files().map(|(path, file)| (path.clone(), file.clone()));
-    let checked = Tree::from_files(files, &limits).expect("what was unpacked can be packed");
-    let options = UnpackOptions {
-        limits: Limits { entries: 256, archive_bytes: 4 << 20, ..limits },
-        name: Some(&unpacked.name),
-    };
-    let (_, again) = unpack_to_memory(Cursor::new(pack(&checked)), &options)
-        .expect("what was packed is unpacked");
-    assert_eq!(again, checked);
 }

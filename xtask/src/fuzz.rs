@@ -73,8 +73,10 @@ pub(crate) fn fuzz(options: &Options) -> Result<()> {
     }
     let chosen = if options.targets.is_empty() { &known } else { &options.targets };
     let build = process::target_dir().join("fuzz");
-    process::run(process::cargo().args(["fuzz", "build"]).args(BUILD_OPTIONS).arg(&build))
-        .context("could not build the fuzz targets")?;
+    if options.targets.is_empty() {
+        process::run(process::cargo().args(["fuzz", "build"]).args(BUILD_OPTIONS).arg(&build))
+            .context("could not build the fuzz targets")?;
+    }
     for target in chosen {
         terminal::say(&format!("fuzzing `{target}` for {} s", options.seconds));
         fuzz_target(&fuzz, &build, target, options)?;
@@ -117,7 +119,12 @@ fn fuzz_target(fuzz: &Path, build: &Path, target: &str, options: &Options) -> Re
         .with_context(|| format!("could not create `{}`", corpora[0].display()))?;
 
     let mut cargo = process::cargo();
-    cargo.args(["fuzz", "run"]).args(BUILD_OPTIONS).arg(build).arg(target).args(corpora);
+    cargo.args(["fuzz", "run"]).args(BUILD_OPTIONS).arg(build);
+    if !options.targets.is_empty() {
+        // Only what this target needs is built: the feature is named like it.
+        cargo.args(["--no-default-features", "--features", target]);
+    }
+    cargo.arg(target).args(corpora);
     cargo.arg("--").arg(format!("-max_total_time={}", options.seconds));
     // A single input may take this long and this much; beyond it the target counts as broken.
     cargo.args(["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", "-verbosity=0"]);

@@ -17,9 +17,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use prowess_format::text::{shorten, visible};
+use prowess_package::limits::Limits;
+use prowess_package::name::SkillName;
 use prowess_resolve::{Package, Release};
-use prowess_store::limits::Limits;
-use prowess_store::name::SkillName;
 use prowess_store::reference::{Named, Reference};
 use prowess_store::source::{
     Catalogue, Fetched, Local, Offer, Offers, Pinned, Source, SourceError,

@@ -5,11 +5,10 @@ use std::borrow::Cow;
 use prowess_format::diagnostic::Severity;
 use prowess_format::skill::{Skill, SkillDependency};
 use prowess_format::{ReadOptions, check_bytes};
+use prowess_package::content::MANIFEST;
+use prowess_package::name::{NameError, SkillName};
+use prowess_package::tree::Tree;
 use prowess_policy::{GrantSet, grants};
-
-use crate::content::MANIFEST;
-use crate::name::{NameError, SkillName};
-use crate::tree::Tree;
 
 /// The newest release of the registry client that other skills are written for, whose features are all here (SKL layer
 /// 3): a skill that asks for a later one asks for something that is not.
@@ -107,8 +106,8 @@ impl Described {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::Limits;
-    use crate::tree::TreeFile;
+    use prowess_package::limits::Limits;
+    use prowess_package::tree::TreeFile;
 
     #[track_caller]
     fn check(front_matter: &str, expected: &str) {

@@ -2,15 +2,15 @@
 
 use std::fmt;
 
+use prowess_package::digest::{FileHashes, content_digest};
+use prowess_package::name::SkillName;
 use prowess_policy::{Origin, Tier, Trust};
 use prowess_trust::{Attestation, Timestamp, TrustStore, attest};
 use semver::Version;
 
 use crate::described::describe_manifest;
-use crate::digest::{FileHashes, content_digest};
 use crate::install::{InstallError, contents_of, read_lock_file};
 use crate::lock::{Lock, Locked, MOST_BYTES};
-use crate::name::SkillName;
 use crate::source::Pinned;
 use crate::store::Store;
 
@@ -204,7 +204,7 @@ fn finding(
 }
 
 fn difference(before: &FileHashes, now: &FileHashes) -> Drift {
-    let text = |path: &crate::path::PackagePath| path.as_str().to_owned();
+    let text = |path: &prowess_package::path::PackagePath| path.as_str().to_owned();
     let changed =
         now.iter().filter(|(path, hash)| before.get(*path).is_some_and(|old| old != *hash));
     let added = now.keys().filter(|path| !before.contains_key(*path));

@@ -1,7 +1,7 @@
 //! Lock files of other tools, as far as they say what is installed and from where.
 //!
 //! What they say is a claim: a hash is for comparing with what is fetched again, and proves nothing by itself. Names are
-//! texts of strangers and become a [`crate::name::SkillName`] or nothing (NEG-5).
+//! texts of strangers and become a [`prowess_package::name::SkillName`] or nothing (NEG-5).
 
 mod clawhub;
 mod compare;
@@ -13,9 +13,9 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use prowess_package::name::{NameError, SkillName};
 use serde_json::Value;
 
-use crate::name::{NameError, SkillName};
 use crate::places::Places;
 use fields::Fields;
 
@@ -134,11 +134,11 @@ pub struct ImportedHash {
 /// What a hash is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HashedWhat {
-    /// All files, as the skills CLI does it: [`crate::digest::skills_cli_hash`].
+    /// All files, as the skills CLI does it: [`prowess_package::digest::skills_cli_hash`].
     SkillsCli,
-    /// All files, as ClawHub does it: [`crate::digest::clawhub_fingerprint`].
+    /// All files, as ClawHub does it: [`prowess_package::digest::clawhub_fingerprint`].
     ClawHub,
-    /// All files, as GAIA does it: [`crate::digest::gaia_content_digest`].
+    /// All files, as GAIA does it: [`prowess_package::digest::gaia_content_digest`].
     GaiaContent,
     /// The archive that was fetched.
     Archive,

@@ -14,21 +14,21 @@ mod restore;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use prowess_package::digest::{FileHashes, Sha256Digest, content_digest};
+use prowess_package::name::SkillName;
+use prowess_package::tree::{Tree, TreeError};
 use prowess_policy::{Origin, Trust};
 use prowess_resolve::ResolveError;
 use prowess_trust::{Attestation, Contents, Evidence, SignedBy, Timestamp, TrustStore, attest};
 use semver::Version;
 
 use crate::described::{DescribeError, Described, describe};
-use crate::digest::{FileHashes, Sha256Digest, content_digest};
 use crate::lock::{Lock, LockError, Locked, MOST_BYTES};
-use crate::name::SkillName;
 use crate::reference::Reference;
 use crate::review::{Candidate, Leave, Review, review};
 use crate::source::{self, Catalogue, Offer, Pinned, Source, SourceError};
 use crate::store::{Store, StoreError};
 use crate::switch::CommitError;
-use crate::tree::{Tree, TreeError};
 
 pub use apply::Applied;
 pub use library::{InstalledSkill, LoadedSkill};
@@ -393,9 +393,10 @@ struct Needed {
 /// The files at the root of a skill, any of which may be a signature.
 fn signatures_of(tree: &Tree) -> Vec<prowess_trust::Signature> {
     let at_root = tree.files().filter(|(path, _)| path.parts().count() == 1);
-    let as_signature = |(path, file): (&crate::path::PackagePath, &crate::tree::TreeFile)| {
-        prowess_trust::Signature::detached(path.as_str(), file.bytes.clone())
-    };
+    let as_signature =
+        |(path, file): (&prowess_package::path::PackagePath, &prowess_package::tree::TreeFile)| {
+            prowess_trust::Signature::detached(path.as_str(), file.bytes.clone())
+        };
     at_root.map(as_signature).collect()
 }
 

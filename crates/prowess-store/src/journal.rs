@@ -1,7 +1,7 @@
 //! What a change is going to do, on disk before it is done: whoever finds it can finish it.
 
-use crate::digest::Sha256Digest;
-use crate::name::SkillName;
+use prowess_package::digest::Sha256Digest;
+use prowess_package::name::SkillName;
 
 /// The first line. A store with a journal of another version is left to the program that wrote it.
 const HEADER: &str = "prowess-store-journal 1";

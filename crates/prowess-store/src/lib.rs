@@ -1,13 +1,12 @@
-//! Skills on disk: the package format, its digests, unpacking what strangers packed, and changes that happen whole or not
-//! at all.
+//! Skills on disk: where they come from, changes that happen whole or not at all, and where agents look for them.
 //!
 //! ```
-//! use prowess_store::limits::Limits;
-//! use prowess_store::pack::pack;
+//! use prowess_package::limits::Limits;
+//! use prowess_package::pack::pack;
 //! use prowess_store::store::Store;
 //! use prowess_store::switch::Changes;
-//! use prowess_store::tree::Tree;
-//! use prowess_store::unpack::UnpackOptions;
+//! use prowess_package::tree::Tree;
+//! use prowess_package::unpack::UnpackOptions;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let home = tempfile::tempdir()?;
@@ -35,7 +34,7 @@
 //! ```
 //! use prowess_resolve::{Package, Release};
 //! use prowess_store::install::Installer;
-//! use prowess_store::limits::Limits;
+//! use prowess_package::limits::Limits;
 //! use prowess_store::reference::Named;
 //! use prowess_store::review::Leave;
 //! use prowess_store::source::{Catalogue, Local, Offer, Pinned, SourceError};
@@ -91,22 +90,13 @@
 
 pub mod agents;
 pub mod composition;
-pub mod content;
 pub mod described;
-pub mod digest;
 pub mod discovery;
 pub mod drift;
-#[cfg(feature = "faults")]
-pub mod faults;
-mod folder;
 pub mod import;
 pub mod install;
 mod journal;
-pub mod limits;
 pub mod lock;
-pub mod name;
-pub mod pack;
-pub mod path;
 pub mod placement;
 pub mod places;
 pub mod reference;
@@ -115,7 +105,4 @@ pub mod source;
 pub mod stage;
 pub mod store;
 pub mod switch;
-mod tar_format;
-pub mod tree;
-pub mod unpack;
 pub mod which;

@@ -5,12 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use prowess_package::digest::FileHashes;
+use prowess_package::name::SkillName;
 use prowess_policy::Tier;
 use prowess_trust::{Evidence, SignedBy};
 use serde_json::{Map, Value, json};
 
-use crate::digest::FileHashes;
-use crate::name::SkillName;
 use crate::source::Pinned;
 
 /// The version that is read and written.
@@ -168,9 +168,11 @@ impl Lock {
                 for (name, entry) in skills {
                     let place = format!("skills.{name}");
                     let parsed: SkillName =
-                        name.parse().map_err(|error: crate::name::NameError| LockError::Field {
-                            place: place.clone(),
-                            problem: format!("has no name that can be installed: {error}"),
+                        name.parse().map_err(|error: prowess_package::name::NameError| {
+                            LockError::Field {
+                                place: place.clone(),
+                                problem: format!("has no name that can be installed: {error}"),
+                            }
                         })?;
                     let entry = Fields { place, value: entry }.locked()?;
                     lock.skills.insert(parsed, entry);
@@ -282,7 +284,7 @@ fn source_value(source: &Pinned) -> Value {
             put("url", Some(url));
             put("commit", Some(commit));
             put("revision", revision.as_deref());
-            put("folder", folder.as_ref().map(crate::path::PackagePath::as_str));
+            put("folder", folder.as_ref().map(prowess_package::path::PackagePath::as_str));
         }
         Pinned::WellKnown { base, url, digest } => {
             put("base", Some(base));
@@ -502,8 +504,11 @@ mod tests {
             "2026-01-01T00:00:00Z".to_owned(),
         );
         entry.dependencies_hash = "sha256-y".to_owned();
-        entry.files =
-            [("SKILL.md".parse().expect("a path"), crate::digest::Sha256Digest::of(b"x"))].into();
+        entry.files = [(
+            "SKILL.md".parse().expect("a path"),
+            prowess_package::digest::Sha256Digest::of(b"x"),
+        )]
+        .into();
         entry.owner = Some("u-17".to_owned());
         let signer = |key: &str, identity: Option<&str>, is_audit| SignedBy {
             scheme: "ed25519".to_owned(),

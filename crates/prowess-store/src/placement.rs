@@ -11,14 +11,15 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use prowess_files::folder::{Folder, Kind};
+use prowess_package::content::{Role, SIDECAR, role_of};
+use prowess_package::digest::{FileHashes, Sha256Digest, content_digest};
+use prowess_package::limits::Limits;
+use prowess_package::name::SkillName;
+use prowess_package::tree::{self, TreeError};
+
 use crate::agents::{Agent, Seen};
-use crate::content::{Role, SIDECAR, role_of};
-use crate::digest::{FileHashes, Sha256Digest, content_digest};
-use crate::folder::{Folder, Kind};
-use crate::limits::Limits;
-use crate::name::SkillName;
 use crate::places::{Places, Scope};
-use crate::tree::{self, TreeError};
 use reach::Reached;
 use record::Record;
 
@@ -324,7 +325,7 @@ impl Source {
         };
         let above = above.canonicalize().map_err(disk("find", directory))?;
         let folder = above.join(name);
-        if !folder.join(crate::content::MANIFEST).is_file() {
+        if !folder.join(prowess_package::content::MANIFEST).is_file() {
             return Err(missing());
         }
         Ok(Self { folder })

@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::name::{NameError, SkillName};
-use crate::path::PackagePath;
+use prowess_package::name::{NameError, SkillName};
+use prowess_package::path::PackagePath;
 
 /// What a word on the command line means.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,12 +5,12 @@ mod local;
 
 use std::fmt;
 
+use prowess_package::name::SkillName;
+use prowess_package::path::PackagePath;
+use prowess_package::tree::Tree;
 use prowess_resolve::{Package, Release};
 
-use crate::name::SkillName;
-use crate::path::PackagePath;
 use crate::reference::{Named, Reference};
-use crate::tree::Tree;
 
 pub use find::{Found, MOST_MANIFEST_BYTES, declared_name, distinct, skill_folders};
 pub use local::{Local, tree_of_file, withheld};

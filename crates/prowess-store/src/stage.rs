@@ -3,13 +3,13 @@
 use std::io::{self, Read, Seek};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::digest::{FileHashes, Sha256Digest, content_digest};
-use crate::folder::Folder;
-use crate::name::SkillName;
-use crate::path::PackagePath;
+use prowess_files::folder::Folder;
+use prowess_package::digest::{FileHashes, Sha256Digest, content_digest};
+use prowess_package::name::SkillName;
+use prowess_package::tree::Tree;
+use prowess_package::unpack::{UnpackError, UnpackOptions, unpack_to_folder};
+
 use crate::store::{Folders, Store, StoreError};
-use crate::tree::Tree;
-use crate::unpack::{Sink, UnpackError, UnpackOptions, unpack};
 
 /// How often a name for the folder is tried before something else must be wrong.
 const MOST_TRIES: usize = 1_000;
@@ -79,26 +79,9 @@ impl Stage<'_> {
         archive: impl Read + Seek,
         options: &UnpackOptions<'_>,
     ) -> Result<StagedSkill, UnpackError> {
-        let slot = self.next_slot();
-        let write = |source| UnpackError::Write { path: slot.clone(), source };
-        let mut sink = FolderSink::new(self.folder.make_folder(&slot).map_err(write)?);
-        let unpacked = match unpack(archive, &mut sink, options) {
-            Ok(unpacked) => unpacked,
-            Err(error) => {
-                // What can't be removed now is removed with the whole stage.
-                let _ = self.folder.remove_tree(slot.as_bytes());
-                return Err(error);
-            }
-        };
-        let slot = match sink.inner {
-            None => slot,
-            Some(inner) => {
-                let moved = self.next_slot();
-                sink.root.rename(&inner, &self.folder, &moved).map_err(write)?;
-                self.folder.remove_tree(slot.as_bytes()).map_err(write)?;
-                moved
-            }
-        };
+        let slots = &mut self.slots;
+        let (unpacked, slot) =
+            unpack_to_folder(archive, &self.folder, || next_slot(slots), options)?;
         Ok(StagedSkill {
             name: unpacked.name,
             version: unpacked.version,
@@ -114,13 +97,8 @@ impl Stage<'_> {
         name: SkillName,
         version: Option<String>,
     ) -> Result<StagedSkill, StoreError> {
-        let slot = self.next_slot();
-        let written = self.folder.make_folder(&slot).and_then(|folder| {
-            let mut sink = FolderSink::new(folder);
-            tree.files().try_for_each(|(path, file)| {
-                sink.file(path, file.executable, &mut file.bytes.as_slice())
-            })
-        });
+        let slot = next_slot(&mut self.slots);
+        let written = self.folder.make_folder(&slot).and_then(|folder| tree.write_into(folder));
         match written {
             Ok(()) => Ok(StagedSkill { name, version, hashes: tree.hashes(), slot }),
             Err(source) => {
@@ -134,12 +112,12 @@ impl Stage<'_> {
     pub(crate) fn belongs_to(&self, store: &Folders) -> io::Result<bool> {
         self.folder.is(&store.staging, &self.name)
     }
+}
 
-    /// Looks like a name, as the journal wants it.
-    fn next_slot(&mut self) -> String {
-        self.slots += 1;
-        format!("skill-{}", self.slots)
-    }
+/// Looks like a name, as the journal wants it.
+fn next_slot(slots: &mut usize) -> String {
+    *slots += 1;
+    format!("skill-{slots}")
 }
 
 impl Drop for Stage<'_> {
@@ -148,49 +126,5 @@ impl Drop for Stage<'_> {
             // Whatever stays is swept by the next writer.
             let _ = self.folders.staging.remove_tree(self.name.as_bytes());
         }
-    }
-}
-
-/// Writes files below an open folder.
-struct FolderSink {
-    root: Folder,
-    /// The folder of the last file: entries come folder by folder.
-    last: Option<(String, Folder)>,
-    inner: Option<String>,
-}
-
-impl FolderSink {
-    fn new(root: Folder) -> Self {
-        Self { root, last: None, inner: None }
-    }
-}
-
-impl Sink for FolderSink {
-    fn file(
-        &mut self,
-        path: &PackagePath,
-        executable: bool,
-        content: &mut dyn Read,
-    ) -> io::Result<()> {
-        let mode = if executable { 0o755 } else { 0o644 };
-        let Some((parent, name)) = path.as_str().rsplit_once('/') else {
-            return self.root.make_file(path.as_str(), mode, content);
-        };
-        if self.last.as_ref().is_none_or(|(last, _)| last != parent) {
-            let mut parts = parent.split('/');
-            let first = parts.next().unwrap_or(parent);
-            let mut folder = self.root.folder_or_make(first)?;
-            for part in parts {
-                folder = folder.folder_or_make(part)?;
-            }
-            self.last = Some((parent.to_owned(), folder));
-        }
-        let (_, folder) = self.last.as_ref().expect("set above");
-        folder.make_file(name, mode, content)
-    }
-
-    fn strip(&mut self, folder: &str) -> io::Result<()> {
-        self.inner = Some(folder.to_owned());
-        Ok(())
     }
 }

@@ -5,14 +5,16 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::content::MANIFEST;
-use crate::digest::FileHashes;
-use crate::folder::{Folder, Kind, flock, try_flock};
+use prowess_files::advice;
+use prowess_files::folder::{Folder, Kind, flock, try_flock};
+use prowess_package::content::MANIFEST;
+use prowess_package::digest::FileHashes;
+use prowess_package::limits::Limits;
+use prowess_package::name::SkillName;
+use prowess_package::tree::{TreeError, hash_folder};
+
 use crate::journal;
-use crate::limits::Limits;
-use crate::name::SkillName;
 use crate::switch;
-use crate::tree::{TreeError, hash_folder};
 
 /// The lock file of a store (GAIA §7.3).
 pub const LOCK_FILE: &str = "skill-lock.json";
@@ -351,18 +353,5 @@ fn journal_of(stage: &Folder) -> io::Result<Option<String>> {
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
-    }
-}
-
-/// What to do about an error of the system.
-pub(crate) fn advice(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; free some space and try again"
-        }
-        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
-            "; make it writable for you and try again"
-        }
-        _ => "",
     }
 }

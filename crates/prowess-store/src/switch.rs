@@ -6,14 +6,16 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use crate::digest::content_digest;
-use crate::folder::{Folder, Swap};
+use prowess_files::advice;
+use prowess_files::folder::{Folder, Swap};
+use prowess_package::digest::content_digest;
+use prowess_package::limits::Limits;
+use prowess_package::name::SkillName;
+use prowess_package::tree::hash_folder;
+
 use crate::journal::{self, Step};
-use crate::limits::Limits;
-use crate::name::SkillName;
 use crate::stage::{Stage, StagedSkill};
-use crate::store::{Folders, JOURNAL, LOCK_FILE, LockedStore, advice};
-use crate::tree::hash_folder;
+use crate::store::{Folders, JOURNAL, LOCK_FILE, LockedStore};
 
 /// The journal before it is whole.
 const NEW_JOURNAL: &str = "journal-new";

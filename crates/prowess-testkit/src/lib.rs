@@ -3,6 +3,8 @@
 
 #![expect(clippy::missing_panics_doc, reason = "a test that can't go on panics")]
 
+#[cfg(feature = "archives")]
+pub mod archives;
 mod provider;
 mod registry;
 mod scene;
@@ -62,4 +64,38 @@ pub fn bytes(path: &Path) -> Vec<u8> {
 /// The text of a fixture, by its path below `fixtures/`.
 pub fn fixture(path: &str) -> String {
     String::from_utf8(bytes(&fixtures().join(path))).expect("the fixture is UTF-8")
+}
+
+/// A folder in memory where the system has one: a test of a store puts thousands of files on the disk.
+pub fn temporary() -> tempfile::TempDir {
+    let memory = std::path::Path::new("/dev/shm");
+    let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    folder.expect("a temporary folder can be made")
+}
+
+/// Everything below a folder, one line each, with modes and the content of files.
+#[cfg(unix)]
+pub fn listing(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the folder can be listed") {
+            let path = entry.expect("the entry can be read").path();
+            let metadata = path.symlink_metadata().expect("it is there");
+            let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o7777;
+            if metadata.is_dir() {
+                found.push(format!("{} {mode:o}", path.display()));
+                open.push(path);
+            } else {
+                let bytes = std::fs::read(&path).expect("it can be read");
+                found.push(format!(
+                    "{} {mode:o} {}",
+                    path.display(),
+                    String::from_utf8_lossy(&bytes)
+                ));
+            }
+        }
+    }
+    found.sort();
+    found
 }

@@ -8,9 +8,9 @@ use prowess_engine::{
     ApprovalStore, Approver, Asked, Cancel, Consent, Envelope, PythonWorkers, Reply, Subject,
     Surroundings, SystemClock, ToolHandle, World,
 };
+use prowess_package::limits::Limits;
 use prowess_policy::{Mode, Origin, Remember, Trust};
 use prowess_store::install::{Installer, Wish};
-use prowess_store::limits::Limits;
 use prowess_store::reference::Reference;
 use prowess_store::review::Leave;
 use prowess_store::source::Local;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use prowess_package::name::SkillName;
 use prowess_store::import::{self, ImportedHash, ImportedSkill, ImportedSource};
 use prowess_store::install::{Plan, Wish};
-use prowess_store::name::SkillName;
 use prowess_store::reference::{Reference, Slash};
 use prowess_store::review::Question;
 

@@ -5,11 +5,11 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use prowess_format::skill::Skill;
+use prowess_package::name::SkillName;
 use prowess_policy::{Origin, Tier, Trust};
 use prowess_resolve::Range;
 use prowess_store::drift;
 use prowess_store::lock::{Lock, MOST_BYTES};
-use prowess_store::name::SkillName;
 use prowess_store::places::Scope;
 use prowess_store::reference::Named;
 use prowess_store::source::Pinned;

@@ -8,17 +8,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use prowess_client::sources::{GitBounds, Prompts, Registries, SourceOptions, Sources};
+use prowess_package::limits::Limits;
+use prowess_package::name::SkillName;
+use prowess_package::tree::{ReadTree, Tree};
 use prowess_store::described::{Described, describe};
 use prowess_store::install::{InstallError, Installer};
-use prowess_store::limits::Limits;
 use prowess_store::lock::Lock;
-use prowess_store::name::SkillName;
 use prowess_store::places::{Places, Scope};
 use prowess_store::reference::{Reference, Slash};
 use prowess_store::review::Leave;
 use prowess_store::source::{Catalogue, SourceError, SourceErrorKind};
 use prowess_store::store::{Store, StoreError};
-use prowess_store::tree::{ReadTree, Tree};
 use prowess_trust::{Timestamp, TrustStore, load_trust_store};
 
 use crate::error::{Error, ErrorKind};
@@ -246,7 +246,7 @@ pub(crate) fn now() -> Timestamp {
 
 /// A name that the user typed.
 pub(crate) fn skill_name(text: &str) -> Result<SkillName, Error> {
-    text.parse().map_err(|error: prowess_store::name::NameError| Error::usage(error.to_string()))
+    text.parse().map_err(|error: prowess_package::name::NameError| Error::usage(error.to_string()))
 }
 
 /// The skill in a folder that its author works in. `done` is what the verb does with it, such as "packed".

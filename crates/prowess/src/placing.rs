@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
+use prowess_package::name::SkillName;
 use prowess_store::agents::{self, Agent};
-use prowess_store::name::SkillName;
 use prowess_store::placement::{
     self, Change, Form, Manner, Owners, Placement, PlacementError, UndoneHow, Wish,
 };

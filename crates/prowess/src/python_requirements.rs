@@ -1,8 +1,8 @@
 //! The `requirements.txt` of a skill that declares Python packages (GAIA §7.1).
 
 use prowess_engine::requirements_file;
+use prowess_package::tree::Tree;
 use prowess_store::described::Described;
-use prowess_store::tree::Tree;
 use prowess_trust::Scheme;
 
 use crate::printer::{Printer, inline};

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use prowess_format::text::closest;
+use prowess_package::name::SkillName;
 use prowess_store::agents::{self, Agent};
 use prowess_store::discovery::{
     self, DiscoverOptions, Found, Listing, Memory, RootKind, program_stamp,
 };
 use prowess_store::lock::{Lock, Locked, MOST_BYTES};
-use prowess_store::name::SkillName;
 use prowess_store::placement::{self, PlacementError, Recorded};
 use prowess_store::places::{Places, Scope};
 use prowess_store::store::LOCK_FILE;

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use prowess_store::digest::Sha256Digest;
-use prowess_store::limits::Limits;
+use prowess_package::digest::Sha256Digest;
+use prowess_package::limits::Limits;
 use prowess_store::source::{
     Fetched, Offer, Offers, Pinned, SourceError, SourceErrorKind, declared_name, tree_of_file,
 };

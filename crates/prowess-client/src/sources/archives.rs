@@ -8,11 +8,11 @@ use std::io::{Cursor, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use prowess_store::digest::Sha256Digest;
-use prowess_store::limits::Limits;
-use prowess_store::pack::pack;
-use prowess_store::tree::Tree;
-use prowess_store::unpack::{UnpackOptions, unpack_to_memory};
+use prowess_package::digest::Sha256Digest;
+use prowess_package::limits::Limits;
+use prowess_package::pack::pack;
+use prowess_package::tree::Tree;
+use prowess_package::unpack::{UnpackOptions, unpack_to_memory};
 
 /// The folder below the cache.
 const FOLDER: &str = "archives";
@@ -162,7 +162,7 @@ fn used(path: &Path) {
 mod tests {
     use std::time::Duration;
 
-    use prowess_store::tree::TreeFile;
+    use prowess_package::tree::TreeFile;
     use tempfile::TempDir;
 
     use super::*;

@@ -12,14 +12,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use prowess_format::text::visible;
-use prowess_store::limits::Limits;
-use prowess_store::path::{PackagePath, PathError, PathProblem};
+use prowess_package::limits::Limits;
+use prowess_package::path::{PackagePath, PathError, PathProblem};
+use prowess_package::tree::{Sieve, Sifted, Tree, TreeFile};
 use prowess_store::reference::GitReference;
 use prowess_store::source::{
     Fetched, Found, MOST_MANIFEST_BYTES, Offer, Offers, Pinned, SourceError, SourceErrorKind,
     declared_name, distinct, skill_folders, withheld,
 };
-use prowess_store::tree::{Sieve, Sifted, Tree, TreeFile};
 use tempfile::TempDir;
 
 use self::command::{GitError, Workshop};

@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use prowess_format::text::visible;
+use prowess_package::limits::Limits;
+use prowess_package::name::SkillName;
+use prowess_package::unpack::{UnpackOptions, unpack_to_memory};
 use prowess_resolve::{Dependency, Package, Range, Release};
 use prowess_secrets::{Replacer, Secret};
-use prowess_store::limits::Limits;
-use prowess_store::name::SkillName;
 use prowess_store::reference::Named;
 use prowess_store::source::{Fetched, Offer, Offers, Pinned, SourceError, SourceErrorKind};
-use prowess_store::unpack::{UnpackOptions, unpack_to_memory};
 use semver::Version;
 use url::Url;
 

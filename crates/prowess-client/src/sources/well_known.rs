@@ -10,16 +10,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prowess_format::text::visible;
-use prowess_store::digest::Sha256Digest;
-use prowess_store::limits::Limits;
-use prowess_store::name::SkillName;
-use prowess_store::path::PackagePath;
+use prowess_package::digest::Sha256Digest;
+use prowess_package::limits::Limits;
+use prowess_package::name::SkillName;
+use prowess_package::path::PackagePath;
+use prowess_package::tree::{Sieve, Sifted, Tree, TreeFile};
 use prowess_store::reference::DomainReference;
 use prowess_store::source::{
     Fetched, MOST_MANIFEST_BYTES, Offer, Offers, Pinned, SourceError, SourceErrorKind,
     declared_name, tree_of_file, withheld,
 };
-use prowess_store::tree::{Sieve, Sifted, Tree, TreeFile};
 use serde_json::Value;
 use url::Url;
 
@@ -354,7 +354,7 @@ fn entries(index: &Value) -> impl Iterator<Item = &Value> {
 /// The name of an entry, which will be one part of a path (NEG-5).
 fn name_of(entry: &Value) -> Result<SkillName, String> {
     let text = entry["name"].as_str().ok_or("it has no name")?;
-    text.parse().map_err(|error: prowess_store::name::NameError| error.to_string())
+    text.parse().map_err(|error: prowess_package::name::NameError| error.to_string())
 }
 
 fn paths(entry: &Value) -> Result<Vec<PackagePath>, String> {
@@ -362,7 +362,7 @@ fn paths(entry: &Value) -> Result<Vec<PackagePath>, String> {
     list.iter()
         .map(|path| {
             let text = path.as_str().ok_or("a file has no name")?;
-            text.parse().map_err(|error: prowess_store::path::PathError| error.to_string())
+            text.parse().map_err(|error: prowess_package::path::PathError| error.to_string())
         })
         .collect()
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use prowess_client::sources::{GitBounds, Progress, Prompts, Registries, SourceOptions, Sources};
-use prowess_store::limits::Limits;
+use prowess_package::limits::Limits;
 use prowess_store::reference::{Reference, Slash};
 use prowess_store::source::{Fetched, Offers, Pinned, Source as _, SourceError};
 

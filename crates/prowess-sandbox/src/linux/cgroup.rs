@@ -16,8 +16,7 @@ use crate::spec::Limits;
 pub(super) enum Home {
     /// One hierarchy for everything.
     Unified(PathBuf),
-    /// The hierarchy for memory of version 1. Processes are limited per run without it, and each move into a group of that
-    /// version takes milliseconds.
+    /// The hierarchy for memory of version 1. Processes are limited per run without it.
     Memory(PathBuf),
 }
 
@@ -146,27 +145,24 @@ fn works(home: &Home) -> bool {
     home.group(&limits).is_ok()
 }
 
-impl Home {
-    /// Makes the first move into a group cheap. On the older hierarchy the kernel waits for all processors before it moves a
-    /// process (10 ms on an idle machine), and not again when it has done so a moment ago. Moving this process to where it
-    /// already is counts.
-    pub(super) fn prime(&self) {
-        if let Home::Memory(folder) = self {
-            // Where that is not allowed, the first run waits.
-            let _ = fs::write(folder.join("cgroup.procs"), "0");
-        }
-    }
+/// How a new process comes into a group.
+#[derive(Debug)]
+pub(super) enum Entrance {
+    /// The folder, open, for a clone straight into it; only the unified hierarchy can do that.
+    Clone(OwnedFd),
+    /// The list of threads, open, for a new process to write a zero into, which means itself. When somebody else moves it,
+    /// or all of its threads, the kernel waits for all processors first: 5 to 10 ms on an idle machine instead of 0.05.
+    List(OwnedFd),
 }
 
 impl Group {
-    /// The folder, open, for a clone straight into it; only the unified hierarchy can do that.
-    pub(super) fn entrance(&self) -> Option<io::Result<OwnedFd>> {
-        self.unified.then(|| fs::File::open(&self.folder).map(OwnedFd::from))
-    }
-
-    /// Moves a process into the group.
-    pub(super) fn admit(&self, process: i32) -> io::Result<()> {
-        fs::write(self.folder.join("cgroup.procs"), process.to_string())
+    /// The way in for the first process.
+    pub(super) fn entrance(&self) -> io::Result<Entrance> {
+        if self.unified {
+            return Ok(Entrance::Clone(fs::File::open(&self.folder)?.into()));
+        }
+        let list = fs::File::options().write(true).open(self.folder.join("tasks"))?;
+        Ok(Entrance::List(list.into()))
     }
 
     /// Whether the kernel ends all processes of the group when it must end one.

@@ -44,17 +44,25 @@ pub(super) struct Context<'p> {
     pub(super) words: usize,
     /// Read before the program starts, when the words come later.
     pub(super) start: Option<RawFd>,
-    /// Whether to wait for the first order, because the parent has something to do to this process.
-    pub(super) wait_for_parent: bool,
+    /// The list of threads of a control group to enter, where a process can't be cloned into it.
+    pub(super) group: Option<RawFd>,
     /// The memory to watch over, where no control group does.
-    pub(super) memory: Option<u64>,
+    pub(super) memory: Option<Watched>,
+}
+
+/// Memory that the first process watches over.
+#[derive(Clone, Copy)]
+pub(super) struct Watched {
+    /// How much there may be, in bytes.
+    pub(super) most: u64,
+    /// The most that one socket holds.
+    pub(super) socket: u64,
 }
 
 /// The user that root's sandboxes run as, who owns nothing.
 pub(super) const NOBODY: u32 = 65534;
 
 /// Orders on the control pipe.
-pub(super) const ORDER_GO: u8 = b'G';
 pub(super) const ORDER_TERMINATE: u8 = b'T';
 
 /// A report: what, and two numbers.
@@ -78,6 +86,7 @@ fn report(fd: RawFd, what: u32, first: i32, second: i32) {
 #[repr(i32)]
 pub(super) enum Stage {
     Descriptors,
+    ControlGroup,
     UserNamespace,
     Formats,
     Network,
@@ -95,7 +104,6 @@ pub(super) enum Stage {
     Loopback,
     Listener,
     OwnRules,
-    Parent,
     Init,
     User,
     Session,
@@ -111,6 +119,7 @@ pub(super) enum Stage {
 
 const STAGES: &[(Stage, &str)] = &[
     (Stage::Descriptors, "closing descriptors"),
+    (Stage::ControlGroup, "control group"),
     (Stage::UserNamespace, "user namespace"),
     (Stage::Formats, "list of formats of programs"),
     (Stage::Network, "network namespace"),
@@ -128,7 +137,6 @@ const STAGES: &[(Stage, &str)] = &[
     (Stage::Loopback, "loopback interface"),
     (Stage::Listener, "listening socket"),
     (Stage::OwnRules, "Landlock rules"),
-    (Stage::Parent, "waiting for the supervisor"),
     (Stage::Init, "first process"),
     (Stage::User, "changing the user"),
     (Stage::Session, "new session"),
@@ -180,6 +188,10 @@ enum Never {}
 
 fn build(context: &mut Context<'_>) -> Built {
     close_others(context.keep).at(Stage::Descriptors)?;
+    if let Some(list) = context.group {
+        sys::write(list, b"0").at(Stage::ControlGroup)?;
+        sys::close(list);
+    }
     sys::set_creation_mask(0o022);
     if let Some(most) = context.plan.descriptors {
         #[expect(clippy::cast_possible_wrap, reason = "resources are small numbers")]
@@ -211,13 +223,6 @@ fn build(context: &mut Context<'_>) -> Built {
         let handle = sys::open(path, libc::O_PATH).at(Stage::OwnRules)?;
         sys::allow_path(ruleset, handle, *access).at(Stage::OwnRules)?;
         sys::close(handle);
-    }
-    if context.wait_for_parent {
-        let mut order = [0];
-        let count = sys::read(context.control, &mut order).at(Stage::Parent)?;
-        if count != 1 || order[0] != ORDER_GO {
-            return Err((Stage::Parent, libc::EPIPE));
-        }
     }
     Ok(())
 }
@@ -409,9 +414,9 @@ fn watch(context: &Context<'_>, signals: RawFd, executed: RawFd, program: i32) -
                 _ => sys::exit(0),
             }
         }
-        if let Some(most) = context.memory
+        if let Some(watched) = context.memory
             && executed.is_none()
-            && sys::memory_in_use() > most
+            && sys::memory_in_use(watched.socket) > watched.most
         {
             report(context.status, REPORT_MEMORY, 0, 0);
             sys::exit(0);

@@ -23,6 +23,7 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::time::Instant;
 
+use cgroup::Entrance;
 use child::Context;
 use host::Host;
 use plan::{Plan, Words};
@@ -101,9 +102,7 @@ pub fn warm_up() {
         let _ = std::thread::Builder::new().name("prowess-warm-up".to_owned()).spawn(work);
     };
     beside(|| {
-        if let Some(home) = cgroup::Home::get() {
-            home.prime();
-        }
+        let _ = cgroup::Home::get();
     });
     beside(|| {
         if let Ok(host) = Host::get() {
@@ -115,6 +114,15 @@ pub fn warm_up() {
 /// Whether the kernel counts the memory of a run, in a control group. Otherwise it is watched, which is best effort.
 pub fn counts_memory() -> bool {
     cgroup::Home::get().is_some()
+}
+
+/// How much can wait in a socket whose size the program can't change: what the kernel lets a sender begin with, and the
+/// one piece that it may be passed by.
+fn most_in_socket() -> u64 {
+    const USUAL: u64 = 208 << 10;
+    const PIECE: u64 = 64 << 10;
+    let text = std::fs::read_to_string("/proc/sys/net/core/wmem_default").unwrap_or_default();
+    text.trim().parse().unwrap_or(USUAL) + PIECE
 }
 
 fn set_up(stage: &'static str, source: io::Error) -> Error {
@@ -144,9 +152,14 @@ impl Launch {
         let watched = spec.limits.memory.filter(|_| group.is_none());
         let entrance = group
             .as_ref()
-            .and_then(cgroup::Group::entrance)
+            .map(cgroup::Group::entrance)
             .transpose()
             .map_err(|source| set_up("control group", source))?;
+        let (folder, list) = match &entrance {
+            Some(Entrance::Clone(folder)) => (Some(folder), None),
+            Some(Entrance::List(list)) => (None, Some(list)),
+            None => (None, None),
+        };
         let plan = Plan::new(&spec, watched.is_none())?;
         let (input_reader, input_writer) = pipe()?;
         let (output_reader, output_writer) = pipe()?;
@@ -171,6 +184,7 @@ impl Launch {
                 .chain(host.owners.as_ref().map(plan::number))
                 .chain(host.plain_users.as_ref().map(plan::number))
                 .chain(start.map(plan::number))
+                .chain(list.map(plan::number))
                 .chain(network.map(plan::number))
                 .chain(listeners.as_ref().map(|(_, theirs)| plan::number(theirs))),
         );
@@ -192,11 +206,10 @@ impl Launch {
             listeners: listeners.as_ref().map(|(_, theirs)| plan::number(theirs)),
             words: words.address(),
             start: start.map(plan::number),
-            wait_for_parent: group.is_some() && entrance.is_none(),
-            memory: watched,
+            group: list.map(plan::number),
+            memory: watched.map(|most| child::Watched { most, socket: most_in_socket() }),
         };
-        let waits = context.wait_for_parent;
-        let (pid, process) = launch(host, entrance.as_ref(), context)?;
+        let (pid, process) = launch(host, folder, context)?;
         if host.privileged && plan.ports.is_empty() && network.is_none() {
             // Should it be gone already, another run will do.
             if let Ok(network) = std::fs::File::open(format!("/proc/{pid}/ns/net")) {
@@ -219,9 +232,6 @@ impl Launch {
             watched: plan.afterwards.watched(),
             afterwards: plan.afterwards,
         })?;
-        if waits {
-            sandbox.admit(pid).map_err(|source| set_up("control group", source))?;
-        }
         let mut launch = Self { sandbox, words, program };
         if start.is_none() {
             launch.sandbox.begin(input);

@@ -133,16 +133,6 @@ impl Sandbox {
         })
     }
 
-    /// Moves the first process into its control group; until then it does not start the program.
-    pub(super) fn admit(&self, process: i32) -> io::Result<()> {
-        if let Some(group) = &self.group {
-            group.admit(process)?;
-        }
-        sys::write(plan::number(&self.control), &[child::ORDER_GO])
-            .map(drop)
-            .map_err(io::Error::from_raw_os_error)
-    }
-
     /// The clock starts, and so does the input.
     pub(super) fn begin(&mut self, input: Input) {
         self.started = Instant::now();

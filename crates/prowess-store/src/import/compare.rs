@@ -1,9 +1,9 @@
 //! What another tool has written down about a skill, against what is there now.
 
 use super::{HashedWhat, ImportedHash};
-use crate::digest::{clawhub_fingerprint, gaia_content_digest, skills_cli_hash};
 use crate::source::Pinned;
-use crate::tree::Tree;
+use prowess_package::digest::{clawhub_fingerprint, gaia_content_digest, skills_cli_hash};
+use prowess_package::tree::Tree;
 
 impl ImportedHash {
     /// The same hash over the files that were fetched, when it is another one. Nothing when it is the same, or when it is over
@@ -33,8 +33,8 @@ impl ImportedHash {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::Limits;
-    use crate::tree::TreeFile;
+    use prowess_package::limits::Limits;
+    use prowess_package::tree::TreeFile;
 
     #[test]
     fn hashes_of_other_tools_are_made_anew() {

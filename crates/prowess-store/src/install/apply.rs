@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use prowess_package::digest::content_digest;
+use prowess_package::name::SkillName;
 use semver::Version;
 
 use super::{InstallError, Installer, Plan, Step, parse_lock};
-use crate::digest::content_digest;
 use crate::lock::{Lock, Locked, MOST_BYTES};
-use crate::name::SkillName;
 use crate::review::Question;
 use crate::stage::Stage;
 use crate::store::Store;
@@ -173,7 +173,7 @@ fn approved(entry: &Locked, questions: &[Question]) -> Option<String> {
         text.push_str(&question.to_string());
         text.push('\n');
     }
-    Some(crate::digest::Sha256Digest::of(text.as_bytes()).integrity())
+    Some(prowess_package::digest::Sha256Digest::of(text.as_bytes()).integrity())
 }
 
 impl Step {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use prowess_package::name::SkillName;
 use prowess_resolve::{
     Dependency, Index, Limits, Options, Package, Range, Release, Request, ResolveError, Resolved,
     resolve,
@@ -12,7 +13,6 @@ use semver::Version;
 use super::{Fetched, InstallError, Installer, Needed, Plan, Wish, listed};
 use crate::described::describe_manifest;
 use crate::lock::{Lock, Locked};
-use crate::name::SkillName;
 use crate::reference::{DomainReference, GitReference, Named, Reference};
 use crate::source::{Offer, Offers, Pinned, SourceError, SourceErrorKind};
 
@@ -336,7 +336,7 @@ impl Choice<'_, '_> {
                 .name
                 .value
                 .parse()
-                .map_err(|error: crate::name::NameError| wrong(error.to_string()))?;
+                .map_err(|error: prowess_package::name::NameError| wrong(error.to_string()))?;
             let range = Range::declared(dependency).map_err(|error| wrong(error.to_string()))?;
             release = release.needs(Dependency { package: self.package(&named)?, range });
         }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use prowess_package::digest::content_digest;
+use prowess_package::name::SkillName;
 use prowess_policy::Tier;
 use semver::Version;
 
 use super::{Applied, InstallError, Installer, Plan, Wish};
 use crate::described::Described;
-use crate::digest::content_digest;
-use crate::name::SkillName;
 use crate::reference::{Named, Reference};
 
 /// A skill that is installed, as the lock file has it.
@@ -48,9 +48,9 @@ impl Installer<'_> {
         range: &str,
         agree: impl FnOnce(&Plan) -> bool,
     ) -> Result<Applied, InstallError> {
-        let named: Named = name
-            .parse()
-            .map_err(|error: crate::name::NameError| InstallError::Range(error.to_string()))?;
+        let named: Named = name.parse().map_err(|error: prowess_package::name::NameError| {
+            InstallError::Range(error.to_string())
+        })?;
         let range = Some(range.trim().to_owned()).filter(|range| !range.is_empty());
         let wish = Wish {
             reference: Reference::Named(Named { range, ..named.clone() }),
@@ -80,9 +80,9 @@ impl Installer<'_> {
 
     /// Reads an installed skill. One whose files are not those that were installed is refused.
     pub fn load(&self, name: &str) -> Result<LoadedSkill, InstallError> {
-        let name: SkillName = name
-            .parse()
-            .map_err(|error: crate::name::NameError| InstallError::Range(error.to_string()))?;
+        let name: SkillName = name.parse().map_err(|error: prowess_package::name::NameError| {
+            InstallError::Range(error.to_string())
+        })?;
         let (_, lock) = self.read_lock()?;
         let Some(entry) = lock.skills.get(&name) else {
             return Err(InstallError::NotInstalled(name));

@@ -1,11 +1,11 @@
 //! Installing what a lock file says: the same bytes, or nothing (GAIA §7.3).
 
+use prowess_package::digest::content_digest;
+use prowess_package::name::SkillName;
 use semver::Version;
 
 use super::{InstallError, Installer};
-use crate::digest::content_digest;
 use crate::lock::Lock;
-use crate::name::SkillName;
 use crate::source::{self, SourceError, SourceErrorKind};
 
 /// What was done to get to what the lock file says.
@@ -75,7 +75,7 @@ impl Installer<'_> {
         &self,
         name: &SkillName,
         entry: &crate::lock::Locked,
-        tree: &crate::tree::Tree,
+        tree: &prowess_package::tree::Tree,
     ) -> Result<(), InstallError> {
         let described = crate::described::describe(tree, name.as_str())
             .map_err(|source| InstallError::Described { name: name.to_string(), source })?;

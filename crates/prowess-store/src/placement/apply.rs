@@ -3,9 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use prowess_files::folder::{Folder, Swap, flock};
+use prowess_package::name::SkillName;
+
 use crate::agents::Agent;
-use crate::folder::{Folder, Swap, flock};
-use crate::name::SkillName;
 use crate::places::{Places, Scope};
 
 use super::record::{Record, Recorded};

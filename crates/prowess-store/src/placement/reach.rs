@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use prowess_files::folder::{Folder, Kind};
+
 use crate::agents::{self, Agent};
-use crate::folder::{Folder, Kind};
 use crate::places::{Location, Places, Scope};
 
 use super::{PlacementError, disk};

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use prowess_format::ReadOptions;
 use prowess_format::text::{shorten, visible};
-
-use crate::content::{MANIFEST, Role, role_of_folder};
+use prowess_package::content::{MANIFEST, Role, role_of_folder};
 
 /// How many folders lie above a skill at most.
 pub(crate) const MOST_DEPTH: usize = 5;

@@ -4,18 +4,18 @@ use std::fs::File;
 use std::io::{self, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
+use prowess_files::folder::{Folder, Kind};
 use prowess_format::text::visible;
+use prowess_package::content::{MANIFEST, Role, role_of_folder};
+use prowess_package::digest::Sha256Digest;
+use prowess_package::limits::Limits;
+use prowess_package::path::PackagePath;
+use prowess_package::tree::{Tree, TreeError, TreeFile, named};
+use prowess_package::unpack::{UnpackOptions, unpack_to_memory};
 
 use super::find::{Found, MOST_DEPTH, MOST_MANIFEST_BYTES, declared_name, distinct, skill_folders};
 use super::{Fetched, Offer, Offers, Pinned, Source, SourceError, SourceErrorKind};
-use crate::content::{MANIFEST, Role, role_of_folder};
-use crate::digest::Sha256Digest;
-use crate::folder::{Folder, Kind};
-use crate::limits::Limits;
-use crate::path::PackagePath;
 use crate::reference::Reference;
-use crate::tree::{Tree, TreeError, TreeFile, named};
-use crate::unpack::{UnpackOptions, unpack_to_memory};
 
 /// How many folders are looked into when skills are searched.
 const MOST_FOLDERS: usize = 10_000;
@@ -189,7 +189,7 @@ fn walk(
         return Ok(());
     }
     let entries = folder.entries()?;
-    let is_manifest = |entry: &crate::folder::Entry| {
+    let is_manifest = |entry: &prowess_files::folder::Entry| {
         entry.kind == Kind::File && entry.name == MANIFEST.as_bytes()
     };
     if entries.iter().any(is_manifest) {

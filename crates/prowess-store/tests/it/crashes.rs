@@ -9,13 +9,13 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use insta::assert_snapshot;
-use prowess_store::faults::{self, Exchange, Fault};
-use prowess_store::limits::Limits;
+use prowess_files::faults::{self, Exchange, Fault};
+use prowess_package::limits::Limits;
+use prowess_package::unpack::UnpackOptions;
 use prowess_store::store::Store;
 use prowess_store::switch::{Changes, CommitError};
-use prowess_store::unpack::UnpackOptions;
-
-use crate::archives::{TarEntry, file, gz, tar, temporary};
+use prowess_testkit::archives::{TarEntry, file, gz, tar};
+use prowess_testkit::temporary;
 
 const OPTIONS: UnpackOptions<'static> = UnpackOptions { limits: Limits::PACKAGE, name: None };
 /// No space left on the device, and a file system that is read only.

@@ -12,13 +12,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use prowess_package::limits::Limits;
+use prowess_package::name::SkillName;
+use prowess_package::tree::Tree;
 use prowess_policy::Tier;
 use prowess_resolve::{Dependency, Package, Range, Release};
 use prowess_store::drift::{self, Drift};
 use prowess_store::install::{Applied, InstallError, Installer, Plan, Wish};
-use prowess_store::limits::Limits;
 use prowess_store::lock::Lock;
-use prowess_store::name::SkillName;
 use prowess_store::reference::{Named, Reference, Slash};
 use prowess_store::review::Leave;
 use prowess_store::source::Local;
@@ -26,7 +27,6 @@ use prowess_store::source::{
     Catalogue, Fetched, Offer, Offers, Pinned, Source, SourceError, SourceErrorKind,
 };
 use prowess_store::store::{LOCK_FILE, Store};
-use prowess_store::tree::Tree;
 use prowess_trust::{
     Contents, Material, Purpose, Role, SecretKey, Timestamp, TrustStore, TrustedKey, sign,
 };
@@ -457,7 +457,7 @@ fn a_lock_does_not_vouch_for_what_it_was_changed_to() {
     machine.write("greet/evil.sh", "#!/bin/sh\n");
     fs::remove_file(machine.path("greet/SIGNATURE.json")).expect("it is there");
     let tree = Tree::read(&machine.path("greet"), &Limits::PACKAGE).expect("a tree").tree;
-    let digest = prowess_store::digest::content_digest(&tree.hashes()).integrity();
+    let digest = prowess_package::digest::content_digest(&tree.hashes()).integrity();
     let old = machine.lock().skills[&name("greet")].integrity.clone();
     fs::write(&lock, text.replace(&old, &digest)).expect("it can be written");
     fs::remove_dir_all(machine.path("store/skills/greet")).expect("it is there");

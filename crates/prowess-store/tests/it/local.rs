@@ -3,11 +3,11 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use prowess_store::limits::Limits;
-use prowess_store::pack::pack;
+use prowess_package::limits::Limits;
+use prowess_package::pack::pack;
+use prowess_package::tree::Tree;
 use prowess_store::reference::Reference;
 use prowess_store::source::{Fetched, Local, Pinned, Source as _, SourceError};
-use prowess_store::tree::Tree;
 use tempfile::TempDir;
 
 fn manifest(name: &str) -> String {

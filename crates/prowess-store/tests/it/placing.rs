@@ -6,9 +6,9 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use insta::assert_snapshot;
+use prowess_files::faults::{self, Exchange, Fault};
+use prowess_package::name::SkillName;
 use prowess_store::agents::{self, Agent};
-use prowess_store::faults::{self, Exchange, Fault};
-use prowess_store::name::SkillName;
 use prowess_store::placement::{
     Change, Form, Manner, Owners, Placement, PlacementError, Undone, Wish, apply, placed, plan,
     undo,

@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use prowess_store::faults::{self, Exchange, Fault};
+use prowess_files::faults::{self, Exchange, Fault};
 use prowess_store::placement::{Manner, Owners, PlacementError, Wish, apply, undo};
 use prowess_store::places::{Places, Scope};
 

@@ -7,13 +7,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use prowess_store::limits::Limits;
+use prowess_package::limits::Limits;
+use prowess_package::unpack::UnpackOptions;
 use prowess_store::store::Store;
 use prowess_store::switch::Changes;
-use prowess_store::unpack::UnpackOptions;
-
-use crate::archives::{MANIFEST, TarEntry, file, gz, tar, tar_gz, temporary};
-use crate::attacks::listing;
+use prowess_testkit::archives::{MANIFEST, TarEntry, file, gz, tar, tar_gz};
+use prowess_testkit::{listing, temporary};
 
 const OPTIONS: UnpackOptions<'static> = UnpackOptions { limits: Limits::PACKAGE, name: None };
 
@@ -83,7 +82,7 @@ fn removing_never_leaves_the_store() {
     assert_eq!(listing(&outside), before);
     // NEG-1: there is no other way to name anything.
     for name in ["../outside", "/etc", "..", "", "a/b"] {
-        assert!(name.parse::<prowess_store::name::SkillName>().is_err(), "{name}");
+        assert!(name.parse::<prowess_package::name::SkillName>().is_err(), "{name}");
     }
 }
 

@@ -3,15 +3,15 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use prowess_package::limits::Limits;
+use prowess_package::name::SkillName;
+use prowess_package::tree::Tree;
 use prowess_store::agents::{self, Agent};
 use prowess_store::described::describe_manifest;
 use prowess_store::discovery::Found;
 use prowess_store::drift::{self, Drift};
-use prowess_store::limits::Limits;
 use prowess_store::lock::Locked;
-use prowess_store::name::SkillName;
 use prowess_store::places::Scope;
-use prowess_store::tree::Tree;
 use serde_json::{Value, json};
 
 use super::Outcome;

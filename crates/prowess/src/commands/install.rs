@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use prowess_package::name::SkillName;
 use prowess_store::install::{InstallError, Installer, Plan, Restored, Step, Wish};
-use prowess_store::name::SkillName;
 use prowess_store::review::Leave;
 use prowess_store::store::Store;
 use serde_json::{Value, json};
@@ -180,28 +180,36 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         if let Some(import) = &import {
             import.ask(&mut plan);
         }
-        carry_out(
-            plan,
-            arguments.dry_run,
-            arguments.leave.yes(),
-            arguments.format,
-            &placing,
-            printer,
-            installer,
-        )
+        let order = Order {
+            dry_run: arguments.dry_run,
+            yes: arguments.leave.yes(),
+            format: arguments.format,
+            placing: &placing,
+        };
+        carry_out(plan, &order, installer, printer)
     })
+}
+
+/// How a plan is to be carried out.
+pub(crate) struct Order<'o> {
+    /// Looks, and writes nothing.
+    pub(crate) dry_run: bool,
+    /// Everything is agreed to beforehand.
+    pub(crate) yes: bool,
+    /// How the result is written.
+    pub(crate) format: Format,
+    /// The agents that should find the skills.
+    pub(crate) placing: &'o Placing<'o>,
 }
 
 /// Shows a plan, asks, and does it.
 pub(crate) fn carry_out(
     plan: Plan,
-    dry_run: bool,
-    yes: bool,
-    format: Format,
-    placing: &Placing<'_>,
-    printer: &mut Printer,
+    order: &Order<'_>,
     installer: &Installer<'_>,
+    printer: &mut Printer,
 ) -> Result<Outcome, Stop> {
+    let Order { dry_run, yes, format, placing } = *order;
     let steps = plan.steps.iter().map(Step::name);
     let names: BTreeSet<SkillName> =
         steps.chain(plan.unchanged.iter().map(|(name, _)| name)).cloned().collect();

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prowess_store::digest::content_digest;
-use prowess_store::limits::Limits;
-use prowess_store::pack::pack;
-use prowess_store::path::PathError;
-use prowess_store::tree::{Tree, TreeFile};
+use prowess_package::digest::content_digest;
+use prowess_package::limits::Limits;
+use prowess_package::pack::pack;
+use prowess_package::path::PathError;
+use prowess_package::tree::{Tree, TreeFile};
 
 use super::Outcome;
 use crate::error::Error;

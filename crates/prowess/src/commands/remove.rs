@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
-use prowess_store::name::SkillName;
+use prowess_package::name::SkillName;
 use prowess_store::review::Leave;
 
 use super::Outcome;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use prowess_package::limits::Limits;
+use prowess_package::tree::Tree;
 use prowess_store::install::contents_of;
-use prowess_store::limits::Limits;
-use prowess_store::tree::Tree;
 use prowess_trust::{KeyName, Purpose, SecretKey, sign, sign_oms};
 
 use super::Outcome;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use prowess_format::text::closest;
-use prowess_store::name::SkillName;
+use prowess_package::name::SkillName;
 use prowess_store::places::Scope;
 use prowess_store::review::Leave;
 use prowess_trust::{

@@ -1,8 +1,8 @@
 //! `prowess verify`: whether installed skills are what was installed and signed.
 
 use clap::Args;
+use prowess_package::name::SkillName;
 use prowess_store::drift::{self, Drift, Finding};
-use prowess_store::name::SkillName;
 use prowess_store::source::Pinned;
 use prowess_trust::Standing;
 use serde_json::{Value, json};

@@ -37,7 +37,8 @@ fn what_is_missing_or_unknown_is_told() {
 fn what_the_other_tool_has_installed_is_what_is_wanted() {
     let hash = |text: &str| {
         // The skills CLI hashes path and bytes without anything between them.
-        let digest = prowess_store::digest::Sha256Digest::of(format!("SKILL.md{text}").as_bytes());
+        let digest =
+            prowess_package::digest::Sha256Digest::of(format!("SKILL.md{text}").as_bytes());
         LOCK.replace("\"computedHash\": \"00\"", &format!("\"computedHash\": \"{digest}\""))
     };
     let scene = machine()

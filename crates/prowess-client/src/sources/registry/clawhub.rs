@@ -3,9 +3,9 @@
 //! What is downloaded is hashed here, once for the offer and again for the files; a lock therefore still says which bytes
 //! were installed, although the registry does not.
 
+use prowess_package::digest::Sha256Digest;
+use prowess_package::name::SkillName;
 use prowess_resolve::Package;
-use prowess_store::digest::Sha256Digest;
-use prowess_store::name::SkillName;
 use prowess_store::source::SourceError;
 use semver::Version;
 use serde_json::Value;

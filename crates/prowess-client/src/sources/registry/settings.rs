@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use prowess_store::name::SkillName;
+use prowess_package::name::SkillName;
 use prowess_store::source::{SourceError, SourceErrorKind};
 use toml::{Table, Value};
 use url::Url;
@@ -265,7 +265,7 @@ fn registry(
                 for entry in list {
                     let namespace = string(&place, entry)?.parse();
                     namespaces.push(namespace.map_err(
-                        |error: prowess_store::name::NameError| format!("`{place}`: {error}"),
+                        |error: prowess_package::name::NameError| format!("`{place}`: {error}"),
                     )?);
                 }
             }

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use prowess_store::digest::Sha256Digest;
-use prowess_store::name::SkillName;
+use prowess_package::digest::Sha256Digest;
+use prowess_package::name::SkillName;
 use semver::Version;
 use serde_json::Value;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use prowess_client::sources::Sources;
-use prowess_store::limits::Limits;
+use prowess_package::limits::Limits;
 use prowess_store::reference::Reference;
 use prowess_store::source::{Pinned, Source as _};
 use prowess_testkit::tls::TlsServer;

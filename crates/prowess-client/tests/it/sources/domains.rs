@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use prowess_client::sources::Sources;
-use prowess_store::digest::Sha256Digest;
-use prowess_store::limits::Limits;
-use prowess_store::pack::pack;
+use prowess_package::digest::Sha256Digest;
+use prowess_package::limits::Limits;
+use prowess_package::pack::pack;
+use prowess_package::tree::{Tree, TreeFile};
 use prowess_store::source::{Pinned, Source as _};
-use prowess_store::tree::{Tree, TreeFile};
 use prowess_testkit::{Reply, Script, ScriptedProvider};
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use insta::assert_snapshot;
 use prowess_client::sources::{GitBounds, Progress, SourceOptions, Sources};
-use prowess_store::limits::Limits;
+use prowess_package::limits::Limits;
 use prowess_store::reference::{GitReference, Reference};
 use prowess_store::source::{Pinned, Source as _, SourceErrorKind};
 use prowess_testkit::{Recorded, Reply, Script, ScriptedProvider};

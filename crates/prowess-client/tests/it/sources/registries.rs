@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 
 use insta::assert_snapshot;
 use prowess_client::sources::{Registries, SourceOptions, Sources};
+use prowess_package::limits::Limits;
+use prowess_package::pack::pack;
+use prowess_package::path::PackagePath;
+use prowess_package::tree::{Tree, TreeFile};
 use prowess_resolve::{Limits as Work, MemoryIndex, Options, Package, Range, Request, resolve};
-use prowess_store::limits::Limits;
-use prowess_store::pack::pack;
-use prowess_store::path::PackagePath;
 use prowess_store::source::{Catalogue as _, Pinned, Source as _, SourceErrorKind};
-use prowess_store::tree::{Tree, TreeFile};
 use prowess_testkit::{Published, Reply, Script, ScriptedProvider, TestRegistry};
 use serde_json::json;
 use tempfile::TempDir;

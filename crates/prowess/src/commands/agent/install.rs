@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use clap::Args;
 use prowess_format::manifest::ActiveSkills;
 use prowess_format::skill::SkillDependency;
+use prowess_package::name::SkillName;
 use prowess_policy::Tier;
 use prowess_store::composition::{Fit, fit, installed_name};
 use prowess_store::drift;
 use prowess_store::install::{InstallError, Installer, Plan, Wish};
 use prowess_store::lock::{Lock, Locked};
-use prowess_store::name::SkillName;
 use prowess_store::places::Scope;
 use prowess_store::reference::{Named, Reference};
 use prowess_store::review::{Leave, Refusal};
@@ -19,7 +19,7 @@ use prowess_store::store::{LOCK_FILE, Store};
 
 use super::{Agent, AgentOptions};
 use crate::commands::Outcome;
-use crate::commands::install::{FetchOptions, Format, carry_out, show_restored};
+use crate::commands::install::{FetchOptions, Format, Order, carry_out, show_restored};
 use crate::error::Error;
 use crate::packages::{
     Packages, Reach, Stop, install_failed, lock_of, now, skill_name, source_failed,
@@ -131,15 +131,13 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         if let Some(obstacle) = obstacle(&plan, &wanted, &named) {
             return Err(Stop::from(obstacle.error(agent.name())));
         }
-        carry_out(
-            plan,
-            arguments.dry_run,
-            arguments.yes,
-            arguments.format,
-            &placing,
-            printer,
-            installer,
-        )
+        let order = Order {
+            dry_run: arguments.dry_run,
+            yes: arguments.yes,
+            format: arguments.format,
+            placing: &placing,
+        };
+        carry_out(plan, &order, installer, printer)
     })
 }
 
@@ -214,7 +212,7 @@ fn wanted<'m>(
             Some((reference, _)) => reference.clone(),
             None if reach.has_registry => {
                 let named: Named = dependency.name.as_str().parse().map_err(
-                    |error: prowess_store::name::NameError| Error::usage(error.to_string()),
+                    |error: prowess_package::name::NameError| Error::usage(error.to_string()),
                 )?;
                 let range = Some(dependency.range.clone()).filter(|it| !it.trim().is_empty());
                 Reference::Named(Named { range, ..named })

@@ -7,13 +7,13 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
-use prowess_store::digest::{Sha256Digest, content_digest};
-use prowess_store::limits::Limits;
-use prowess_store::pack::pack;
-use prowess_store::tree::{Tree, TreeFile};
-use prowess_store::unpack::{UnpackOptions, unpack_to_memory};
-
-use crate::archives::{MANIFEST, temporary};
+use prowess_package::digest::{Sha256Digest, content_digest};
+use prowess_package::limits::Limits;
+use prowess_package::pack::pack;
+use prowess_package::tree::{Tree, TreeFile};
+use prowess_package::unpack::{UnpackOptions, unpack_to_memory};
+use prowess_testkit::archives::MANIFEST;
+use prowess_testkit::temporary;
 
 const OPTIONS: UnpackOptions<'static> = UnpackOptions { limits: Limits::PACKAGE, name: None };
 

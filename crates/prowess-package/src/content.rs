@@ -71,7 +71,7 @@ pub fn role_of(path: &PackagePath) -> Role {
 }
 
 /// What a folder is, by its own name: nobody goes into one that is litter.
-pub(crate) fn role_of_folder(name: &str) -> Role {
+pub fn role_of_folder(name: &str) -> Role {
     if LITTER_FOLDERS.contains(&fold(name).as_str()) {
         Role::Litter
     } else if name.starts_with('.') {

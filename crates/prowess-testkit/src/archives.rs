@@ -2,37 +2,40 @@
 
 use std::io::Write as _;
 
-/// A folder in memory where the system has one: a test of a store puts thousands of files on the disk.
-pub(crate) fn temporary() -> tempfile::TempDir {
-    let memory = std::path::Path::new("/dev/shm");
-    let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-    folder.expect("a temporary folder can be made")
-}
-
 /// A manifest that every archive here has.
-pub(crate) const MANIFEST: &[u8] =
+pub const MANIFEST: &[u8] =
     b"---\nname: demo\nversion: 1.2.0\ndescription: Shows a thing\n---\n\n# Demo\n";
 
 /// An entry of a tar archive.
 #[derive(Clone)]
-pub(crate) struct TarEntry {
-    pub(crate) name: Vec<u8>,
-    pub(crate) prefix: Vec<u8>,
-    pub(crate) kind: u8,
-    pub(crate) mode: u32,
-    pub(crate) link: Vec<u8>,
-    pub(crate) magic: &'static [u8; 8],
-    pub(crate) data: Vec<u8>,
+pub struct TarEntry {
+    /// Its path, or the end of it.
+    pub name: Vec<u8>,
+    /// The beginning of a long path.
+    pub prefix: Vec<u8>,
+    /// What it is, as the format has it: `0` is a file.
+    pub kind: u8,
+    /// Its permissions.
+    pub mode: u32,
+    /// Where it leads, when it is a link.
+    pub link: Vec<u8>,
+    /// Which tar this is.
+    pub magic: &'static [u8; 8],
+    /// What is in it.
+    pub data: Vec<u8>,
     /// What the header says, when it lies.
-    pub(crate) size: Option<u64>,
-    pub(crate) checksum_is_wrong: bool,
+    pub size: Option<u64>,
+    /// Whether the header's checksum is that of another one.
+    pub checksum_is_wrong: bool,
 }
 
-pub(crate) fn file(name: &str, data: &[u8]) -> TarEntry {
+/// A file of a tar archive.
+pub fn file(name: &str, data: &[u8]) -> TarEntry {
     entry(name.as_bytes(), b'0', data)
 }
 
-pub(crate) fn entry(name: &[u8], kind: u8, data: &[u8]) -> TarEntry {
+/// An entry of any kind.
+pub fn entry(name: &[u8], kind: u8, data: &[u8]) -> TarEntry {
     TarEntry {
         name: name.to_owned(),
         prefix: Vec::new(),
@@ -46,16 +49,18 @@ pub(crate) fn entry(name: &[u8], kind: u8, data: &[u8]) -> TarEntry {
     }
 }
 
-pub(crate) fn link(name: &str, kind: u8, target: &str) -> TarEntry {
+/// A link of a tar archive, symbolic (`2`) or hard (`1`).
+pub fn link(name: &str, kind: u8, target: &str) -> TarEntry {
     TarEntry { link: target.as_bytes().to_owned(), ..entry(name.as_bytes(), kind, b"") }
 }
 
-pub(crate) fn manifest() -> TarEntry {
+/// The manifest as an entry.
+pub fn manifest() -> TarEntry {
     file("SKILL.md", MANIFEST)
 }
 
 /// An extended header with these records.
-pub(crate) fn pax(kind: u8, records: &[(&str, &str)]) -> TarEntry {
+pub fn pax(kind: u8, records: &[(&str, &str)]) -> TarEntry {
     let mut data = String::new();
     for (key, value) in records {
         let rest = format!(" {key}={value}\n");
@@ -97,26 +102,26 @@ impl TarEntry {
 }
 
 /// The entries without an end.
-pub(crate) fn tar_body(entries: &[TarEntry]) -> Vec<u8> {
+pub fn tar_body(entries: &[TarEntry]) -> Vec<u8> {
     entries.iter().flat_map(TarEntry::bytes).collect()
 }
 
 /// A whole `.tar`.
-pub(crate) fn tar(entries: &[TarEntry]) -> Vec<u8> {
+pub fn tar(entries: &[TarEntry]) -> Vec<u8> {
     let mut bytes = tar_body(entries);
     bytes.resize(bytes.len() + 1024, 0);
     bytes
 }
 
 /// Compressed without an effort: what is tested is the way back.
-pub(crate) fn gz(bytes: &[u8]) -> Vec<u8> {
+pub fn gz(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
     encoder.write_all(bytes).expect("memory takes everything");
     encoder.finish().expect("memory takes everything")
 }
 
 /// The beginning of a `.tar.gz` with a file that holds `pieces` times 64 KiB of zeroes, as small as it gets.
-pub(crate) fn bomb(pieces: usize) -> Vec<u8> {
+pub fn bomb(pieces: usize) -> Vec<u8> {
     let mut bytes = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
     let deflate = |bytes: &[u8], compressed: &mut Vec<u8>| {
         let mut state = flate2::Compress::new(flate2::Compression::best(), false);
@@ -133,7 +138,7 @@ pub(crate) fn bomb(pieces: usize) -> Vec<u8> {
 }
 
 /// A `.tar.gz` with a manifest and these entries.
-pub(crate) fn tar_gz(entries: &[TarEntry]) -> Vec<u8> {
+pub fn tar_gz(entries: &[TarEntry]) -> Vec<u8> {
     let mut all = vec![manifest()];
     all.extend_from_slice(entries);
     gz(&tar(&all))
@@ -141,25 +146,37 @@ pub(crate) fn tar_gz(entries: &[TarEntry]) -> Vec<u8> {
 
 /// An entry of a zip archive, with each place that describes it.
 #[derive(Clone)]
-pub(crate) struct ZipEntry {
-    pub(crate) name: Vec<u8>,
-    pub(crate) local_name: Option<Vec<u8>>,
-    pub(crate) flags: u16,
-    pub(crate) method: u16,
-    pub(crate) data: Vec<u8>,
-    pub(crate) attributes: u32,
-    pub(crate) extra: Vec<u8>,
-    pub(crate) local_extra: Vec<u8>,
-    pub(crate) length: Option<u32>,
-    pub(crate) local_length: Option<u32>,
-    pub(crate) crc: Option<u32>,
+pub struct ZipEntry {
+    /// Its path in the directory at the end.
+    pub name: Vec<u8>,
+    /// Its path before the data, when it is another one.
+    pub local_name: Option<Vec<u8>>,
+    /// Bits of the format: 8 means that lengths come after the data.
+    pub flags: u16,
+    /// 8 is compressed, 0 is not.
+    pub method: u16,
+    /// What is in it.
+    pub data: Vec<u8>,
+    /// Permissions and kind, in the upper half.
+    pub attributes: u32,
+    /// Extra fields in the directory.
+    pub extra: Vec<u8>,
+    /// Extra fields before the data.
+    pub local_extra: Vec<u8>,
+    /// The length that the directory tells, when it lies.
+    pub length: Option<u32>,
+    /// The length before the data, when it is another one.
+    pub local_length: Option<u32>,
+    /// The checksum, when it is a wrong one.
+    pub crc: Option<u32>,
     /// Bytes after the compressed data that count as part of it.
-    pub(crate) hidden: Vec<u8>,
+    pub hidden: Vec<u8>,
     /// Bytes after the entry that nobody lists.
-    pub(crate) gap: Vec<u8>,
+    pub gap: Vec<u8>,
 }
 
-pub(crate) fn zipped(name: &str, data: &[u8]) -> ZipEntry {
+/// A file of a zip archive.
+pub fn zipped(name: &str, data: &[u8]) -> ZipEntry {
     ZipEntry {
         name: name.as_bytes().to_owned(),
         local_name: None,
@@ -178,13 +195,14 @@ pub(crate) fn zipped(name: &str, data: &[u8]) -> ZipEntry {
 }
 
 /// A `.zip` with a manifest and these entries.
-pub(crate) fn zip(entries: &[ZipEntry]) -> Vec<u8> {
+pub fn zip(entries: &[ZipEntry]) -> Vec<u8> {
     let mut all = vec![zipped("SKILL.md", MANIFEST)];
     all.extend_from_slice(entries);
     zip_of(&all, b"")
 }
 
-pub(crate) fn zip_of(entries: &[ZipEntry], comment: &[u8]) -> Vec<u8> {
+/// A `.zip` with these entries and a comment at its end.
+pub fn zip_of(entries: &[ZipEntry], comment: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut directory = Vec::new();
     for entry in entries {
@@ -249,7 +267,7 @@ pub(crate) fn zip_of(entries: &[ZipEntry], comment: &[u8]) -> Vec<u8> {
 }
 
 /// An extra field.
-pub(crate) fn extra(id: u16, value: &[u8]) -> Vec<u8> {
+pub fn extra(id: u16, value: &[u8]) -> Vec<u8> {
     let length = u16::try_from(value.len()).expect("small");
     [&id.to_le_bytes(), &length.to_le_bytes(), value].concat()
 }

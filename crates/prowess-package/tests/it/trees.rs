@@ -5,10 +5,10 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use insta::assert_snapshot;
-use prowess_store::limits::Limits;
-use prowess_store::tree::{Tree, hash_installed};
-
-use crate::archives::{MANIFEST, temporary};
+use prowess_package::limits::Limits;
+use prowess_package::tree::{Tree, hash_installed};
+use prowess_testkit::archives::MANIFEST;
+use prowess_testkit::temporary;
 
 /// A folder with a manifest and these files, read as an author's.
 fn read(files: &[(&str, &str)], limits: &Limits, prepare: impl FnOnce(&Path)) -> String {

@@ -6,15 +6,14 @@ use std::io::{Cursor, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use prowess_store::limits::Limits;
-use prowess_store::pack::pack;
-use prowess_store::tree::{Tree, TreeFile};
-use prowess_store::unpack::{UnpackOptions, unpack_to_memory};
-
-use crate::archives::{
-    MANIFEST, TarEntry, ZipEntry, entry, extra, file, gz, manifest, pax, tar, temporary, zip,
-    zipped,
+use prowess_package::limits::Limits;
+use prowess_package::pack::pack;
+use prowess_package::tree::{Tree, TreeFile};
+use prowess_package::unpack::{UnpackOptions, unpack_to_memory};
+use prowess_testkit::archives::{
+    MANIFEST, TarEntry, ZipEntry, entry, extra, file, gz, manifest, pax, tar, zip, zipped,
 };
+use prowess_testkit::temporary;
 
 const OPTIONS: UnpackOptions<'static> = UnpackOptions { limits: Limits::PACKAGE, name: None };
 

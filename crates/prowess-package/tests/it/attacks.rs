@@ -2,64 +2,46 @@
 
 use std::fmt::Write as _;
 use std::io::{Cursor, Read, Seek};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
-use prowess_store::limits::Limits;
-use prowess_store::store::Store;
-use prowess_store::switch::Changes;
-use prowess_store::unpack::{UnpackError, UnpackOptions, unpack_to_memory};
-
-use crate::archives::{
+use prowess_files::folder::Folder;
+use prowess_package::limits::Limits;
+use prowess_package::unpack::{UnpackError, UnpackOptions, unpack_to_folder, unpack_to_memory};
+use prowess_testkit::archives::{
     MANIFEST, TarEntry, ZipEntry, bomb, entry, extra, file, gz, link, manifest, pax, tar, tar_body,
-    tar_gz, temporary, zip, zip_of, zipped,
+    tar_gz, zip, zip_of, zipped,
 };
+use prowess_testkit::{listing, temporary};
 
 /// As many entries as a test makes quickly.
 const LIMITS: Limits = Limits { entries: 50, ..Limits::PACKAGE };
 const OPTIONS: UnpackOptions<'static> = UnpackOptions { limits: LIMITS, name: None };
 
-/// Everything below a folder, with the content of files.
-pub(crate) fn listing(folder: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut open = vec![folder.to_owned()];
-    while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(&folder).expect("the folder can be listed") {
-            let path = entry.expect("the entry can be read").path();
-            let metadata = path.symlink_metadata().expect("it is there");
-            let mode = metadata.permissions().mode() & 0o7777;
-            if metadata.is_dir() {
-                found.push(format!("{} {mode:o}", path.display()));
-                open.push(path);
-            } else {
-                let bytes = std::fs::read(&path).expect("it can be read");
-                found.push(format!(
-                    "{} {mode:o} {}",
-                    path.display(),
-                    String::from_utf8_lossy(&bytes)
-                ));
-            }
-        }
-    }
-    found.sort();
-    found
+/// Unpacks below a folder, and says where the skill is.
+fn unpacked(
+    archive: &[u8],
+    staging: &Path,
+    options: &UnpackOptions<'_>,
+) -> Result<PathBuf, UnpackError> {
+    let folder = Folder::open(staging).expect("the folder opens");
+    let mut names = ["first", "second"].map(str::to_owned).into_iter();
+    let free_name = || names.next().expect("two names are enough");
+    let (_, name) = unpack_to_folder(Cursor::new(archive), &folder, free_name, options)?;
+    Ok(staging.join(name))
 }
 
-/// Unpacks into a store beside which other things lie, and says why it is refused. Nothing may have been written.
+/// Unpacks below a folder beside which other things lie, and says why it is refused. Nothing may have been written.
 fn refusal(id: &str, archive: &[u8], options: &UnpackOptions<'_>) -> String {
     let home = temporary();
     std::fs::write(home.path().join("precious"), "kept").expect("written");
-    let store = Store::open(&home.path().join("a/b/store")).expect("the store opens");
+    let staging = home.path().join("a/b/staging");
     // Another skill that archives may want to write to (attack B12).
-    std::fs::create_dir_all(home.path().join("a/b/store/skills/other")).expect("made");
-    std::fs::write(home.path().join("a/b/store/skills/other/SKILL.md"), "other").expect("written");
-    let mut stage = store.stage().expect("a stage");
+    std::fs::create_dir_all(staging.join("other")).expect("made");
+    std::fs::write(staging.join("other/SKILL.md"), "other").expect("written");
     let before = listing(home.path());
-    let error = stage
-        .unpack(Cursor::new(archive), options)
-        .err()
-        .unwrap_or_else(|| panic!("{id} is refused"));
+    let error =
+        unpacked(archive, &staging, options).err().unwrap_or_else(|| panic!("{id} is refused"));
     assert_eq!(listing(home.path()), before, "{error}");
     error.to_string()
 }
@@ -468,7 +450,6 @@ fn bombs_stop_at_the_bound() {
 #[test]
 fn modes_are_made_ordinary() {
     let home = temporary();
-    let store = Store::open(home.path()).unwrap();
     let mode = |name: &str, mode, data: &[u8]| TarEntry { mode, ..file(name, data) };
     let archive = tar_gz(&[
         mode("scripts/tool", 0o4755, b"\x7fELF"),
@@ -477,14 +458,10 @@ fn modes_are_made_ordinary() {
         mode("notes.md", 0o6777, b"text"),
         TarEntry { mode: 0o777, ..entry(b"scripts/", b'5', b"") },
     ]);
-    let mut stage = store.stage().unwrap();
-    let skill = stage.unpack(Cursor::new(archive), &OPTIONS).unwrap();
-    let name = skill.name.clone();
-    let changes = Changes { install: vec![skill], remove: Vec::new(), lock_file: None };
-    store.lock().unwrap().commit(stage, &changes).unwrap();
-    let modes: Vec<String> = listing(&store.skill_path(&name))
+    let skill = unpacked(&archive, home.path(), &OPTIONS).unwrap();
+    let modes: Vec<String> = listing(&skill)
         .iter()
-        .map(|line| line.replace(&format!("{}/", store.skill_path(&name).display()), ""))
+        .map(|line| line.replace(&format!("{}/", skill.display()), ""))
         .map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" "))
         .collect();
     assert_eq!(

@@ -1,7 +1,7 @@
 //! An open folder, and everything that is done below it: one name at a time, without following links.
 //!
 //! A path is only ever walked part by part from a descriptor, so that whoever swaps a folder for a link between a check
-//! and a write gets an error and no file (attack B14). Nothing else in this crate changes the disk.
+//! and a write gets an error and no file (attack B14).
 
 mod links;
 
@@ -12,48 +12,46 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RawMode};
 
+use crate::step;
+
 /// Folders deeper than this are not removed: nobody has made them by unpacking.
 const MOST_DEPTH: usize = 128;
 
 /// A folder that stays the same one whatever happens to its name.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub struct Folder {
     descriptor: OwnedFd,
 }
 
 /// An entry of a folder.
 #[derive(Debug)]
-pub(crate) struct Entry {
-    pub(crate) name: Vec<u8>,
-    pub(crate) kind: Kind,
+pub struct Entry {
+    /// Its name, as bytes: not every one is Unicode.
+    pub name: Vec<u8>,
+    /// What it is.
+    pub kind: Kind,
 }
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// A folder.
     Folder,
+    /// A file.
     File,
+    /// A symbolic link.
     Link,
+    /// A pipe, a device or a socket.
     Other,
 }
 
 /// How an entry came to its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Swap {
+pub enum Swap {
     /// Both names were exchanged in one step.
     Done,
     /// The file system has no such step.
     Unsupported,
-}
-
-#[cfg(feature = "faults")]
-use crate::faults::step;
-
-#[cfg(not(feature = "faults"))]
-#[expect(clippy::unnecessary_wraps, reason = "with the feature it fails")]
-#[inline]
-fn step(_: &str, _: &str) -> io::Result<()> {
-    Ok(())
 }
 
 const FOLDER: OFlags =
@@ -61,22 +59,23 @@ const FOLDER: OFlags =
 
 impl Folder {
     /// Opens a folder by a path that the user chose, following links in it.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self { descriptor: rustix::fs::openat(CWD, path, flags, Mode::empty())? })
     }
 
     /// Opens a folder inside this one.
-    pub(crate) fn folder(&self, name: &str) -> io::Result<Self> {
+    pub fn folder(&self, name: &str) -> io::Result<Self> {
         self.folder_bytes(name.as_bytes())
     }
 
-    pub(crate) fn folder_bytes(&self, name: &[u8]) -> io::Result<Self> {
+    /// Opens a folder inside this one, by a name that may be no Unicode.
+    pub fn folder_bytes(&self, name: &[u8]) -> io::Result<Self> {
         Ok(Self { descriptor: rustix::fs::openat(&self.descriptor, name, FOLDER, Mode::empty())? })
     }
 
     /// Makes a folder that must not be there yet.
-    pub(crate) fn make_folder(&self, name: &str) -> io::Result<Self> {
+    pub fn make_folder(&self, name: &str) -> io::Result<Self> {
         step("mkdir", name)?;
         rustix::fs::mkdirat(&self.descriptor, name, Mode::from_raw_mode(0o755))?;
         let folder = self.folder(name)?;
@@ -86,7 +85,7 @@ impl Folder {
     }
 
     /// Opens a folder, and makes it where it is missing.
-    pub(crate) fn folder_or_make(&self, name: &str) -> io::Result<Self> {
+    pub fn folder_or_make(&self, name: &str) -> io::Result<Self> {
         match self.folder(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => match self.make_folder(name) {
                 // Somebody else was faster.
@@ -98,18 +97,13 @@ impl Folder {
     }
 
     /// Opens a file for reading. Pipes and devices are not waited for.
-    pub(crate) fn file(&self, name: &[u8]) -> io::Result<File> {
+    pub fn file(&self, name: &[u8]) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         Ok(rustix::fs::openat(&self.descriptor, name, flags, Mode::empty())?.into())
     }
 
-    /// Makes a file that must not be there yet, from all that a reader has, and puts it on the disk when `sync`.
-    pub(crate) fn make_file(
-        &self,
-        name: &str,
-        mode: RawMode,
-        content: &mut dyn Read,
-    ) -> io::Result<()> {
+    /// Makes a file that must not be there yet, from all that a reader has.
+    pub fn make_file(&self, name: &str, mode: RawMode, content: &mut dyn Read) -> io::Result<()> {
         step("create", name)?;
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -132,18 +126,18 @@ impl Folder {
     }
 
     /// Opens the file that locks are taken on.
-    pub(crate) fn lock_file(&self, name: &str) -> io::Result<OwnedFd> {
+    pub fn lock_file(&self, name: &str) -> io::Result<OwnedFd> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(rustix::fs::openat(&self.descriptor, name, flags, Mode::from_raw_mode(0o644))?)
     }
 
     /// Takes this folder for this process, unless another has it. Ends with the process, however that ends.
-    pub(crate) fn try_own(&self) -> io::Result<bool> {
+    pub fn try_own(&self) -> io::Result<bool> {
         try_flock(&self.descriptor)
     }
 
     /// Whether this folder still is what its parent calls `name`.
-    pub(crate) fn is(&self, parent: &Self, name: &str) -> io::Result<bool> {
+    pub fn is(&self, parent: &Self, name: &str) -> io::Result<bool> {
         let own = rustix::fs::fstat(&self.descriptor)?;
         match rustix::fs::statat(&parent.descriptor, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(named) => Ok(named.st_ino == own.st_ino && named.st_dev == own.st_dev),
@@ -153,7 +147,7 @@ impl Folder {
     }
 
     /// What is here, in the order of names.
-    pub(crate) fn entries(&self) -> io::Result<Vec<Entry>> {
+    pub fn entries(&self) -> io::Result<Vec<Entry>> {
         let mut entries = Vec::new();
         for entry in Dir::read_from(&self.descriptor)? {
             let entry = entry?;
@@ -173,7 +167,7 @@ impl Folder {
     }
 
     /// What a name is here, if anything.
-    pub(crate) fn kind(&self, name: &[u8]) -> io::Result<Option<Kind>> {
+    pub fn kind(&self, name: &[u8]) -> io::Result<Option<Kind>> {
         match rustix::fs::statat(&self.descriptor, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(kind_of(FileType::from_raw_mode(found.st_mode)))),
             Err(rustix::io::Errno::NOENT) => Ok(None),
@@ -182,13 +176,13 @@ impl Folder {
     }
 
     /// Puts what is listed here on the disk.
-    pub(crate) fn sync(&self, what: &str) -> io::Result<()> {
+    pub fn sync(&self, what: &str) -> io::Result<()> {
         step("fsync", what)?;
         Ok(rustix::fs::fsync(&self.descriptor)?)
     }
 
     /// Puts everything below on the disk, files before the folders that list them.
-    pub(crate) fn sync_tree(&self, what: &str) -> io::Result<()> {
+    pub fn sync_tree(&self, what: &str) -> io::Result<()> {
         for entry in self.entries()? {
             match entry.kind {
                 Kind::Folder => {
@@ -207,7 +201,7 @@ impl Folder {
 
     /// Puts the whole file system on the disk in one go, where the system can: for many files that is many times faster
     /// than one by one. Says whether it could.
-    pub(crate) fn sync_everything(&self, what: &str) -> io::Result<bool> {
+    pub fn sync_everything(&self, what: &str) -> io::Result<bool> {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         {
             step("syncfs", what)?;
@@ -222,19 +216,35 @@ impl Folder {
     }
 
     /// Puts one file on the disk.
-    pub(crate) fn sync_file(&self, name: &str) -> io::Result<()> {
+    pub fn sync_file(&self, name: &str) -> io::Result<()> {
         step("fsync", name)?;
         Ok(rustix::fs::fsync(self.file(name.as_bytes())?)?)
     }
 
     /// Moves an entry, replacing a file of the new name in the same step.
-    pub(crate) fn rename(&self, name: &str, to: &Self, new_name: &str) -> io::Result<()> {
+    pub fn rename(&self, name: &str, to: &Self, new_name: &str) -> io::Result<()> {
         step("rename", &format!("{name} {new_name}"))?;
         Ok(rustix::fs::renameat(&self.descriptor, name, &to.descriptor, new_name)?)
     }
 
+    /// Replaces a file so that every reader sees all of it, or what was there before, also after a power cut. `new_name` is
+    /// what it is called until it is whole; whatever has that name was left by a process that was killed.
+    pub fn replace_file(
+        &self,
+        name: &str,
+        new_name: &str,
+        mode: RawMode,
+        bytes: &[u8],
+    ) -> io::Result<()> {
+        self.remove_tree(new_name.as_bytes())?;
+        self.make_file(new_name, mode, &mut &bytes[..])?;
+        self.sync_file(new_name)?;
+        self.rename(new_name, self, name)?;
+        self.sync(name)
+    }
+
     /// Lets two entries change places in one step. Nobody ever sees a moment without either.
-    pub(crate) fn exchange(&self, name: &str, with: &Self, other: &str) -> io::Result<Swap> {
+    pub fn exchange(&self, name: &str, with: &Self, other: &str) -> io::Result<Swap> {
         #[cfg(feature = "faults")]
         if crate::faults::exchange_is_missing() {
             return Ok(Swap::Unsupported);
@@ -264,13 +274,13 @@ impl Folder {
     }
 
     /// Removes a file or link.
-    pub(crate) fn remove_file(&self, name: &str) -> io::Result<()> {
+    pub fn remove_file(&self, name: &str) -> io::Result<()> {
         step("unlink", name)?;
         Ok(rustix::fs::unlinkat(&self.descriptor, name, AtFlags::empty())?)
     }
 
     /// Removes an entry with all that is below it. Links are removed and not followed. Nothing there is fine.
-    pub(crate) fn remove_tree(&self, name: &[u8]) -> io::Result<()> {
+    pub fn remove_tree(&self, name: &[u8]) -> io::Result<()> {
         self.remove_below(name, 0)
     }
 
@@ -299,7 +309,7 @@ impl Folder {
 }
 
 /// Waits for a lock that ends with the process.
-pub(crate) fn flock(file: &OwnedFd) -> io::Result<()> {
+pub fn flock(file: &OwnedFd) -> io::Result<()> {
     loop {
         match rustix::fs::flock(file.as_fd(), FlockOperation::LockExclusive) {
             Err(rustix::io::Errno::INTR) => {}
@@ -309,7 +319,7 @@ pub(crate) fn flock(file: &OwnedFd) -> io::Result<()> {
 }
 
 /// Takes a lock unless somebody has it.
-pub(crate) fn try_flock(file: &OwnedFd) -> io::Result<bool> {
+pub fn try_flock(file: &OwnedFd) -> io::Result<bool> {
     match rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),

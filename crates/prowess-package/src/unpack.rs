@@ -4,20 +4,23 @@
 //! lenient, as the usual ones have to be, would show one listing to a reviewer and another to an installer (attacks B6
 //! and B7). Nothing is executed, nothing is followed, and memory does not grow with what an archive claims.
 
+mod disk;
 mod intake;
 mod tar;
 mod zip;
 
 use std::io::{self, Read, Seek, SeekFrom};
 
+use prowess_files::advice;
 use prowess_format::text::{shorten, visible};
 
 use crate::digest::FileHashes;
 use crate::limits::{Limits, size};
 use crate::name::{NameError, SkillName};
 use crate::path::{PackagePath, PathError};
-use crate::store::advice;
 use crate::tree::{Tree, TreeError, TreeFile};
+
+pub use disk::unpack_to_folder;
 
 /// What is expected of an archive.
 #[derive(Debug, Clone, Copy)]
@@ -137,7 +140,7 @@ pub enum UnpackError {
 
 /// Unpacks a `.tar.gz` or `.zip`, told apart by their first bytes.
 ///
-/// On an error the sink has got some of the files and must throw them away; [`unpack_to_memory`] and a staged change do.
+/// On an error the sink has got some of the files and must throw them away; [`unpack_to_memory`] and [`unpack_to_folder`] do.
 pub fn unpack(
     mut archive: impl Read + Seek,
     sink: &mut dyn Sink,

@@ -7,10 +7,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use prowess_files::folder::{Entry, Folder, Kind};
 
 use crate::content::{MANIFEST, Role, SIDECAR, role_of, role_of_folder, stays_executable};
 use crate::digest::{FileHasher, FileHashes, Sha256Digest};
-use crate::folder::{Entry, Folder, Kind};
 use crate::limits::{Limits, size};
 use crate::path::{PackagePath, PathError, fold};
 
@@ -257,7 +257,8 @@ pub fn hash_installed(folder: &Path, limits: &Limits) -> Result<FileHashes, Tree
     hash_folder(&open(folder)?, limits)
 }
 
-pub(crate) fn hash_folder(folder: &Folder, limits: &Limits) -> Result<FileHashes, TreeError> {
+/// The same for a folder that is open.
+pub fn hash_folder(folder: &Folder, limits: &Limits) -> Result<FileHashes, TreeError> {
     let mut walk = Walk {
         reading: Reading::Installed,
         guard: Guard::new(limits),
@@ -554,7 +555,7 @@ fn shown(path: &str) -> &str {
 }
 
 /// The first paths of a list, made visible.
-pub(crate) fn named(paths: &[String]) -> String {
+pub fn named(paths: &[String]) -> String {
     let first: Vec<String> = paths
         .iter()
         .take(MOST_NAMED)

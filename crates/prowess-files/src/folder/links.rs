@@ -8,23 +8,24 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::AtFlags;
 
-use super::{Folder, Kind, step};
+use super::{Folder, Kind};
+use crate::step;
 
 impl Folder {
     /// Where a link leads, as it is written.
-    pub(crate) fn link(&self, name: &str) -> io::Result<PathBuf> {
+    pub fn link(&self, name: &str) -> io::Result<PathBuf> {
         let target = rustix::fs::readlinkat(&self.descriptor, name, Vec::new())?;
         Ok(PathBuf::from(OsStr::from_bytes(target.to_bytes())))
     }
 
     /// Makes a link under a name that must be free.
-    pub(crate) fn make_link(&self, target: &Path, name: &str) -> io::Result<()> {
+    pub fn make_link(&self, target: &Path, name: &str) -> io::Result<()> {
         step("symlink", name)?;
         Ok(rustix::fs::symlinkat(target, &self.descriptor, name)?)
     }
 
     /// Gives an entry of this folder a name that must be free.
-    pub(crate) fn rename_new(&self, name: &str, new_name: &str) -> io::Result<()> {
+    pub fn rename_new(&self, name: &str, new_name: &str) -> io::Result<()> {
         step("rename", &format!("{name} {new_name}"))?;
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         {
@@ -44,7 +45,7 @@ impl Folder {
     }
 
     /// Removes a folder in which nothing is; `false` when something is.
-    pub(crate) fn remove_empty(&self, name: &str) -> io::Result<bool> {
+    pub fn remove_empty(&self, name: &str) -> io::Result<bool> {
         use rustix::io::Errno;
         step("rmdir", name)?;
         match rustix::fs::unlinkat(&self.descriptor, name, AtFlags::REMOVEDIR) {
@@ -56,7 +57,7 @@ impl Folder {
     }
 
     /// Copies files and folders into an empty folder, `wanted` by their paths. What is neither is an error.
-    pub(crate) fn copy_into(&self, to: &Self, wanted: &dyn Fn(&str) -> bool) -> io::Result<()> {
+    pub fn copy_into(&self, to: &Self, wanted: &dyn Fn(&str) -> bool) -> io::Result<()> {
         self.copy_below(to, "", wanted)
     }
 

@@ -1,0 +1,38 @@
+//! The package format: which files are a skill, what they are called, their digests, an archive of them, and unpacking
+//! what strangers packed.
+//!
+//! ```
+//! use prowess_package::digest::content_digest;
+//! use prowess_package::limits::Limits;
+//! use prowess_package::pack::pack;
+//! use prowess_package::tree::Tree;
+//! use prowess_package::unpack::{UnpackOptions, unpack_to_memory};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let home = tempfile::tempdir()?;
+//! # let folder = home.path().join("hello-world");
+//! # std::fs::create_dir(&folder)?;
+//! # std::fs::write(folder.join("SKILL.md"), "---\nname: hello-world\ndescription: Greets\n---\n\n# Hello\n")?;
+//! // A folder to an archive: the same files give the same bytes.
+//! let tree = Tree::read(&folder, &Limits::PACKAGE)?.tree;
+//! let archive = pack(&tree);
+//!
+//! // Back again: a whole skill, or nothing and the reason.
+//! let options = UnpackOptions { limits: Limits::PACKAGE, name: None };
+//! let (unpacked, same) = unpack_to_memory(std::io::Cursor::new(archive), &options)?;
+//! assert_eq!(unpacked.name.as_str(), "hello-world");
+//! assert_eq!(content_digest(&unpacked.hashes), content_digest(&tree.hashes()));
+//! assert_eq!(same, tree);
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod content;
+pub mod digest;
+pub mod limits;
+pub mod name;
+pub mod pack;
+pub mod path;
+mod tar_format;
+pub mod tree;
+pub mod unpack;

@@ -1,0 +1,6 @@
+//! Packages, tried with what strangers pack and what others read.
+
+mod attacks;
+mod differential;
+mod packing;
+mod trees;
