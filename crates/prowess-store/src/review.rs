@@ -13,6 +13,10 @@ use crate::source::Pinned;
 /// A skill that somebody wants to install.
 #[derive(Debug, Clone)]
 pub struct Candidate<'a> {
+    /// What it calls itself, where the user gave it another name.
+    pub calls_itself: Option<&'a str>,
+    /// What is wrong with its `SKILL.md`, unless the installed one has flaws too.
+    pub flaws: &'a [String],
     /// Its version.
     pub version: &'a semver::Version,
     /// Everything it asks for.
@@ -74,11 +78,25 @@ pub enum Refusal {
     },
     /// A grant that no user and no tier can give.
     Ungrantable(String),
+    /// It is signed, and was given another name. A signature is about a name as well (R49).
+    SignedAsOther {
+        /// What it calls itself.
+        own: String,
+    },
 }
 
 /// What the user must agree to before it is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
+    /// Its `SKILL.md` has errors, or no front matter.
+    Flawed {
+        /// The first of them.
+        first: String,
+        /// How many there are.
+        count: usize,
+        /// What `prowess check` can look at.
+        folder: Option<String>,
+    },
     /// A dangerous permission (GAIA §4.2).
     Dangerous(String),
     /// A permission that the installed version does not have (attack C23).
@@ -102,6 +120,19 @@ pub fn review(candidate: &Candidate<'_>, installed: Option<&Locked>, leave: Leav
         } else if !leave.experimental {
             review.refusals.push(Refusal::Experimental);
         }
+    }
+    if let Some(own) = candidate.calls_itself
+        && !candidate.evidence.signers.is_empty()
+    {
+        review.refusals.push(Refusal::SignedAsOther { own: own.to_owned() });
+    }
+    if let Some(first) = candidate.flaws.first() {
+        let folder = match candidate.source {
+            Pinned::Folder { path } => Some(path.clone()),
+            _ => None,
+        };
+        let count = candidate.flaws.len();
+        review.questions.push(Question::Flawed { first: first.clone(), count, folder });
     }
     for refusal in candidate.grants.refusals() {
         review.refusals.push(Refusal::Ungrantable(refusal.to_string()));
@@ -167,8 +198,8 @@ fn compare(candidate: &Candidate<'_>, installed: &Locked, leave: Leave, review: 
             && !same_place(was, candidate.source)
         {
             review.refusals.push(Refusal::OtherPlace {
-                was: was.to_string(),
-                now: candidate.source.to_string(),
+                was: was.in_words(),
+                now: candidate.source.in_words(),
             });
         }
     }
@@ -177,8 +208,9 @@ fn compare(candidate: &Candidate<'_>, installed: &Locked, leave: Leave, review: 
     }
 }
 
-/// Whether two places are in the same hands: the same registry and namespace, the same repository, the same domain. What
-/// the user has on this machine is in the user's hands.
+/// Whether two places are in the same hands: the same registry and namespace, the same repository, the same domain. Folders
+/// of this machine are in the user's hands, wherever they are moved to, and so are archives on it, whose names change with
+/// each version. A folder that the user works in and an archive that somebody sent are two places.
 fn same_place(one: &Pinned, other: &Pinned) -> bool {
     match (one, other) {
         (
@@ -192,12 +224,18 @@ fn same_place(one: &Pinned, other: &Pinned) -> bool {
         (Pinned::WellKnown { base, .. }, Pinned::WellKnown { base: other_base, .. }) => {
             base == other_base
         }
-        (Pinned::File { location, .. }, Pinned::File { location: other_location, .. })
-            if one.is_remote() || other.is_remote() =>
-        {
-            location == other_location
+        (Pinned::File { location, .. }, Pinned::File { location: other_location, .. }) => {
+            location == other_location || !(one.is_remote() || other.is_remote())
         }
-        _ => !one.is_remote() && !other.is_remote(),
+        (Pinned::Folder { .. }, Pinned::Folder { .. }) => true,
+        (
+            Pinned::Folder { .. }
+            | Pinned::File { .. }
+            | Pinned::Git { .. }
+            | Pinned::WellKnown { .. }
+            | Pinned::Registry { .. },
+            _,
+        ) => false,
     }
 }
 
@@ -231,6 +269,9 @@ impl Refusal {
                 "remove the installed one first, or give `--replace-owner`".to_owned()
             }
             Self::Ungrantable(_) => "its author must write it differently".to_owned(),
+            Self::SignedAsOther { .. } => {
+                "ask its author for one that is signed under a name that can be installed".to_owned()
+            }
         }
     }
 }
@@ -248,6 +289,9 @@ impl fmt::Display for Refusal {
                 write!(formatter, "it was installed from {was}, and this one is from {now}")
             }
             Self::Ungrantable(what) => formatter.write_str(what),
+            Self::SignedAsOther { own } => {
+                write!(formatter, "it is signed as `{own}`, and a signature is not for another name")
+            }
         }
     }
 }
@@ -255,6 +299,17 @@ impl fmt::Display for Refusal {
 impl fmt::Display for Question {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Flawed { first, count, folder } => {
+                let errors = match count {
+                    1 => "1 error".to_owned(),
+                    count => format!("{count} errors"),
+                };
+                write!(formatter, "it has {errors}, so agents may not load it: {first}")?;
+                match folder {
+                    Some(folder) => write!(formatter, " (`prowess check {folder}` shows all)"),
+                    None => Ok(()),
+                }
+            }
             Self::Dangerous(grant) => write!(formatter, "it wants `{grant}`"),
             Self::Wider(grant) => write!(formatter, "it newly wants `{grant}`"),
             Self::Tier(change) => change.fmt(formatter),
@@ -331,6 +386,8 @@ mod tests {
     #[track_caller]
     fn check(now: &Case, before: Option<&Case>, leave: Leave, expected: &[&str]) {
         let candidate = Candidate {
+            calls_itself: None,
+            flaws: &[],
             version: &now.version.parse().expect("a version"),
             grants: &grants(now.grants),
             evidence: &evidence(now),
@@ -432,7 +489,7 @@ mod tests {
             Some(&SIGNED),
             NONE,
             &[
-                "refused: it was installed from https://one.example (acme), and this one is from https://two.example (acme)",
+                "refused: it was installed from the registry https://one.example (acme), and this one is from the registry https://two.example (acme)",
             ],
         );
         check(

@@ -114,7 +114,7 @@ fn wish(skill: &ImportedSkill, file: &Path) -> Result<Wish, String> {
         }
         ImportedSource::Unknown => return Err("the file does not say where from".to_owned()),
     };
-    Ok(Wish { reference, only, origin: String::new() })
+    Ok(Wish { reference, only, chosen: None, origin: String::new() })
 }
 
 /// The folder of a path that may name the file in it.

@@ -11,7 +11,7 @@ use prowess_client::sources::{GitBounds, Progress, Prompts, Registries, SourceOp
 use prowess_package::limits::Limits;
 use prowess_package::name::SkillName;
 use prowess_package::tree::{ReadTree, Tree};
-use prowess_store::described::{Described, describe};
+use prowess_store::described::{DescribeError, Described, describe};
 use prowess_store::install::{InstallError, Installer};
 use prowess_store::lock::Lock;
 use prowess_store::places::{Places, Scope};
@@ -261,7 +261,12 @@ pub(crate) fn author_skill(folder: &Path, done: &str) -> Result<(ReadTree, Descr
     let known_as = folder.canonicalize().ok();
     let known_as = known_as.as_deref().and_then(Path::file_name);
     let known_as = known_as.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let described = describe(&read.tree, &known_as).map_err(|error| failed(&error))?;
+    let described = describe(&read.tree, &known_as, None).map_err(|error| failed(&error))?;
+    // Whoever installs takes what can be understood; the author can write it as it should be.
+    if let Some(written) = &described.written_version {
+        let problem = format!("its version `{written}` is not of the form `1.2.3`");
+        return Err(failed(&problem).hint("write it with three numbers"));
+    }
     Ok((read, described))
 }
 
@@ -310,7 +315,9 @@ pub(crate) fn install_failed(error: &InstallError) -> Error {
         | InstallError::NotLocked { .. }
         | InstallError::OtherName { .. }
         | InstallError::OtherVersion { .. } => ErrorKind::Refused,
-        InstallError::Several { .. } | InstallError::Range(_) => ErrorKind::Usage,
+        InstallError::Several { .. }
+        | InstallError::Range(_)
+        | InstallError::Described { source: DescribeError::HasName(_), .. } => ErrorKind::Usage,
         _ => ErrorKind::Failed,
     };
     let failed = Error { kind, ..Error::failed(error.to_string()) };

@@ -43,6 +43,9 @@ impl Installer<'_> {
                 reason: reasons.collect::<Vec<String>>().join("; "),
             });
         }
+        if !plan.left_out.is_empty() {
+            return Err(InstallError::LeftOut(plan.left_out));
+        }
         if plan.steps.is_empty() {
             return Ok(Applied::default());
         }

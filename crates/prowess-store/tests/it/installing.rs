@@ -96,7 +96,7 @@ impl Machine {
     fn sign(&self, folder: &str, key: &SecretKey) {
         let folder = self.path(folder);
         let tree = Tree::read(&folder, &Limits::PACKAGE).expect("a tree").tree;
-        let described = prowess_store::described::describe(&tree, "x").expect("a skill");
+        let described = prowess_store::described::describe(&tree, "x", None).expect("a skill");
         let hashes = tree.hashes();
         let contents: Contents = prowess_store::install::contents_of(&described, &hashes, None);
         let record = sign(&contents, key, "acme", Purpose::Release).expect("a signature");
@@ -123,7 +123,12 @@ impl Machine {
 
     fn wish(text: &str) -> Wish {
         let reference = Reference::parse(text, Slash::Registry, |_| false).expect("a reference");
-        Wish { reference, only: BTreeSet::new(), origin: "the command line".to_owned() }
+        Wish {
+            reference,
+            only: BTreeSet::new(),
+            chosen: None,
+            origin: "the command line".to_owned(),
+        }
     }
 
     fn plan(&self, wishes: &[&str]) -> Result<Plan, InstallError> {
@@ -218,7 +223,7 @@ impl Catalogue for Machine {
                 continue;
             }
             let tree = Tree::read(folder, &Limits::PACKAGE).expect("a tree").tree;
-            let described = prowess_store::described::describe(&tree, "x").expect("a skill");
+            let described = prowess_store::described::describe(&tree, "x", None).expect("a skill");
             let mut release = Release::new(version.parse().expect("a version"));
             for dependency in described.dependencies() {
                 let package = self.package(&dependency.name.value.parse().expect("a name"))?;

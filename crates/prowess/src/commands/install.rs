@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use prowess_package::name::SkillName;
 use prowess_store::install::{InstallError, Installer, Plan, Restored, Step, Wish};
+use prowess_store::reference::Reference;
 use prowess_store::review::Leave;
 use prowess_store::store::Store;
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 use super::Outcome;
 use crate::error::Error;
 use crate::importing;
-use crate::packages::{Packages, ScopeOption, Stop, agree, install_failed, lock_of};
+use crate::packages::{Packages, ScopeOption, Stop, agree, install_failed, lock_of, skill_name};
 use crate::placing::{AgentOptions, Placed, Placing};
 use crate::printer::{Channel, Printer, inline};
 use crate::wrapping::wrap;
@@ -60,6 +61,12 @@ pub(crate) struct Arguments {
     /// Of a place with several skills, all of them
     #[arg(long, requires = "skills", conflicts_with = "only")]
     all: bool,
+    /// Install one skill under this name, because its own can't be installed
+    #[arg(long = "as", value_name = "NAME", requires = "skills", conflicts_with = "all")]
+    chosen: Option<String>,
+    /// Of several skills, leave out those that can't be installed
+    #[arg(long, requires = "skills")]
+    skip_broken: bool,
     #[command(flatten)]
     scope: ScopeOption,
     #[command(flatten)]
@@ -161,9 +168,21 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     } else {
         arguments.only.iter().cloned().collect()
     };
+    let chosen = arguments.chosen.as_deref().map(skill_name).transpose()?;
+    if chosen.is_some() && (arguments.skills.len() > 1 || only.len() > 1) {
+        return Err(Error::usage("`--as` gives one skill a name, and several are named")
+            .hint("install them one by one"));
+    }
     let named = arguments.skills.iter().map(|text| {
         let reference = packages.reference(text, &reach)?;
-        Ok(Wish { reference, only: only.clone(), origin: "the command line".to_owned() })
+        if let (Reference::Named(named), Some(chosen)) = (&reference, &chosen) {
+            return Err(Error::usage(format!(
+                "`{named}` is a name in a registry, so it can't be installed as `{chosen}`"
+            ))
+            .hint("leave out `--as`"));
+        }
+        let origin = "the command line".to_owned();
+        Ok(Wish { reference, only: only.clone(), chosen: chosen.clone(), origin })
     });
     let wishes: Vec<Wish> = match &arguments.import {
         Some(file) => importing::wishes(file.as_deref(), &packages, printer)?,
@@ -172,7 +191,8 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let store = packages.store(arguments.scope.scope())?;
     let leave = arguments.leave.leave();
     packages.with_installer(&store, &reach, leave, arguments.fetching.min_age, |installer| {
-        let plan = installer.plan(&wishes)?;
+        let mut plan = installer.plan_with_gaps(&wishes)?;
+        settle_gaps(&mut plan, arguments, printer)?;
         carry_out(
             plan,
             arguments.dry_run,
@@ -183,6 +203,51 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             installer,
         )
     })
+}
+
+/// Of several skills, some can't be had: all of them are shown at once, and the others are installed only if that is what
+/// the user wants.
+fn settle_gaps(plan: &mut Plan, arguments: &Arguments, printer: &mut Printer) -> Result<(), Error> {
+    if plan.left_out.is_empty() {
+        return Ok(());
+    }
+    let others = plan.steps.len() + plan.unchanged.len();
+    if arguments.skip_broken && others > 0 {
+        plan.go_without();
+        return Ok(());
+    }
+    let width = printer.width(Channel::Err);
+    let mut page = String::new();
+    for one in &plan.left_out {
+        let _ = writeln!(page, "{}", wrap(&inline(&one.name), 2, width));
+        let _ = writeln!(page, "{}", wrap(&format!("  ! {}", inline(&one.reason)), 4, width));
+        if let Some(hint) = &one.hint {
+            let _ = writeln!(page, "{}", wrap(&format!("    hint: {}", inline(hint)), 6, width));
+        }
+    }
+    printer.talk_report(|_| page);
+    let names: Vec<String> =
+        plan.left_out.iter().map(|one| format!("`{}`", inline(&one.name))).collect();
+    let total = names.len() + others;
+    let told =
+        format!("{} of {total} skills can't be installed: {}", names.len(), names.join(", "));
+    if others == 0 {
+        return Err(Error::failed(told));
+    }
+    if !arguments.dry_run && arguments.format == Format::Text {
+        let question = format!("Install the other {others} without them? [y]es / [N]o: ");
+        match agree(&question, printer) {
+            Some(true) => {
+                plan.go_without();
+                return Ok(());
+            }
+            Some(false) => {
+                return Err(Error::refused("nothing was installed, because you did not agree"));
+            }
+            None => {}
+        }
+    }
+    Err(Error::failed(told).hint(format!("`--skip-broken` installs the other {others}")))
 }
 
 /// Shows a plan, asks, and does it.
