@@ -40,8 +40,8 @@ pub struct Described {
     pub skill: Skill,
     /// Everything it asks for.
     pub grants: GrantSet,
-    /// What `check` calls errors, and that it has no front matter: for either agents may not load it.
-    pub flaws: Vec<String>,
+    /// What `check` calls errors.
+    pub errors: Vec<String>,
     /// What else is wrong with it without keeping it from being installed.
     pub warnings: Vec<String>,
 }
@@ -140,12 +140,9 @@ pub fn describe_manifest(
             "it calls itself `{own}`; agents that want a skill to be called like its folder may not load it"
         ));
     }
-    let mut flaws = Vec::new();
-    if skill.kind == Kind::Prose {
-        flaws.push("it has no front matter".to_owned());
-    }
     let is_settled = |rule: &str| rule == NAME_RULE && calls_itself.is_some();
-    flaws.extend(errors.into_iter().filter(|(rule, _)| !is_settled(rule)).map(|(_, error)| error));
+    let errors = errors.into_iter().filter(|(rule, _)| !is_settled(rule)).map(|(_, error)| error);
+    let errors = errors.collect();
     let grants = grants::of(&skill);
     Ok(Described {
         name,
@@ -155,7 +152,7 @@ pub fn describe_manifest(
         written_version,
         skill,
         grants,
-        flaws,
+        errors,
         warnings,
     })
 }
@@ -184,6 +181,11 @@ impl Described {
     /// The skills it can't do without, and the ones it would like (GAIA §10.3, SRT §4.6).
     pub fn dependencies(&self) -> &[SkillDependency] {
         &self.skill.requirements.skills
+    }
+
+    /// Whether it is text without front matter (R8).
+    pub fn is_prose(&self) -> bool {
+        self.skill.kind == Kind::Prose
     }
 
     /// What signatures are about: the name in the file, whatever it is installed as.

@@ -77,6 +77,7 @@ pub struct Plan {
     pub left_out: Vec<LeftOut>,
     /// What somebody should know.
     pub notes: Vec<String>,
+    gone_without: Vec<LeftOut>,
     /// The lock file that was looked at.
     before: Option<Vec<u8>>,
     lock: Lock,
@@ -404,12 +405,14 @@ impl Installer<'_> {
         let accepted =
             |signer: &SignedBy| self.trust.accepts(described.name.as_str(), &signer.key_id);
         let signer_accepted = evidence.signers.iter().any(accepted);
-        // Whoever has a skill with flaws has agreed to that once.
-        let had_flaws = installed.is_some()
-            && self.installed(&described.name, installed).is_some_and(|it| !it.flaws.is_empty());
+        // Whoever has a skill with errors has agreed to that once.
+        let before = installed.and_then(|_| self.installed(&described.name, installed));
+        let had_errors = before.as_ref().is_some_and(|before| !before.errors.is_empty());
+        let is_prose = described.is_prose() && !before.is_some_and(|before| before.is_prose());
         let candidate = Candidate {
             calls_itself: described.calls_itself.as_deref(),
-            flaws: if had_flaws { &[] } else { &described.flaws },
+            is_prose,
+            errors: if had_errors { &[] } else { &described.errors },
             version: &described.version,
             grants: &described.grants,
             evidence: &evidence,
@@ -563,12 +566,17 @@ impl Plan {
         self.steps.iter().all(|step| step.review.is_clear())
     }
 
-    /// Agrees to install the others. What is left out is told as a note and returned.
-    pub fn go_without(&mut self) -> Vec<LeftOut> {
+    /// Agrees to install the others. What is left out is told as a note.
+    pub fn go_without(&mut self) {
         let left_out = std::mem::take(&mut self.left_out);
         let note = |one: &LeftOut| format!("`{}` is left out: {}", one.name, one.reason);
         self.notes.extend(left_out.iter().map(note));
-        left_out
+        self.gone_without.extend(left_out);
+    }
+
+    /// What somebody agreed to go without.
+    pub fn gone_without(&self) -> &[LeftOut] {
+        &self.gone_without
     }
 
     /// Whether a step only puts back the files that are installed.

@@ -15,8 +15,10 @@ use crate::source::Pinned;
 pub struct Candidate<'a> {
     /// What it calls itself, where the user gave it another name.
     pub calls_itself: Option<&'a str>,
-    /// What is wrong with its `SKILL.md`, unless the installed one has flaws too.
-    pub flaws: &'a [String],
+    /// Whether it has no front matter, and the installed one does.
+    pub is_prose: bool,
+    /// What is wrong with its `SKILL.md`, unless the installed one has errors too.
+    pub errors: &'a [String],
     /// Its version.
     pub version: &'a semver::Version,
     /// Everything it asks for.
@@ -88,8 +90,10 @@ pub enum Refusal {
 /// What the user must agree to before it is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
-    /// Its `SKILL.md` has errors, or no front matter.
-    Flawed {
+    /// Its `SKILL.md` has no front matter (R8).
+    NoFrontMatter,
+    /// Its `SKILL.md` has errors.
+    Errors {
         /// The first of them.
         first: String,
         /// How many there are.
@@ -126,13 +130,16 @@ pub fn review(candidate: &Candidate<'_>, installed: Option<&Locked>, leave: Leav
     {
         review.refusals.push(Refusal::SignedAsOther { own: own.to_owned() });
     }
-    if let Some(first) = candidate.flaws.first() {
+    if candidate.is_prose {
+        review.questions.push(Question::NoFrontMatter);
+    }
+    if let Some(first) = candidate.errors.first() {
         let folder = match candidate.source {
             Pinned::Folder { path } => Some(path.clone()),
             _ => None,
         };
-        let count = candidate.flaws.len();
-        review.questions.push(Question::Flawed { first: first.clone(), count, folder });
+        let count = candidate.errors.len();
+        review.questions.push(Question::Errors { first: first.clone(), count, folder });
     }
     for refusal in candidate.grants.refusals() {
         review.refusals.push(Refusal::Ungrantable(refusal.to_string()));
@@ -299,7 +306,10 @@ impl fmt::Display for Refusal {
 impl fmt::Display for Question {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Flawed { first, count, folder } => {
+            Self::NoFrontMatter => {
+                formatter.write_str("it has no front matter, so agents may not load it")
+            }
+            Self::Errors { first, count, folder } => {
                 let errors = match count {
                     1 => "1 error".to_owned(),
                     count => format!("{count} errors"),
@@ -387,7 +397,8 @@ mod tests {
     fn check(now: &Case, before: Option<&Case>, leave: Leave, expected: &[&str]) {
         let candidate = Candidate {
             calls_itself: None,
-            flaws: &[],
+            is_prose: false,
+            errors: &[],
             version: &now.version.parse().expect("a version"),
             grants: &grants(now.grants),
             evidence: &evidence(now),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use prowess_store::import::{self, ImportedSkill, ImportedSource};
 use prowess_store::install::Wish;
-use prowess_store::reference::{Reference, Slash};
+use prowess_store::reference::{Here, Reference, Slash};
 
 use crate::error::Error;
 use crate::packages::Packages;
@@ -45,7 +45,8 @@ fn wishes_of(file: &Path, packages: &Packages, printer: &mut Printer) -> Result<
     })?;
     let place = shown(&packages.places, file);
     let count = imported.skills.len();
-    printer.say(&format!("`{place}` of {} names {count} skills", imported.kind.tool()));
+    let skills = if count == 1 { "1 skill".to_owned() } else { format!("{count} skills") };
+    printer.say(&format!("`{place}` of {} names {skills}", imported.kind.tool()));
     for note in &imported.notes {
         printer.warning(note);
     }
@@ -68,7 +69,8 @@ fn wish(skill: &ImportedSkill, file: &Path) -> Result<Wish, String> {
     let name = skill.canonical_name().map_err(|error| error.to_string())?;
     let mut only: BTreeSet<String> = [name.to_string()].into();
     let parse = |text: &str| {
-        Reference::parse(text, Slash::Repository, |_| false).map_err(|error| error.to_string())
+        Reference::parse(text, Slash::Repository, |_| Here::Nothing)
+            .map_err(|error| error.to_string())
     };
     let reference = match &skill.source {
         ImportedSource::Git { repository, reference, path } => {

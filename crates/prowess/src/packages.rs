@@ -15,7 +15,7 @@ use prowess_store::described::{DescribeError, Described, describe};
 use prowess_store::install::{InstallError, Installer};
 use prowess_store::lock::Lock;
 use prowess_store::places::{Places, Scope};
-use prowess_store::reference::{Reference, Slash};
+use prowess_store::reference::{Here, Reference, Slash};
 use prowess_store::review::Leave;
 use prowess_store::source::{Catalogue, SourceError, SourceErrorKind};
 use prowess_store::store::{Store, StoreError};
@@ -227,8 +227,12 @@ impl Packages {
     /// Understands a word that names a skill.
     pub(crate) fn reference(&self, text: &str, reach: &Reach) -> Result<Reference, Error> {
         let slash = if reach.has_registry { Slash::Registry } else { Slash::Repository };
-        let exists = |path: &str| self.places.current.join(path).exists();
-        Reference::parse(text, slash, exists).map_err(|error| Error::usage(error.to_string()))
+        let here = |path: &str| match std::fs::metadata(self.places.current.join(path)) {
+            Ok(metadata) if metadata.is_file() => Here::File,
+            Ok(_) => Here::Folder,
+            Err(_) => Here::Nothing,
+        };
+        Reference::parse(text, slash, here).map_err(|error| Error::usage(error.to_string()))
     }
 }
 
@@ -241,6 +245,14 @@ pub(crate) fn lock_of(store: &Store) -> Result<Lock, Error> {
 pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+}
+
+/// A skill and its version. `0.0.0` stands for none (R5), and nobody wrote it.
+pub(crate) fn with_version(name: &SkillName, version: &semver::Version) -> String {
+    if *version == semver::Version::new(0, 0, 0) {
+        return name.to_string();
+    }
+    format!("{name} {version}")
 }
 
 /// A name that the user typed.

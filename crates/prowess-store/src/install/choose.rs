@@ -137,7 +137,7 @@ pub(super) fn plan(
             steps.push(step);
         }
     }
-    Ok(Plan { steps, unchanged, left_out, notes, before, lock })
+    Ok(Plan { steps, unchanged, left_out, gone_without: Vec::new(), notes, before, lock })
 }
 
 fn notes_about(fetched: &Fetched) -> Vec<String> {

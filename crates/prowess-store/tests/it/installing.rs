@@ -20,7 +20,7 @@ use prowess_resolve::{Dependency, Package, Range, Release};
 use prowess_store::drift::{self, Drift};
 use prowess_store::install::{Applied, InstallError, Installer, Plan, Wish};
 use prowess_store::lock::Lock;
-use prowess_store::reference::{Named, Reference, Slash};
+use prowess_store::reference::{Here, Named, Reference, Slash};
 use prowess_store::review::Leave;
 use prowess_store::source::Local;
 use prowess_store::source::{
@@ -122,7 +122,8 @@ impl Machine {
     }
 
     fn wish(text: &str) -> Wish {
-        let reference = Reference::parse(text, Slash::Registry, |_| false).expect("a reference");
+        let reference =
+            Reference::parse(text, Slash::Registry, |_| Here::Nothing).expect("a reference");
         Wish {
             reference,
             only: BTreeSet::new(),
