@@ -219,6 +219,24 @@ mod tests {
         check("name: greet\ndescription: Greets", "greet 0.0.0");
         check("description: Greets", "known-as 0.0.0");
         check("name: greet\ndescription: Greets\nmin-skillli-version: 0.3.0", "greet 0.0.0");
+        check("name: greet\ndescription: Greets\nversion: v1.2", "greet 1.2.0");
+        check("name: greet\ndescription: Greets\nversion: new", "greet 0.0.0");
+    }
+
+    #[test]
+    fn a_name_is_given_only_to_a_skill_that_has_none() {
+        let chosen: SkillName = "chosen".parse().expect("a name");
+        let named = |name: &str| {
+            let text = format!("---\nname: {name}\ndescription: d\n---\n\n# A skill\n");
+            let described = describe_manifest(text.as_bytes(), "x", Some(&chosen))?;
+            assert!(described.errors.is_empty(), "{:?}", described.errors);
+            Ok((described.name.to_string(), described.own_name().to_owned()))
+        };
+        let pair = |one: &str, other: &str| Ok((one.to_owned(), other.to_owned()));
+        assert_eq!(named("Azure CLI"), pair("chosen", "Azure CLI"));
+        assert_eq!(named("chosen"), pair("chosen", "chosen"));
+        let own = "greet".parse().expect("a name");
+        assert_eq!(named("greet"), Err(DescribeError::HasName(own)));
     }
 
     #[test]
@@ -227,10 +245,6 @@ mod tests {
         check(
             "name: ../../../x\ndescription: Greets",
             "`../../../x` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `x`?)",
-        );
-        check(
-            "name: greet\ndescription: Greets\nversion: new",
-            "its version `new` is not of the form `1.2.3`",
         );
         check(
             "name: greet\ndescription: Greets\nmin-skillli-version: 2.0.0",

@@ -214,8 +214,13 @@ pub enum InstallError {
     #[error("{0}")]
     Store(#[from] StoreError),
     /// The change itself.
-    #[error("{0}")]
-    Commit(#[from] CommitError),
+    #[error("`{}`: {source}", .store.display())]
+    Commit {
+        /// The store.
+        store: std::path::PathBuf,
+        /// Why.
+        source: CommitError,
+    },
     /// Somebody else has changed the store between looking and doing.
     #[error("the store was changed meanwhile, so nothing was done")]
     Overtaken,

@@ -413,6 +413,99 @@ mod tests {
         assert_eq!(refused.chain(asked).collect::<Vec<_>>(), expected);
     }
 
+    #[track_caller]
+    fn check_place(was: Pinned, now: Pinned, expected: Option<&str>) {
+        let mut installed = locked(&UNSIGNED);
+        installed.source = Some(was);
+        installed.owner = None;
+        let candidate = Candidate {
+            calls_itself: None,
+            is_prose: false,
+            errors: &[],
+            version: &semver::Version::new(1, 0, 0),
+            grants: &grants(UNSIGNED.grants),
+            evidence: &evidence(&UNSIGNED),
+            owner: None,
+            source: &now,
+            is_explicit: true,
+            signer_accepted: false,
+        };
+        let review = review(&candidate, Some(&installed), NONE);
+        let refusals: Vec<String> = review.refusals.iter().map(ToString::to_string).collect();
+        assert_eq!(refusals, Vec::from_iter(expected), "{now:?}");
+    }
+
+    #[test]
+    fn a_kind_of_place_is_part_of_a_place() {
+        // Attack A8.
+        let text = str::to_owned;
+        let folder = |path: &str| Pinned::Folder { path: text(path) };
+        let file =
+            |location: &str| Pinned::File { location: text(location), sha256: text("sha256:00") };
+        let git = |url: &str| Pinned::Git {
+            url: text(url),
+            commit: text("0123456789012345678901234567890123456789"),
+            revision: None,
+            folder: None,
+        };
+        let domain = |url: &str| Pinned::WellKnown {
+            base: text("https://host.example"),
+            url: text(url),
+            digest: None,
+        };
+        check_place(folder("/a/x"), folder("/b/x"), None);
+        check_place(file("/x-1.tar.gz"), file("/x-2.tar.gz"), None);
+        check_place(git("file:///r"), git("file:///r"), None);
+        check_place(
+            folder("/a/x"),
+            file("/x.tar.gz"),
+            Some("it was installed from the folder /a/x, and this one is from the file /x.tar.gz"),
+        );
+        check_place(
+            folder("/a/x"),
+            git("file:///r"),
+            Some(
+                "it was installed from the folder /a/x, and this one is from the repository file:///r#012345678901",
+            ),
+        );
+        check_place(
+            file("/x.tar.gz"),
+            folder("/a/x"),
+            Some("it was installed from the file /x.tar.gz, and this one is from the folder /a/x"),
+        );
+        // One address twice, once by the domain's own word.
+        let address = "https://host.example/x.tar.gz";
+        check_place(
+            domain(address),
+            file(address),
+            Some(
+                "it was installed from the domain https://host.example, and this one is from the file https://host.example/x.tar.gz",
+            ),
+        );
+    }
+
+    #[test]
+    fn a_signed_skill_keeps_its_name() {
+        // R49.
+        let candidate = |case: &Case| {
+            let candidate = Candidate {
+                calls_itself: Some("The X"),
+                is_prose: false,
+                errors: &[],
+                version: &semver::Version::new(1, 0, 0),
+                grants: &grants(&[]),
+                evidence: &evidence(case),
+                owner: None,
+                source: &registry("https://one.example"),
+                is_explicit: true,
+                signer_accepted: false,
+            };
+            review(&candidate, None, Leave { experimental: true, ..NONE }).refusals
+        };
+        assert_eq!(candidate(&SIGNED), [Refusal::SignedAsOther { own: "The X".to_owned() }]);
+        assert_eq!(candidate(&UNSIGNED), []);
+    }
+
     const NONE: Leave = Leave { experimental: false, unsigned: false, replace_owner: false };
 
     #[test]

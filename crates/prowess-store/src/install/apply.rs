@@ -131,7 +131,10 @@ impl Installer<'_> {
             return Err(InstallError::Overtaken);
         }
         let changes = Changes { install, remove, lock_file: Some(lock.to_text().into_bytes()) };
-        store.commit(stage, &changes)?;
+        store.commit(stage, &changes).map_err(|source| InstallError::Commit {
+            store: self.store.path().to_owned(),
+            source,
+        })?;
         Ok(())
     }
 

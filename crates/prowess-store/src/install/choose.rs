@@ -171,7 +171,13 @@ fn usable(fetched: Fetched, gaps: Gaps) -> Result<Fetched, InstallError> {
 }
 
 fn left_out(name: String, error: InstallError) -> LeftOut {
-    let hint = error.hint();
+    let hint = match &error {
+        InstallError::Described { evident: Some(evident), .. } => {
+            let quoted = name.replace('\'', r"'\''");
+            Some(format!("install it by itself: `--skill '{quoted}' --as {evident}`"))
+        }
+        error => error.hint(),
+    };
     let reason = match error {
         InstallError::Described { source, .. } => source.to_string(),
         InstallError::Files { source, .. } => source.to_string(),

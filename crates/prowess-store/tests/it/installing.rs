@@ -419,7 +419,10 @@ fn a_higher_version_elsewhere_is_another_skill() {
     // Somebody else's of the same short name is refused, whatever is allowed (attack A8).
     machine.publish(PUBLIC, "evil/auth", "9.9.0", &[]);
     let error = machine.install(&["evil/auth"]).expect_err("other hands").to_string();
-    assert!(error.contains("was installed from https://private.example (acme)"), "{error}");
+    assert!(
+        error.contains("was installed from the registry https://private.example (acme)"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -435,7 +435,7 @@ fn shown(step: &Step, keeps_files: bool, width: Option<usize>) -> String {
     let (files, bytes) = step.size();
     let source = step.entry.source.as_ref().map(ToString::to_string).unwrap_or_default();
     let version = |version: &semver::Version| {
-        if *version == NO_VERSION { "no version".to_owned() } else { version.to_string() }
+        if *version == NO_VERSION { "(no version)".to_owned() } else { version.to_string() }
     };
     let mut change = match &step.replaces {
         Some(replaced) if *replaced == step.entry.version && keeps_files => {

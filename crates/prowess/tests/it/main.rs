@@ -13,6 +13,7 @@ mod formats;
 mod importing;
 mod info;
 mod installing;
+mod installing_odd;
 mod kb;
 mod kb_crash;
 mod list;

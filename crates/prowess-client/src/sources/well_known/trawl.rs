@@ -104,6 +104,10 @@ impl WellKnown {
 /// `host.example`, with a port or a scheme where there is one. Only this machine is asked without encryption.
 fn base_of(domain: &str) -> Option<Url> {
     let domain = domain.trim().trim_end_matches('/');
+    // A parser of addresses skips slashes, and would ask a host `etc` for `/etc/passwd`.
+    if domain.starts_with('/') {
+        return None;
+    }
     if domain.contains("://") {
         return Url::parse(domain).ok();
     }
