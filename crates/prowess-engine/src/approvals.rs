@@ -102,10 +102,15 @@ impl ApprovalStore {
 
     fn read(&self) -> Result<Approvals, Failure> {
         // Whoever writes this file answers for the user.
-        let text = private::read_own_text(&self.path, MOST_SMALL_BYTES).map_err(|error| match error.kind() {
-            io::ErrorKind::PermissionDenied if self.path.exists() => Failure::Foreign(error),
-            _ => Failure::File(error),
-        })?;
+        let text =
+            private::read_own_text(&self.path, MOST_SMALL_BYTES).map_err(|error| {
+                match error.kind() {
+                    io::ErrorKind::PermissionDenied if self.path.exists() => {
+                        Failure::Foreign(error)
+                    }
+                    _ => Failure::File(error),
+                }
+            })?;
         match text {
             Some(text) => wire::read(&text).map_err(Failure::Content),
             None => Ok(Approvals::default()),

@@ -59,6 +59,8 @@ pub struct Wish {
     pub reference: Reference,
     /// Which ones, where there are several; all of them when empty.
     pub only: BTreeSet<String>,
+    /// The name that the user gives it, for a skill whose own can't be installed.
+    pub chosen: Option<SkillName>,
     /// Who wants it, in words. A conflict names them.
     pub origin: String,
 }
@@ -70,11 +72,26 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// Skills that are there already, as they should be.
     pub unchanged: Vec<(SkillName, Version)>,
+    /// What was asked for together with these and can't be had. Somebody must agree to go without (see
+    /// [`Plan::go_without`]).
+    pub left_out: Vec<LeftOut>,
     /// What somebody should know.
     pub notes: Vec<String>,
+    gone_without: Vec<LeftOut>,
     /// The lock file that was looked at.
     before: Option<Vec<u8>>,
     lock: Lock,
+}
+
+/// A skill that was asked for and can't be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// What it is called where it comes from.
+    pub name: String,
+    /// Why.
+    pub reason: String,
+    /// What to do next.
+    pub hint: Option<String>,
 }
 
 /// One skill that would be installed.
@@ -100,7 +117,7 @@ pub enum InstallError {
     #[error("{0}")]
     Source(#[from] SourceError),
     /// There are several skills, and none was named.
-    #[error("`{reference}` holds {} skills: {}", .names.len(), listed(.names))]
+    #[error("`{reference}` holds {}: {}", skills(.names.len()), listed(.names))]
     Several {
         /// Where.
         reference: String,
@@ -117,11 +134,16 @@ pub enum InstallError {
         /// Their names.
         names: Vec<String>,
     },
+    /// Some of the skills that were asked for can't be had, and nobody agreed to go without.
+    #[error("{} can't be installed: {}", skills(.0.len()), reasons(.0))]
+    LeftOut(Vec<LeftOut>),
     /// A skill can't be installed, whoever vouches for it.
     #[error("`{name}` can't be installed: {source}")]
     Described {
         /// What it is called.
         name: String,
+        /// A name that it could be given, where its own is the reason.
+        evident: Option<SkillName>,
         /// Why.
         source: DescribeError,
     },
@@ -192,8 +214,13 @@ pub enum InstallError {
     #[error("{0}")]
     Store(#[from] StoreError),
     /// The change itself.
-    #[error("{0}")]
-    Commit(#[from] CommitError),
+    #[error("`{}`: {source}", .store.display())]
+    Commit {
+        /// The store.
+        store: std::path::PathBuf,
+        /// Why.
+        source: CommitError,
+    },
     /// Somebody else has changed the store between looking and doing.
     #[error("the store was changed meanwhile, so nothing was done")]
     Overtaken,
@@ -240,12 +267,36 @@ impl InstallError {
             Self::BadSignature { .. } => {
                 Some("do not use it; ask its author for one whose signature holds".to_owned())
             }
+            Self::Described { evident: Some(evident), .. } => {
+                Some(format!("give it a name that can be installed: `--as {evident}`"))
+            }
+            Self::Described { source: DescribeError::Name(_), .. } => {
+                Some("give it a name that can be installed with `--as NAME`".to_owned())
+            }
+            Self::Described { source: DescribeError::HasName(_), .. } => {
+                Some("leave out `--as`".to_owned())
+            }
+            Self::Described { source: DescribeError::Empty | DescribeError::Unreadable(_), .. } => {
+                Some("ask its author; `prowess check` shows what is wrong with a file".to_owned())
+            }
             Self::Described { source: DescribeError::NewerClient { .. }, .. } => Some(
                 "install a newer version of this program, or an older one of the skill".to_owned(),
             ),
             _ => None,
         }
     }
+}
+
+fn skills(count: usize) -> String {
+    match count {
+        1 => "1 skill".to_owned(),
+        count => format!("{count} skills"),
+    }
+}
+
+fn reasons(left_out: &[LeftOut]) -> String {
+    let reason = |one: &LeftOut| format!("`{}`: {}", one.name, one.reason);
+    left_out.iter().map(reason).collect::<Vec<String>>().join("; ")
 }
 
 fn listed(names: &[String]) -> String {
@@ -274,7 +325,14 @@ impl Installer<'_> {
     /// Finds out what would change. Nothing is written.
     pub fn plan(&self, wishes: &[Wish]) -> Result<Plan, InstallError> {
         let (before, lock) = self.read_lock()?;
-        choose::plan(self, wishes, before, lock, &BTreeSet::new())
+        choose::plan(self, wishes, before, lock, &BTreeSet::new(), Gaps::Never)
+    }
+
+    /// The same, but a skill that can't be had does not keep the others: it is among what is left out, with its reason, so
+    /// that one look shows all of them. Whoever applies the plan must agree to that first.
+    pub fn plan_with_gaps(&self, wishes: &[Wish]) -> Result<Plan, InstallError> {
+        let (before, lock) = self.read_lock()?;
+        choose::plan(self, wishes, before, lock, &BTreeSet::new(), Gaps::Collected)
     }
 
     /// Finds out what an update would change: of some skills, or of all when none is named.
@@ -297,7 +355,7 @@ impl Installer<'_> {
                 wishes.extend(choose::follow(name, entry));
             }
         }
-        choose::plan(self, &wishes, before, lock, &moving)
+        choose::plan(self, &wishes, before, lock, &moving, Gaps::Never)
     }
 
     fn read_lock(&self) -> Result<(Option<Vec<u8>>, Lock), InstallError> {
@@ -305,10 +363,13 @@ impl Installer<'_> {
     }
 
     /// Fetches the files of an offer and looks at them.
-    fn fetch(&self, offer: Offer) -> Result<Fetched, InstallError> {
+    fn fetch(&self, offer: Offer, chosen: Option<&SkillName>) -> Result<Fetched, InstallError> {
         let source::Fetched { tree, notes } = self.source.fetch(&offer.name, &offer.pinned)?;
-        let described = describe(&tree, &offer.name)
-            .map_err(|source| InstallError::Described { name: offer.name.clone(), source })?;
+        let described = describe(&tree, &offer.name, chosen).map_err(|source| {
+            let is_name = matches!(source, DescribeError::Name(_));
+            let evident = is_name.then(|| evident_name(&offer)).flatten();
+            InstallError::Described { name: offer.name.clone(), evident, source }
+        })?;
         let hashes = tree.hashes();
         let attestation = self.attest(&described, &tree, &hashes, &offer.pinned);
         if !attestation.refused.is_empty() {
@@ -342,13 +403,21 @@ impl Installer<'_> {
     fn step(&self, fetched: Fetched, lock: &Lock, needed: Needed) -> Step {
         let Fetched { described, tree, hashes, offer, attestation, requested, is_explicit, .. } =
             fetched;
+        let offer_name = offer.name.clone();
         let installed = lock.skills.get(&described.name);
         let trust = Trust::of(&described.skill, attestation.tier, None, Origin::Downloaded);
         let evidence = Evidence { tier: trust.tier(), ..attestation.to_evidence() };
         let accepted =
             |signer: &SignedBy| self.trust.accepts(described.name.as_str(), &signer.key_id);
         let signer_accepted = evidence.signers.iter().any(accepted);
+        // Whoever has a skill with errors has agreed to that once.
+        let before = installed.and_then(|_| self.installed(&described.name, installed));
+        let had_errors = before.as_ref().is_some_and(|before| !before.errors.is_empty());
+        let is_prose = described.is_prose() && !before.is_some_and(|before| before.is_prose());
         let candidate = Candidate {
+            calls_itself: described.calls_itself.as_deref(),
+            is_prose,
+            errors: if had_errors { &[] } else { &described.errors },
             version: &described.version,
             grants: &described.grants,
             evidence: &evidence,
@@ -378,9 +447,33 @@ impl Installer<'_> {
         if let Some(installed) = installed {
             entry.keep_extra_of(installed);
         }
+        entry.source_name = described.calls_itself.is_some().then_some(offer_name);
         let replaces = installed.map(|installed| installed.version.clone());
         Step { described, replaces, review, attestation, entry, tree }
     }
+}
+
+/// The name that is meant: that of the skill's folder where it is one, otherwise its own in the form of names.
+fn evident_name(offer: &Offer) -> Option<SkillName> {
+    let place = match &offer.pinned {
+        Pinned::Folder { path } => path.as_str(),
+        Pinned::Git { folder: Some(folder), .. } => folder.as_str(),
+        Pinned::Git { .. }
+        | Pinned::File { .. }
+        | Pinned::WellKnown { .. }
+        | Pinned::Registry { .. } => "",
+    };
+    let folder = place.rsplit('/').next().unwrap_or(place);
+    folder.parse().ok().or_else(|| prowess_package::name::similar(&offer.name))
+}
+
+/// Whether skills that can't be had keep the others from being installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gaps {
+    /// They do.
+    Never,
+    /// They are collected.
+    Collected,
 }
 
 /// How a skill stands to the others.
@@ -406,7 +499,8 @@ pub fn contents_of(
     hashes: &FileHashes,
     namespace: Option<&SkillName>,
 ) -> Contents {
-    let mut contents = Contents::new(described.name.as_str(), &described.version.to_string());
+    // The name in the file: a signature for one name is none for the same files under another.
+    let mut contents = Contents::new(described.own_name(), &described.version.to_string());
     contents.namespace = namespace.map(ToString::to_string);
     contents.files =
         hashes.iter().map(|(path, hash)| (path.as_str().to_owned(), *hash.as_bytes())).collect();
@@ -480,6 +574,24 @@ impl Plan {
     /// Whether nobody needs to be asked and nothing is refused.
     pub fn is_clear(&self) -> bool {
         self.steps.iter().all(|step| step.review.is_clear())
+    }
+
+    /// Agrees to install the others. What is left out is told as a note.
+    pub fn go_without(&mut self) {
+        let left_out = std::mem::take(&mut self.left_out);
+        let note = |one: &LeftOut| format!("`{}` is left out: {}", one.name, one.reason);
+        self.notes.extend(left_out.iter().map(note));
+        self.gone_without.extend(left_out);
+    }
+
+    /// What somebody agreed to go without.
+    pub fn gone_without(&self) -> &[LeftOut] {
+        &self.gone_without
+    }
+
+    /// Whether a step only puts back the files that are installed.
+    pub fn keeps_files(&self, step: &Step) -> bool {
+        step.is_reinstall(&self.lock)
     }
 
     /// What is installed before it.

@@ -90,6 +90,7 @@
 
 pub mod agents;
 pub mod composition;
+pub mod declared_version;
 pub mod described;
 pub mod discovery;
 pub mod drift;

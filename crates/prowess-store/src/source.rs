@@ -179,6 +179,17 @@ impl Pinned {
         }
     }
 
+    /// The place with its kind, for sentences: a domain's archive and the same archive by its address are two places.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Folder { .. } => format!("the folder {self}"),
+            Self::File { .. } => format!("the file {self}"),
+            Self::Git { .. } => format!("the repository {self}"),
+            Self::WellKnown { base, .. } => format!("the domain {base}"),
+            Self::Registry { .. } => format!("the registry {self}"),
+        }
+    }
+
     /// The word for its kind, as a lock writes it.
     pub fn kind(&self) -> &'static str {
         match self {

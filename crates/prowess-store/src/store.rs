@@ -57,11 +57,19 @@ pub struct LockedStore<'a> {
     finished: usize,
 }
 
+/// What to do about an error: who may not read is not helped by leave to write.
+fn advice_on(doing: &str, source: &io::Error) -> &'static str {
+    if doing == "read" && source.kind() == io::ErrorKind::PermissionDenied {
+        return "; make it readable for you and try again";
+    }
+    advice(source)
+}
+
 /// Why a store can't be used. Nothing has changed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The system does not let us.
-    #[error("cannot {doing} `{}`: {source}{}", .path.display(), advice(.source))]
+    #[error("cannot {doing} `{}`: {source}{}", .path.display(), advice_on(.doing, .source))]
     Access {
         /// What was tried.
         doing: &'static str,
@@ -353,5 +361,29 @@ fn journal_of(stage: &Folder) -> io::Result<Option<String>> {
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(doing: &'static str, expected: &str) {
+        let source = io::Error::from(io::ErrorKind::PermissionDenied);
+        let error = StoreError::Access { doing, path: "/x".into(), source };
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn the_advice_fits_what_was_tried() {
+        check(
+            "read",
+            "cannot read `/x`: permission denied; make it readable for you and try again",
+        );
+        check(
+            "make",
+            "cannot make `/x`: permission denied; make it writable for you and try again",
+        );
     }
 }

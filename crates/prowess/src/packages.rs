@@ -11,11 +11,11 @@ use prowess_client::sources::{GitBounds, Prompts, Registries, SourceOptions, Sou
 use prowess_package::limits::Limits;
 use prowess_package::name::SkillName;
 use prowess_package::tree::{ReadTree, Tree};
-use prowess_store::described::{Described, describe};
+use prowess_store::described::{DescribeError, Described, describe};
 use prowess_store::install::{InstallError, Installer};
 use prowess_store::lock::Lock;
 use prowess_store::places::{Places, Scope};
-use prowess_store::reference::{Reference, Slash};
+use prowess_store::reference::{Here, Reference, Slash};
 use prowess_store::review::Leave;
 use prowess_store::source::{Catalogue, SourceError, SourceErrorKind};
 use prowess_store::store::{Store, StoreError};
@@ -228,8 +228,12 @@ impl Packages {
     /// Understands a word that names a skill.
     pub(crate) fn reference(&self, text: &str, reach: &Reach) -> Result<Reference, Error> {
         let slash = if reach.has_registry { Slash::Registry } else { Slash::Repository };
-        let exists = |path: &str| self.places.current.join(path).exists();
-        Reference::parse(text, slash, exists).map_err(|error| Error::usage(error.to_string()))
+        let here = |path: &str| match std::fs::metadata(self.places.current.join(path)) {
+            Ok(metadata) if metadata.is_file() => Here::File,
+            Ok(_) => Here::Folder,
+            Err(_) => Here::Nothing,
+        };
+        Reference::parse(text, slash, here).map_err(|error| Error::usage(error.to_string()))
     }
 }
 
@@ -242,6 +246,14 @@ pub(crate) fn lock_of(store: &Store) -> Result<Lock, Error> {
 pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+}
+
+/// A skill and its version. `0.0.0` stands for none (R5), and nobody wrote it.
+pub(crate) fn with_version(name: &SkillName, version: &semver::Version) -> String {
+    if *version == semver::Version::new(0, 0, 0) {
+        return name.to_string();
+    }
+    format!("{name} {version}")
 }
 
 /// A name that the user typed.
@@ -262,7 +274,12 @@ pub(crate) fn author_skill(folder: &Path, done: &str) -> Result<(ReadTree, Descr
     let known_as = folder.canonicalize().ok();
     let known_as = known_as.as_deref().and_then(Path::file_name);
     let known_as = known_as.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let described = describe(&read.tree, &known_as).map_err(|error| failed(&error))?;
+    let described = describe(&read.tree, &known_as, None).map_err(|error| failed(&error))?;
+    // Whoever installs takes what can be understood; the author can write it as it should be.
+    if let Some(written) = &described.written_version {
+        let problem = format!("its version `{written}` is not of the form `1.2.3`");
+        return Err(failed(&problem).hint("write it with three numbers"));
+    }
     Ok((read, described))
 }
 
@@ -311,7 +328,9 @@ pub(crate) fn install_failed(error: &InstallError) -> Error {
         | InstallError::NotLocked { .. }
         | InstallError::OtherName { .. }
         | InstallError::OtherVersion { .. } => ErrorKind::Refused,
-        InstallError::Several { .. } | InstallError::Range(_) => ErrorKind::Usage,
+        InstallError::Several { .. }
+        | InstallError::Range(_)
+        | InstallError::Described { source: DescribeError::HasName(_), .. } => ErrorKind::Usage,
         _ => ErrorKind::Failed,
     };
     let failed = Error { kind, ..Error::failed(error.to_string()) };

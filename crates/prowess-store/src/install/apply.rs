@@ -43,6 +43,9 @@ impl Installer<'_> {
                 reason: reasons.collect::<Vec<String>>().join("; "),
             });
         }
+        if !plan.left_out.is_empty() {
+            return Err(InstallError::LeftOut(plan.left_out));
+        }
         if plan.steps.is_empty() {
             return Ok(Applied::default());
         }
@@ -128,7 +131,10 @@ impl Installer<'_> {
             return Err(InstallError::Overtaken);
         }
         let changes = Changes { install, remove, lock_file: Some(lock.to_text().into_bytes()) };
-        store.commit(stage, &changes)?;
+        store.commit(stage, &changes).map_err(|source| InstallError::Commit {
+            store: self.store.path().to_owned(),
+            source,
+        })?;
         Ok(())
     }
 

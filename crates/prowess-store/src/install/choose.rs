@@ -10,7 +10,7 @@ use prowess_resolve::{
 };
 use semver::Version;
 
-use super::{Fetched, InstallError, Installer, Needed, Plan, Wish, listed};
+use super::{Fetched, Gaps, InstallError, Installer, LeftOut, Needed, Plan, Wish, listed};
 use crate::described::describe_manifest;
 use crate::lock::{Lock, Locked};
 use crate::reference::{DomainReference, GitReference, Named, Reference};
@@ -37,7 +37,8 @@ pub(super) fn follow(name: &SkillName, entry: &Locked) -> Option<Wish> {
             folder: folder.clone(),
         }),
         Pinned::WellKnown { base, .. } => {
-            Reference::Domain(DomainReference { base: base.clone(), skill: Some(name.clone()) })
+            let there = entry.source_name.as_deref().map_or(Ok(name.clone()), str::parse);
+            Reference::Domain(DomainReference { base: base.clone(), skill: there.ok() })
         }
         Pinned::Registry { namespace, .. } => Reference::Named(Named {
             namespace: namespace.clone(),
@@ -47,9 +48,10 @@ pub(super) fn follow(name: &SkillName, entry: &Locked) -> Option<Wish> {
     };
     let only = match reference {
         Reference::Named(_) => BTreeSet::new(),
-        _ => [name.to_string()].into(),
+        _ => [entry.source_name.clone().unwrap_or_else(|| name.to_string())].into(),
     };
-    Some(Wish { reference, only, origin: "the update".to_owned() })
+    let chosen = entry.chosen(name).cloned();
+    Some(Wish { reference, only, chosen, origin: "the update".to_owned() })
 }
 
 /// Finds out what would change. Skills in `moving` may get other versions although nothing asks for it.
@@ -59,12 +61,29 @@ pub(super) fn plan(
     before: Option<Vec<u8>>,
     lock: Lock,
     moving: &BTreeSet<SkillName>,
+    gaps: Gaps,
 ) -> Result<Plan, InstallError> {
-    let mut choice = Choice { installer, lock: &lock, given: BTreeMap::new(), notes: Vec::new() };
+    let mut choice = Choice {
+        installer,
+        lock: &lock,
+        given: BTreeMap::new(),
+        neighbours: BTreeMap::new(),
+        left_out: Vec::new(),
+        notes: Vec::new(),
+    };
     let mut requests = Vec::new();
     for wish in wishes {
-        choice.take(wish, &mut requests)?;
+        choice.take(
+            wish,
+            &mut requests,
+            if wishes.len() == 1 { Others::None } else { Others::Some },
+            gaps,
+        )?;
     }
+    if gaps == Gaps::Collected {
+        choice.leave_out_dependents(&mut requests)?;
+    }
+    let left_out = std::mem::take(&mut choice.left_out);
     let mut notes = std::mem::take(&mut choice.notes);
     notes.extend(choice.optional_notes());
     let resolved = choice.resolve(requests, moving)?;
@@ -118,7 +137,7 @@ pub(super) fn plan(
             steps.push(step);
         }
     }
-    Ok(Plan { steps, unchanged, notes, before, lock })
+    Ok(Plan { steps, unchanged, left_out, gone_without: Vec::new(), notes, before, lock })
 }
 
 fn notes_about(fetched: &Fetched) -> Vec<String> {
@@ -128,20 +147,77 @@ fn notes_about(fetched: &Fetched) -> Vec<String> {
     warnings.chain(fetched.notes.iter().cloned()).collect()
 }
 
+/// Whether an error is about one skill, so that others could be installed without it.
+fn is_of_one_skill(error: &InstallError) -> bool {
+    match error {
+        InstallError::Described { .. }
+        | InstallError::Files { .. }
+        | InstallError::BadSignature { .. }
+        | InstallError::Refused { .. } => true,
+        // The network and the disk are the same for all.
+        InstallError::Source(error) => error.kind == SourceErrorKind::Unusable,
+        _ => false,
+    }
+}
+
+/// What is refused whatever anybody answers is known as soon as a skill is here.
+fn usable(fetched: Fetched, gaps: Gaps) -> Result<Fetched, InstallError> {
+    let refusals: Vec<String> =
+        fetched.described.grants.refusals().iter().map(ToString::to_string).collect();
+    if gaps == Gaps::Never || refusals.is_empty() {
+        return Ok(fetched);
+    }
+    Err(InstallError::Refused { name: fetched.described.name, reason: refusals.join("; ") })
+}
+
+fn left_out(name: String, error: InstallError) -> LeftOut {
+    let hint = match &error {
+        InstallError::Described { evident: Some(evident), .. } => {
+            let quoted = name.replace('\'', r"'\''");
+            Some(format!("install it by itself: `--skill '{quoted}' --as {evident}`"))
+        }
+        error => error.hint(),
+    };
+    let reason = match error {
+        InstallError::Described { source, .. } => source.to_string(),
+        InstallError::Files { source, .. } => source.to_string(),
+        InstallError::BadSignature { refusals, .. } => refusals.join("; "),
+        InstallError::Refused { reason, .. } => reason,
+        other => other.to_string(),
+    };
+    LeftOut { name, reason, hint }
+}
+
 /// The name of a skill without its namespace: what it is installed as.
 fn short(name: &str) -> &str {
     name.rsplit_once('/').map_or(name, |(_, name)| name)
+}
+
+/// Whether a wish is one of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Others {
+    None,
+    Some,
 }
 
 struct Choice<'i, 'a> {
     installer: &'i Installer<'a>,
     lock: &'i Lock,
     given: BTreeMap<String, Fetched>,
+    /// Skills that lie where others were taken from and were not asked for, each with its place.
+    neighbours: BTreeMap<String, String>,
+    left_out: Vec<LeftOut>,
     notes: Vec<String>,
 }
 
 impl Choice<'_, '_> {
-    fn take(&mut self, wish: &Wish, requests: &mut Vec<Request>) -> Result<(), InstallError> {
+    fn take(
+        &mut self,
+        wish: &Wish,
+        requests: &mut Vec<Request>,
+        others: Others,
+        gaps: Gaps,
+    ) -> Result<(), InstallError> {
         if let Reference::Named(named) = &wish.reference {
             let catalogue = self
                 .installer
@@ -155,9 +231,19 @@ impl Choice<'_, '_> {
             });
             return Ok(());
         }
-        for offer in self.offers(wish)? {
-            let mut fetched = self.installer.fetch(offer)?;
-            fetched.is_explicit = true;
+        let offers = self.offers(wish)?;
+        // Nothing is left of a single one without it.
+        let gaps = if others == Others::None && offers.len() == 1 { Gaps::Never } else { gaps };
+        for offer in offers {
+            let called = offer.name.clone();
+            let fetched = self.installer.fetch(offer, wish.chosen.as_ref());
+            let fetched = match fetched.and_then(|fetched| usable(fetched, gaps)) {
+                Err(error) if gaps == Gaps::Collected && is_of_one_skill(&error) => {
+                    self.left_out.push(left_out(called, error));
+                    continue;
+                }
+                fetched => Fetched { is_explicit: true, ..fetched? },
+            };
             let name = fetched.described.name.to_string();
             requests.push(Request {
                 package: Package::new(GIVEN, name.as_str()),
@@ -193,7 +279,33 @@ impl Choice<'_, '_> {
         let is_wanted = |offer: &Offer| {
             wish.only.is_empty() || wish.only.contains("*") || wish.only.contains(&offer.name)
         };
-        Ok(offers.into_iter().filter(is_wanted).collect())
+        let (wanted, others): (Vec<Offer>, Vec<Offer>) = offers.into_iter().partition(is_wanted);
+        let place = wish.reference.to_string();
+        self.neighbours.extend(others.into_iter().map(|other| (other.name, place.clone())));
+        Ok(wanted)
+    }
+
+    /// What needs a skill that can't be had can't be had either.
+    fn leave_out_dependents(&mut self, requests: &mut Vec<Request>) -> Result<(), InstallError> {
+        loop {
+            let lacks = self.given.iter().find_map(|(name, fetched)| {
+                let needed = fetched.described.dependencies().iter().filter(|one| one.required);
+                let error = needed
+                    .filter_map(|one| one.name.value.parse().ok())
+                    .find_map(|named: Named| self.package(&named, name).err())?;
+                Some((name.clone(), error))
+            });
+            let Some((name, error)) = lacks else { return Ok(()) };
+            let is_only_one = self.given.len() == 1 && self.left_out.is_empty();
+            if is_only_one || error.kind != SourceErrorKind::NotFound {
+                return Err(error.into());
+            }
+            self.given.remove(&name);
+            requests.retain(|request| {
+                request.package.source() != GIVEN || request.package.name() != name
+            });
+            self.left_out.push(LeftOut { name, reason: error.what, hint: error.hint });
+        }
     }
 
     /// Skills that would be nice to have are named and never installed by themselves.
@@ -271,7 +383,7 @@ impl Choice<'_, '_> {
             if entry.dependencies.is_empty() {
                 continue;
             }
-            let Some(described) = self.installer.installed(name) else { continue };
+            let Some(described) = self.installer.installed(name, Some(entry)) else { continue };
             for dependency in described.dependencies().iter().filter(|one| one.required) {
                 let Ok(range) = Range::declared(dependency) else { continue };
                 let package = Package::new(INSTALLED, dependency.name.value.as_str());
@@ -283,7 +395,7 @@ impl Choice<'_, '_> {
 
     /// Where a dependency comes from: what was handed in beside it, what is installed, and only then a registry. The
     /// order does not depend on versions, so that nobody gets in by a higher one (attack A9).
-    fn package(&self, named: &Named) -> Result<Package, SourceError> {
+    fn package(&self, named: &Named, owner: &str) -> Result<Package, SourceError> {
         let name = named.name.as_str();
         if named.namespace.is_none() && self.given.contains_key(name) {
             return Ok(Package::new(GIVEN, name));
@@ -299,13 +411,29 @@ impl Choice<'_, '_> {
                 return Ok(package);
             }
         }
+        if let Some(left_out) = self.left_out.iter().find(|one| one.name == name) {
+            return Err(SourceError {
+                what: format!("`{owner}` needs `{named}`, which can't be installed"),
+                hint: left_out.hint.clone(),
+                kind: SourceErrorKind::NotFound,
+            });
+        }
+        // Not taken along by itself: what is installed is what somebody named, or what a registry attests.
+        let hint = match self.neighbours.get(name) {
+            Some(place) => format!("`{place}` holds it as well: add `--skill {name}`"),
+            None => format!("install `{named}` first, or name it in the same command"),
+        };
         match self.installer.catalogue {
-            Some(catalogue) => catalogue.package(named),
+            Some(catalogue) => catalogue.package(named).map_err(|error| SourceError {
+                what: format!("`{owner}` needs `{named}`: {}", error.what),
+                hint: if self.neighbours.contains_key(name) { Some(hint) } else { error.hint },
+                kind: error.kind,
+            }),
             None => Err(SourceError {
                 what: format!(
-                    "`{named}` is neither installed nor among the skills that were given, and there is no registry to look it up in"
+                    "`{owner}` needs `{named}`, which is neither installed nor among the skills that were given, and there is no registry to look it up in"
                 ),
-                hint: Some(format!("install `{named}` first, or name it in the same command")),
+                hint: Some(hint),
                 kind: SourceErrorKind::NotFound,
             }),
         }
@@ -338,7 +466,7 @@ impl Choice<'_, '_> {
                 .parse()
                 .map_err(|error: prowess_package::name::NameError| wrong(error.to_string()))?;
             let range = Range::declared(dependency).map_err(|error| wrong(error.to_string()))?;
-            release = release.needs(Dependency { package: self.package(&named)?, range });
+            release = release.needs(Dependency { package: self.package(&named, owner)?, range });
         }
         Ok(release)
     }
@@ -364,7 +492,7 @@ impl Index for Choice<'_, '_> {
                 let Some(entry) = self.lock.skills.get(&name) else {
                     return Ok(Cow::Borrowed(&[]));
                 };
-                let described = self.installer.installed(&name);
+                let described = self.installer.installed(&name, Some(entry));
                 let needs =
                     described.as_ref().map_or(&[][..], |described| described.dependencies());
                 self.release_of(name.as_str(), &entry.version, needs)
@@ -402,9 +530,14 @@ fn range_of(named: &Named) -> Result<Range, InstallError> {
 
 impl Installer<'_> {
     /// An installed skill, read from its files; nothing when they can't be read.
-    pub(super) fn installed(&self, name: &SkillName) -> Option<crate::described::Described> {
+    pub(super) fn installed(
+        &self,
+        name: &SkillName,
+        entry: Option<&Locked>,
+    ) -> Option<crate::described::Described> {
         let bytes = self.store.manifest(name).ok()?;
-        describe_manifest(&bytes, name.as_str()).ok()
+        let chosen = entry.and_then(|entry| entry.chosen(name));
+        describe_manifest(&bytes, name.as_str(), chosen).ok()
     }
 
     /// The release of a registry that was chosen; nothing when it is installed already.
@@ -431,7 +564,7 @@ impl Installer<'_> {
         }
         let Some(catalogue) = self.catalogue else { return Ok(None) };
         let offer = catalogue.offer(&skill.package, &skill.version)?;
-        let mut fetched = self.fetch(offer)?;
+        let mut fetched = self.fetch(offer, None)?;
         if fetched.described.name.as_str() != short(full) {
             return Err(InstallError::OtherName {
                 wanted: full.to_owned(),

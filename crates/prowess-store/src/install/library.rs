@@ -55,6 +55,7 @@ impl Installer<'_> {
         let wish = Wish {
             reference: Reference::Named(Named { range, ..named.clone() }),
             only: BTreeSet::new(),
+            chosen: None,
             origin: "the program".to_owned(),
         };
         let plan = self.plan(&[wish])?;
@@ -95,8 +96,13 @@ impl Installer<'_> {
             return Err(InstallError::NotLocked { name, expected: entry.integrity.clone(), found });
         }
         let bytes = self.store.manifest(&name)?;
-        let described = crate::described::describe_manifest(&bytes, name.as_str())
-            .map_err(|source| InstallError::Described { name: name.to_string(), source })?;
+        let described =
+            crate::described::describe_manifest(&bytes, name.as_str(), entry.chosen(&name))
+                .map_err(|source| InstallError::Described {
+                    name: name.to_string(),
+                    evident: None,
+                    source,
+                })?;
         let directory = self.store.skill_path(&name);
         Ok(LoadedSkill { described, tier: entry.tier, directory })
     }

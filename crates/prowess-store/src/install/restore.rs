@@ -77,8 +77,10 @@ impl Installer<'_> {
         entry: &crate::lock::Locked,
         tree: &prowess_package::tree::Tree,
     ) -> Result<(), InstallError> {
-        let described = crate::described::describe(tree, name.as_str())
-            .map_err(|source| InstallError::Described { name: name.to_string(), source })?;
+        let described =
+            crate::described::describe(tree, name.as_str(), entry.chosen(name)).map_err(
+                |source| InstallError::Described { name: name.to_string(), evident: None, source },
+            )?;
         let hashes = tree.hashes();
         let Some(pinned) = &entry.source else { return Ok(()) };
         let attestation = self.attest(&described, tree, &hashes, pinned);

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use prowess_package::name::SkillName;
 use prowess_store::install::{InstallError, Installer, Plan, Restored, Step, Wish};
+use prowess_store::reference::Reference;
 use prowess_store::review::Leave;
 use prowess_store::store::Store;
 use serde_json::{Value, json};
@@ -14,7 +15,9 @@ use serde_json::{Value, json};
 use super::Outcome;
 use crate::error::Error;
 use crate::importing;
-use crate::packages::{Packages, ScopeOption, Stop, agree, install_failed, lock_of};
+use crate::packages::{
+    Packages, ScopeOption, Stop, agree, install_failed, lock_of, skill_name, with_version,
+};
 use crate::placing::{AgentOptions, Placed, Placing};
 use crate::printer::{Channel, Printer, inline};
 use crate::wrapping::wrap;
@@ -60,6 +63,12 @@ pub(crate) struct Arguments {
     /// Of a place with several skills, all of them
     #[arg(long, requires = "skills", conflicts_with = "only")]
     all: bool,
+    /// Install one skill under this name, because its own can't be installed
+    #[arg(long = "as", value_name = "NAME", requires = "skills", conflicts_with = "all")]
+    chosen: Option<String>,
+    /// Of several skills, leave out those that can't be installed
+    #[arg(long, requires = "skills")]
+    skip_broken: bool,
     #[command(flatten)]
     scope: ScopeOption,
     #[command(flatten)]
@@ -82,6 +91,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
+
+/// What is locked for a skill that declares no version (R5).
+const NO_VERSION: semver::Version = semver::Version::new(0, 0, 0);
 
 /// What the user allows beforehand.
 #[derive(Args, Clone, Copy)]
@@ -161,9 +173,21 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     } else {
         arguments.only.iter().cloned().collect()
     };
+    let chosen = arguments.chosen.as_deref().map(skill_name).transpose()?;
+    if chosen.is_some() && (arguments.skills.len() > 1 || only.len() > 1) {
+        return Err(Error::usage("`--as` gives one skill a name, and several are named")
+            .hint("install them one by one"));
+    }
     let named = arguments.skills.iter().map(|text| {
         let reference = packages.reference(text, &reach)?;
-        Ok(Wish { reference, only: only.clone(), origin: "the command line".to_owned() })
+        if let (Reference::Named(named), Some(chosen)) = (&reference, &chosen) {
+            return Err(Error::usage(format!(
+                "`{named}` is a name in a registry, so it can't be installed as `{chosen}`"
+            ))
+            .hint("leave out `--as`"));
+        }
+        let origin = "the command line".to_owned();
+        Ok(Wish { reference, only: only.clone(), chosen: chosen.clone(), origin })
     });
     let import = match &arguments.import {
         Some(file) => Some(importing::read(file.as_deref(), &packages, printer)?),
@@ -176,7 +200,8 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let store = packages.store(arguments.scope.scope())?;
     let leave = arguments.leave.leave();
     packages.with_installer(&store, &reach, leave, arguments.fetching.min_age, |installer| {
-        let mut plan = installer.plan(&wishes)?;
+        let mut plan = installer.plan_with_gaps(&wishes)?;
+        settle_gaps(&mut plan, arguments, printer)?;
         if let Some(import) = &import {
             import.ask(&mut plan);
         }
@@ -188,6 +213,54 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         };
         carry_out(plan, &order, installer, printer)
     })
+}
+
+/// Of several skills, some can't be had: all of them are shown at once, and the others are installed only if that is what
+/// the user wants.
+fn settle_gaps(plan: &mut Plan, arguments: &Arguments, printer: &mut Printer) -> Result<(), Error> {
+    if plan.left_out.is_empty() {
+        return Ok(());
+    }
+    let others = plan.steps.len() + plan.unchanged.len();
+    if arguments.skip_broken && others > 0 {
+        plan.go_without();
+        return Ok(());
+    }
+    let width = printer.width(Channel::Err);
+    let mut page = String::new();
+    for one in &plan.left_out {
+        let _ = writeln!(page, "{}", wrap(&inline(&one.name), 2, width));
+        let _ = writeln!(page, "{}", wrap(&format!("  ! {}", inline(&one.reason)), 4, width));
+        if let Some(hint) = &one.hint {
+            let _ = writeln!(page, "{}", wrap(&format!("    hint: {}", inline(hint)), 6, width));
+        }
+    }
+    printer.talk_report(|_| page);
+    let names: Vec<String> =
+        plan.left_out.iter().map(|one| format!("`{}`", inline(&one.name))).collect();
+    if arguments.format == Format::Json {
+        printer.json(&wire(plan, false, &Placed::default()));
+    }
+    let total = names.len() + others;
+    let told =
+        format!("{} of {total} skills can't be installed: {}", names.len(), names.join(", "));
+    if others == 0 {
+        return Err(Error::failed(told));
+    }
+    if !arguments.dry_run && arguments.format == Format::Text {
+        let question = format!("Install the other {others} without them? [y]es / [N]o: ");
+        match agree(&question, printer) {
+            Some(true) => {
+                plan.go_without();
+                return Ok(());
+            }
+            Some(false) => {
+                return Err(Error::refused("nothing was installed, because you did not agree"));
+            }
+            None => {}
+        }
+    }
+    Err(Error::failed(told).hint(format!("`--skip-broken` installs the other {others}")))
 }
 
 /// How a plan is to be carried out.
@@ -230,19 +303,15 @@ pub(crate) fn carry_out(
         return Ok(Outcome::Fine);
     }
     let width = printer.width(Channel::Err);
-    let page: String = plan.steps.iter().map(|step| shown(step, width)).collect();
+    let page: String =
+        plan.steps.iter().map(|step| shown(step, plan.keeps_files(step), width)).collect();
     // Nobody is asked about something that was not shown, not even in the middle of JSON.
     let is_asked = !plan.is_clear() && !yes && !dry_run;
     let is_told = format == Format::Text && (dry_run || !plan.is_clear() || !printer.is_quiet());
     if is_asked || is_told {
         printer.talk_report(|_| page);
     }
-    if let Some(step) = plan.steps.iter().find(|step| !step.review.refusals.is_empty()) {
-        let refusals = &step.review.refusals;
-        let reasons: Vec<String> = refusals.iter().map(ToString::to_string).collect();
-        let error =
-            Error::refused(format!("`{}` was not installed: {}", step.name(), reasons.join("; ")));
-        let error = refusals.iter().fold(error, |error, refusal| error.hint(refusal.hint()));
+    if let Some(error) = refused(&plan) {
         return Err(error.into());
     }
     placing.check(installer.store, &names)?;
@@ -270,6 +339,9 @@ pub(crate) fn carry_out(
     }
     let mut result = wire(&plan, true, &Placed::default());
     let recipes: Vec<String> = plan.steps.iter().filter_map(recipes_of).collect();
+    let is_again = |step: &&Step| plan.keeps_files(step);
+    let again: BTreeSet<SkillName> =
+        plan.steps.iter().filter(is_again).map(Step::name).cloned().collect();
     // A yes is about what was shown; a plan that was made anew would have to be shown again.
     let applied = installer.apply(plan).map_err(|error| match error {
         InstallError::Overtaken if is_asked => Stop::Told(install_failed(&error)),
@@ -282,11 +354,15 @@ pub(crate) fn carry_out(
     } else {
         for (name, version, replaced) in &applied.installed {
             let instead = match replaced {
-                Some(replaced) if replaced == version => " again".to_owned(),
+                Some(_) if again.contains(name) => " again".to_owned(),
+                Some(replaced) if replaced == version => " with other files".to_owned(),
+                Some(replaced) if replaced.cmp(&NO_VERSION).is_eq() => {
+                    " instead of one without a version".to_owned()
+                }
                 Some(replaced) => format!(" instead of {replaced}"),
                 None => String::new(),
             };
-            printer.say(&format!("installed {name} {version}{instead}"));
+            printer.say(&format!("installed {}{instead}", with_version(name, version)));
         }
         placed.say(placing, printer);
     }
@@ -295,6 +371,30 @@ pub(crate) fn carry_out(
     }
     placed.finish(printer)?;
     Ok(Outcome::Fine)
+}
+
+/// Everything that is refused, in one error.
+fn refused(plan: &Plan) -> Option<Error> {
+    let refused: Vec<&Step> =
+        plan.steps.iter().filter(|step| !step.review.refusals.is_empty()).collect();
+    let first = refused.first()?;
+    let mut reasons: Vec<String> = Vec::new();
+    let mut hints: Vec<String> = Vec::new();
+    for refusal in refused.iter().flat_map(|step| &step.review.refusals) {
+        let (reason, hint) = (refusal.to_string(), refusal.hint());
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+        if !hints.contains(&hint) {
+            hints.push(hint);
+        }
+    }
+    let names = match refused.len() {
+        1 => format!("`{}` was", first.name()),
+        count => format!("`{}` and {} more were", first.name(), count - 1),
+    };
+    let error = Error::refused(format!("{names} not installed: {}", reasons.join("; ")));
+    Some(hints.into_iter().fold(error, Error::hint))
 }
 
 /// What an OpenClaw skill would have installed on the machine. It is told and never done.
@@ -345,14 +445,31 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-fn shown(step: &Step, width: Option<usize>) -> String {
+fn shown(step: &Step, keeps_files: bool, width: Option<usize>) -> String {
     let mut page = String::new();
     let (files, bytes) = step.size();
     let source = step.entry.source.as_ref().map(ToString::to_string).unwrap_or_default();
-    let change = match &step.replaces {
-        Some(replaced) => format!("{replaced} -> {}", step.entry.version),
-        None => step.entry.version.to_string(),
+    let version = |version: &semver::Version| {
+        if *version == NO_VERSION { "(no version)".to_owned() } else { version.to_string() }
     };
+    let mut change = match &step.replaces {
+        Some(replaced) if *replaced == step.entry.version && keeps_files => {
+            format!("{}, installed again", version(replaced))
+        }
+        Some(replaced) if *replaced == step.entry.version => {
+            format!("{}, with other files", version(replaced))
+        }
+        Some(replaced) => format!("{} -> {}", version(replaced), version(&step.entry.version)),
+        None => version(&step.entry.version),
+    };
+    if step.described.declares_version
+        && let Some(written) = &step.described.written_version
+    {
+        let _ = write!(change, " (written `{}`)", inline(written));
+    }
+    if let Some(own) = &step.described.calls_itself {
+        let _ = write!(change, ", which calls itself `{}`", inline(own));
+    }
     let line = |page: &mut String, text: &str, indent: usize| {
         let _ = writeln!(page, "{}", wrap(text, indent, width));
     };
@@ -374,6 +491,11 @@ fn shown(step: &Step, width: Option<usize>) -> String {
     if !step.entry.permissions.is_empty() {
         let permissions: Vec<&str> = step.entry.permissions.iter().map(String::as_str).collect();
         line(&mut page, &format!("  may    {}", inline(&permissions.join(", "))), 9);
+    }
+    let packages = &step.described.skill.requirements.python_packages;
+    if !packages.is_empty() {
+        let packages: Vec<&str> = packages.iter().map(|package| package.as_str()).collect();
+        line(&mut page, &format!("  python {}", inline(&packages.join(", "))), 9);
     }
     for question in &step.review.questions {
         line(&mut page, &format!("  ? {}", inline(&question.to_string())), 4);
@@ -413,6 +535,14 @@ fn wire(plan: &Plan, is_done: bool, placed: &Placed) -> Value {
                     "identity": signer.identity,
                 })).collect::<Vec<Value>>(),
                 "permissions": step.entry.permissions,
+                "python_packages": step
+                    .described
+                    .skill
+                    .requirements
+                    .python_packages
+                    .iter()
+                    .map(|package| package.as_str())
+                    .collect::<Vec<&str>>(),
                 "questions": texts(&step.review.questions),
                 "refusals": texts(&step.review.refusals),
             })
@@ -427,6 +557,10 @@ fn wire(plan: &Plan, is_done: bool, placed: &Placed) -> Value {
         "installed": is_done,
         "skills": steps,
         "unchanged": unchanged,
+        "left_out": plan.left_out.iter().chain(plan.gone_without()).map(|one| json!({
+            "name": one.name,
+            "reason": one.reason,
+        })).collect::<Vec<Value>>(),
         "placed": placed.wire(),
     })
 }
@@ -495,7 +629,7 @@ pub(crate) fn show_restored(
         return Ok(Outcome::Fine);
     }
     for (name, version) in &restored.installed {
-        printer.say(&format!("installed {name} {version}"));
+        printer.say(&format!("installed {}", with_version(name, version)));
     }
     if restored.installed.is_empty() {
         let count = match restored.unchanged.len() {

@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
-/// A longer name or version moves the rest of its own line only.
+/// On a terminal, a name or version that is longer than this and than half a line moves the rest of its own line only.
 const WIDEST: usize = 28;
 
 /// What one skill says about itself in a line.
@@ -151,9 +151,10 @@ fn row(
 /// Every skill begins a line, and what else there is to say stands below it, further in. So `grep -v '^ '` gives one line
 /// per skill.
 fn table(rows: &[Row], width: Option<usize>) -> String {
+    let most = width.map_or(usize::MAX, |width| WIDEST.max(width / 2));
     let widest = |column: fn(&Row) -> &str| {
         let widths = rows.iter().map(|row| column(row).width());
-        widths.filter(|width| *width <= WIDEST).max().unwrap_or_default()
+        widths.filter(|width| *width <= most).max().unwrap_or_default()
     };
     let columns: [fn(&Row) -> &str; 4] =
         [|row| &row.name, |row| &row.version, |row| row.tier, |row| row.state];

@@ -8,7 +8,7 @@ use prowess_store::review::Leave;
 
 use super::Outcome;
 use crate::error::Error;
-use crate::packages::{Packages, ScopeOption, Stop, skill_name};
+use crate::packages::{Packages, ScopeOption, Stop, skill_name, with_version};
 use crate::placing::take_away;
 use crate::printer::Printer;
 
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     })?;
     for (name, version) in &applied.removed {
         let why = if names.contains(name) { "" } else { ", which nothing needs any more" };
-        printer.say(&format!("removed {name} {version}{why}"));
+        printer.say(&format!("removed {}{why}", with_version(name, version)));
     }
     Ok(Outcome::Fine)
 }

@@ -15,6 +15,7 @@ mod hostile_texts;
 mod importing;
 mod info;
 mod installing;
+mod installing_odd;
 mod kb;
 mod kb_crash;
 mod list;

@@ -232,7 +232,10 @@ fn wanted<'m>(
             Reference::Named(_) => BTreeSet::new(),
             _ => [name.to_owned()].into(),
         };
-        wanted.push(Wanted { dependency, wish: Wish { reference, only, origin: origin.clone() } });
+        wanted.push(Wanted {
+            dependency,
+            wish: Wish { reference, only, chosen: None, origin: origin.clone() },
+        });
     }
     Ok(wanted)
 }
