@@ -15,7 +15,7 @@ use prowess_policy::{GrantSet, grants};
 pub const COMPATIBLE_CLIENT: semver::Version = semver::Version::new(1, 0, 0);
 
 /// A skill that was read from its files.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Described {
     /// Its name, in the form in which it can be installed.
     pub name: SkillName,

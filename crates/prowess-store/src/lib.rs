@@ -89,10 +89,12 @@
 //! ```
 
 pub mod agents;
+pub mod agreement;
 pub mod composition;
 pub mod described;
 pub mod discovery;
 pub mod drift;
+pub mod ground;
 pub mod import;
 pub mod install;
 mod journal;

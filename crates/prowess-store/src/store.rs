@@ -13,7 +13,10 @@ use prowess_package::limits::Limits;
 use prowess_package::name::SkillName;
 use prowess_package::tree::{TreeError, hash_folder};
 
+use crate::agreement::Agreements;
+use crate::ground::Ground;
 use crate::journal;
+use crate::lock::{Lock, LockError};
 use crate::switch;
 
 /// The lock file of a store (GAIA §7.3).
@@ -35,8 +38,20 @@ const MOST_JOURNAL_BYTES: u64 = 4 << 20;
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
+    shared: Option<Shared>,
+    /// Told when somebody else changes the store and has to be waited for.
+    on_wait: Option<fn(&Path)>,
     /// What a change needs. It is made by the first one.
     folders: OnceLock<Folders>,
+}
+
+/// What is different about a store whose lock file is kept with a project, and may be somebody else's.
+#[derive(Debug)]
+pub struct Shared {
+    /// Where its paths begin.
+    pub ground: Ground,
+    /// What this user has agreed to.
+    pub agreements: Agreements,
 }
 
 /// The open folders that a change works in.
@@ -90,7 +105,12 @@ pub enum StoreError {
 impl Store {
     /// Opens a store. Where there is none, the first change makes it.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let store = Self { path: path.to_owned(), folders: OnceLock::new() };
+        let store = Self {
+            path: path.to_owned(),
+            shared: None,
+            on_wait: None,
+            folders: OnceLock::new(),
+        };
         if_there(Folder::open(path))
             .map_err(|source| store.access("open the store", "", source))?;
         // A link there would lead every change elsewhere.
@@ -98,6 +118,47 @@ impl Store {
             store.look_into(name).map_err(|source| store.access("open", name, source))?;
         }
         Ok(store)
+    }
+
+    /// The same store as one of a project.
+    #[must_use]
+    pub fn shared(mut self, shared: Shared) -> Self {
+        self.shared = Some(shared);
+        self
+    }
+
+    /// The same store with somebody who is told, with its path, when it has to be waited for.
+    #[must_use]
+    pub fn on_wait(mut self, tell: fn(&Path)) -> Self {
+        self.on_wait = Some(tell);
+        self
+    }
+
+    /// What is different about it when it is a project's.
+    pub(crate) fn as_shared(&self) -> Option<&Shared> {
+        self.shared.as_ref()
+    }
+
+    /// Whether it is a project's.
+    pub fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Reads the text of its lock file.
+    pub(crate) fn parse_lock(&self, text: &str) -> Result<Lock, LockError> {
+        let lock = Lock::parse(text)?;
+        match &self.shared {
+            Some(shared) => shared.ground.resolve(lock),
+            None => Ok(lock),
+        }
+    }
+
+    /// The text of a lock as it is written here.
+    pub fn lock_text(&self, lock: &Lock) -> String {
+        match &self.shared {
+            Some(shared) => shared.ground.written_lock(lock).to_text(),
+            None => lock.to_text(),
+        }
     }
 
     /// The folders that a change works in, made where they are missing.
@@ -256,7 +317,13 @@ impl Store {
     /// Waits until nobody else changes the store, and finishes or throws away what others left undone.
     pub fn lock(&self) -> Result<LockedStore<'_>, StoreError> {
         let writers = self.writers()?;
-        flock(&writers).map_err(|source| self.access("lock", WRITERS, source))?;
+        let access = |source| self.access("lock", WRITERS, source);
+        if !try_flock(&writers).map_err(access)? {
+            if let Some(tell) = self.on_wait {
+                tell(&self.path);
+            }
+            flock(&writers).map_err(access)?;
+        }
         self.locked(writers)
     }
 
