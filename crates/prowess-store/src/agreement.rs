@@ -41,10 +41,18 @@ impl Demand {
     pub(crate) fn of(name: &SkillName, integrity: &str, first_look: &Review) -> Vec<Self> {
         let refusals = first_look.refusals.iter().map(ToString::to_string);
         let questions = first_look.questions.iter().map(ToString::to_string);
-        let digest = |text: String| {
-            Self(Sha256Digest::of(format!("{name}\n{integrity}\n{text}\n").as_bytes()).integrity())
-        };
-        refusals.chain(questions).map(digest).collect()
+        let demands = refusals.chain(questions).map(|text| Self::digest(name, integrity, &text));
+        std::iter::once(Self::to_be_there(name, integrity)).chain(demands).collect()
+    }
+
+    /// That a skill with these files is installed at all.
+    pub(crate) fn to_be_there(name: &SkillName, integrity: &str) -> Self {
+        Self::digest(name, integrity, "to be there")
+    }
+
+    fn digest(name: &SkillName, integrity: &str, text: &str) -> Self {
+        let text = format!("{name}\n{integrity}\n{text}\n");
+        Self(Sha256Digest::of(text.as_bytes()).integrity())
     }
 }
 

@@ -27,7 +27,7 @@ use crate::described::{DescribeError, Described, describe};
 use crate::lock::{Lock, LockError, Locked, MOST_BYTES};
 use crate::reference::Reference;
 use crate::review::{Candidate, Leave, Review, review};
-use crate::source::{self, Catalogue, Offer, Pinned, Source, SourceError};
+use crate::source::{self, Catalogue, Offer, Source, SourceError};
 use crate::store::{Store, StoreError};
 use crate::switch::CommitError;
 
@@ -423,7 +423,10 @@ impl Installer<'_> {
             signer_accepted,
         };
         let demands = self.demands(&described.name, &hashes, &candidate);
-        let review = review(&candidate, installed, self.leave);
+        let mut review = review(&candidate, installed, self.leave);
+        if installed.is_some_and(|installed| !self.has_agreed(&described.name, installed)) {
+            review.extend(crate::review::review(&candidate, None, self.leave));
+        }
         let mut entry = Locked::new(
             described.version.clone(),
             content_digest(&hashes).integrity(),
@@ -455,6 +458,13 @@ impl Installer<'_> {
             demands,
             tree,
         }
+    }
+
+    /// Whether this user has agreed to a skill of the lock file, or only whoever wrote it has.
+    pub fn has_agreed(&self, name: &SkillName, entry: &Locked) -> bool {
+        self.store.as_shared().is_none_or(|shared| {
+            shared.agreements.cover(&[Demand::to_be_there(name, &entry.integrity)])
+        })
     }
 
     /// What somebody has to agree to who has never seen a skill, where that is to be remembered.

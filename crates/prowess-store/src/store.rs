@@ -39,10 +39,21 @@ const MOST_JOURNAL_BYTES: u64 = 4 << 20;
 pub struct Store {
     path: PathBuf,
     shared: Option<Shared>,
-    /// Told when somebody else changes the store and has to be waited for.
-    on_wait: Option<fn(&Path)>,
+    /// Told when a change gets to a moment that somebody may want to know of.
+    on_moment: Option<fn(&Path, Moment)>,
     /// What a change needs. It is made by the first one.
     folders: OnceLock<Folders>,
+}
+
+/// A moment of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// Somebody else changes the store and has to be waited for.
+    Waits,
+    /// From here on a change is better finished than broken off. Until then nothing has changed.
+    Begins,
+    /// It is done, or nothing of it.
+    Ends,
 }
 
 /// What is different about a store whose lock file is kept with a project, and may be somebody else's.
@@ -108,7 +119,7 @@ impl Store {
         let store = Self {
             path: path.to_owned(),
             shared: None,
-            on_wait: None,
+            on_moment: None,
             folders: OnceLock::new(),
         };
         if_there(Folder::open(path))
@@ -127,11 +138,17 @@ impl Store {
         self
     }
 
-    /// The same store with somebody who is told, with its path, when it has to be waited for.
+    /// The same store with somebody who is told, with its path, how far a change is.
     #[must_use]
-    pub fn on_wait(mut self, tell: fn(&Path)) -> Self {
-        self.on_wait = Some(tell);
+    pub fn on_moment(mut self, tell: fn(&Path, Moment)) -> Self {
+        self.on_moment = Some(tell);
         self
+    }
+
+    pub(crate) fn tell(&self, moment: Moment) {
+        if let Some(tell) = self.on_moment {
+            tell(&self.path, moment);
+        }
     }
 
     /// What is different about it when it is a project's.
@@ -319,9 +336,7 @@ impl Store {
         let writers = self.writers()?;
         let access = |source| self.access("lock", WRITERS, source);
         if !try_flock(&writers).map_err(access)? {
-            if let Some(tell) = self.on_wait {
-                tell(&self.path);
-            }
+            self.tell(Moment::Waits);
             flock(&writers).map_err(access)?;
         }
         self.locked(writers)

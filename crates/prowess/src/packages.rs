@@ -11,17 +11,20 @@ use prowess_client::sources::{GitBounds, Progress, Prompts, Registries, SourceOp
 use prowess_package::limits::Limits;
 use prowess_package::name::SkillName;
 use prowess_package::tree::{ReadTree, Tree};
+use prowess_store::agreement::Agreements;
 use prowess_store::described::{Described, describe};
+use prowess_store::ground::Ground;
 use prowess_store::install::{InstallError, Installer};
 use prowess_store::lock::Lock;
 use prowess_store::places::{Places, Scope};
 use prowess_store::reference::{Reference, Slash};
 use prowess_store::review::Leave;
 use prowess_store::source::{Catalogue, SourceError, SourceErrorKind};
-use prowess_store::store::{Store, StoreError};
+use prowess_store::store::{Shared, Store, StoreError};
 use prowess_trust::{Timestamp, TrustStore, load_trust_store};
 
 use crate::error::{Error, ErrorKind};
+use crate::interrupting;
 use crate::printer::{Channel, Printer};
 use crate::running;
 use crate::wrapping::wrap;
@@ -153,7 +156,18 @@ impl Packages {
 
     /// The store of a scope. Where there is none, it is made by the first change.
     pub(crate) fn store(&self, scope: Scope) -> Result<Store, Error> {
-        Store::open(&self.store_path(scope)).map_err(|error| store_failed(&error))
+        let store =
+            Store::open(&self.store_path(scope)).map_err(|error| store_failed(&error))?;
+        let store = store.on_moment(interrupting::at_moment);
+        Ok(match scope {
+            Scope::User => store,
+            Scope::Project => {
+                let project = self.places.project.as_ref().unwrap_or(&self.places.current);
+                let ground = Ground::of_project(project);
+                let agreements = Agreements::in_folder(&self.places.data);
+                store.shared(Shared { ground, agreements })
+            }
+        })
     }
 
     /// The file that says whose signatures count. One for the user: a project that is cloned does not decide whom its
@@ -288,7 +302,7 @@ pub(crate) fn store_failed(error: &StoreError) -> Error {
 pub(crate) fn source_failed(error: &SourceError) -> Error {
     let kind = match error.kind {
         SourceErrorKind::NotFound => ErrorKind::NotFound,
-        SourceErrorKind::Mismatch => ErrorKind::Refused,
+        SourceErrorKind::Mismatch | SourceErrorKind::Revoked => ErrorKind::Refused,
         SourceErrorKind::Ambiguous => ErrorKind::Usage,
         SourceErrorKind::Unusable | SourceErrorKind::Unreachable | SourceErrorKind::Denied => {
             ErrorKind::Failed
@@ -307,6 +321,7 @@ pub(crate) fn install_failed(error: &InstallError) -> Error {
         InstallError::NotInstalled(_) | InstallError::NoneOfThem { .. } => ErrorKind::NotFound,
         InstallError::Refused { .. }
         | InstallError::BadSignature { .. }
+        | InstallError::Needed { .. }
         | InstallError::NotLocked { .. }
         | InstallError::OtherName { .. }
         | InstallError::OtherVersion { .. } => ErrorKind::Refused,

@@ -100,7 +100,7 @@ impl Installer<'_> {
         notes: &mut Vec<String>,
     ) -> Result<Option<Step>, InstallError> {
         let is_whole = self.is_whole(name, entry);
-        if is_whole && !self.store.is_shared() {
+        if is_whole && self.has_agreed(name, entry) {
             return Ok(None);
         }
         let tree = if is_whole {
@@ -195,8 +195,12 @@ impl Installer<'_> {
             return Err(InstallError::BadSignature { name: name.clone(), refusals });
         }
         let now = attestation.to_evidence();
-        let refused =
-            |reason: String| InstallError::Refused { name: name.clone(), reason, hint: None };
+        let hint = "ask whoever wrote the lock file; if you know who signed it, trust them with `prowess trust add`";
+        let refused = |reason: String| InstallError::Refused {
+            name: name.clone(),
+            reason,
+            hint: Some(hint.to_owned()),
+        };
         for change in prowess_trust::compare(&entry.evidence(), &now) {
             match change {
                 prowess_trust::Change::SignatureLost { .. }
