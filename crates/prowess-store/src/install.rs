@@ -448,16 +448,7 @@ impl Installer<'_> {
             entry.keep_extra_of(installed);
         }
         let replaces = installed.map(|installed| installed.version.clone());
-        Step {
-            described,
-            replaces,
-            review,
-            attestation,
-            entry,
-            is_restored: false,
-            demands,
-            tree,
-        }
+        Step { described, replaces, review, attestation, entry, is_restored: false, demands, tree }
     }
 
     /// Whether this user has agreed to a skill of the lock file, or only whoever wrote it has.

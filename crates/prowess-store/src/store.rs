@@ -116,12 +116,8 @@ pub enum StoreError {
 impl Store {
     /// Opens a store. Where there is none, the first change makes it.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let store = Self {
-            path: path.to_owned(),
-            shared: None,
-            on_moment: None,
-            folders: OnceLock::new(),
-        };
+        let store =
+            Self { path: path.to_owned(), shared: None, on_moment: None, folders: OnceLock::new() };
         if_there(Folder::open(path))
             .map_err(|source| store.access("open the store", "", source))?;
         // A link there would lead every change elsewhere.

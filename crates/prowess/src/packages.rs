@@ -156,8 +156,7 @@ impl Packages {
 
     /// The store of a scope. Where there is none, it is made by the first change.
     pub(crate) fn store(&self, scope: Scope) -> Result<Store, Error> {
-        let store =
-            Store::open(&self.store_path(scope)).map_err(|error| store_failed(&error))?;
+        let store = Store::open(&self.store_path(scope)).map_err(|error| store_failed(&error))?;
         let store = store.on_moment(interrupting::at_moment);
         Ok(match scope {
             Scope::User => store,
@@ -188,7 +187,7 @@ impl Packages {
 
     /// Where skills come from.
     pub(crate) fn reach(&self, printer: &mut Printer, offline: bool) -> Result<Reach, Error> {
-        let is_asked = io::stdin().is_terminal() && printer.is_terminal(Channel::Err);
+        let is_asked = can_ask(printer);
         let registries = Registries::load(&self.environment, &self.config)
             .map_err(|error| source_failed(&error))?;
         for note in &registries.notes {
@@ -279,9 +278,14 @@ pub(crate) fn author_skill(folder: &Path, done: &str) -> Result<(ReadTree, Descr
     Ok((read, described))
 }
 
+/// Whether somebody sits at a terminal who can be asked.
+pub(crate) fn can_ask(printer: &Printer) -> bool {
+    io::stdin().is_terminal() && printer.is_terminal(Channel::Err)
+}
+
 /// A question that only a clear yes answers with yes. Without a terminal nobody is asked.
 pub(crate) fn agree(question: &str, printer: &mut Printer) -> Option<bool> {
-    if !io::stdin().is_terminal() || !printer.is_terminal(Channel::Err) {
+    if !can_ask(printer) {
         return None;
     }
     crate::approving::forget_typed_ahead();

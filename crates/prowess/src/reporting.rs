@@ -108,7 +108,6 @@ impl Report {
             }
         };
         if self.format == Format::Json {
-            self.object.entry("installed").or_insert(false.into());
             self.object.insert("failures".to_owned(), listed.into());
             self.object.insert("warnings".to_owned(), json!(self.warnings));
             printer.json(&Value::Object(self.object));

@@ -98,6 +98,28 @@ impl Installer<'_> {
         self.plan_remove(names).map(|removal| removal.removed)
     }
 
+    /// Skills together with all installed ones that need them, and those that need these.
+    pub fn with_dependents(
+        &self,
+        names: &BTreeSet<SkillName>,
+    ) -> Result<BTreeSet<SkillName>, InstallError> {
+        let (_, lock) = self.read_lock()?;
+        let mut all = names.clone();
+        loop {
+            let needs = |entry: &Locked| entry.dependencies.keys().any(|name| all.contains(name));
+            let more: Vec<SkillName> = lock
+                .skills
+                .iter()
+                .filter(|(name, entry)| !all.contains(*name) && needs(entry))
+                .map(|(name, _)| name.clone())
+                .collect();
+            if more.is_empty() {
+                return Ok(all);
+            }
+            all.extend(more);
+        }
+    }
+
     fn plan_remove(&self, names: &BTreeSet<SkillName>) -> Result<Removal, InstallError> {
         let (before, mut lock) = self.read_lock()?;
         for name in names {

@@ -280,7 +280,8 @@ impl Choice<'_, '_> {
         let releases = self.releases.borrow();
         for wish in open.keys() {
             let Reference::Named(named) = &self.aim.wishes[*wish].reference else { continue };
-            let chosen = resolved.iter().find(|one| short(one.package.name()) == named.name.as_str());
+            let chosen =
+                resolved.iter().find(|one| short(one.package.name()) == named.name.as_str());
             let Some(chosen) = chosen else { continue };
             let known = releases.get(&chosen.package).into_iter().flatten();
             let usable = known.filter(|release| !release.yanked && release.version.pre.is_empty());
@@ -375,11 +376,10 @@ impl Choice<'_, '_> {
             .filter(|(name, _)| !self.aim.moving.contains(*name))
             .map(|(name, entry)| (package_of(name, entry), entry.version.clone()))
             .collect();
-        let until = self
-            .installer
-            .min_age
-            .filter(|age| *age > 0)
-            .map(|age| u64::try_from(self.installer.now.unix()).unwrap_or(0).saturating_sub(age));
+        let until =
+            self.installer.min_age.filter(|age| *age > 0).map(|age| {
+                u64::try_from(self.installer.now.unix()).unwrap_or(0).saturating_sub(age)
+            });
         let options = Options { locked: &locked, published_until: until, limits: Limits::USUAL };
         let bystanders = self.bystanders();
         for _ in 0..MOST_ROUNDS {

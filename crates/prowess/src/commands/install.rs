@@ -7,9 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use prowess_package::name::SkillName;
 use prowess_policy::Tier;
-use prowess_store::install::{
-    InstallError, Installer, Newer, Plan, Restoration, Step, Wish,
-};
+use prowess_store::install::{InstallError, Installer, Newer, Plan, Restoration, Step, Wish};
 use prowess_store::placement::Destination;
 use prowess_store::review::{Leave, Refusal};
 use serde_json::{Value, json};
@@ -160,6 +158,7 @@ fn age(text: &str) -> Result<u64, String> {
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     interrupting::listen(printer);
     let mut report = Report::new(arguments.format);
+    report.put(json!({ "installed": false }));
     let result = install(arguments, &mut report, printer);
     report.finish(result, printer)
 }
@@ -242,7 +241,9 @@ pub(crate) fn carry_out(
     report.put(wire(&plan, false));
     if dry_run {
         let destinations = placing.preview(installer.store, &names)?;
-        report.put(json!({ "destinations": destinations.iter().map(destination).collect::<Vec<Value>>() }));
+        report.put(
+            json!({ "destinations": destinations.iter().map(destination).collect::<Vec<Value>>() }),
+        );
         if report.is_text() {
             for line in placing.preview_lines(&destinations) {
                 printer.say(&line);
@@ -363,7 +364,9 @@ fn newer_lines(plan: &Plan) -> Vec<String> {
         let Newer { name, chosen, newest, requested } = newer;
         let range = requested.as_deref().map(|range| format!(", outside of `{}`", inline(range)));
         let range = range.unwrap_or_default();
-        format!("there is {name} {newest}{range}, and {chosen} is used; `prowess install {name}@{newest}` gets it")
+        format!(
+            "there is {name} {newest}{range}, and {chosen} is used; `prowess install {name}@{newest}` gets it"
+        )
     };
     plan.newer.iter().map(line).collect()
 }
@@ -371,7 +374,11 @@ fn newer_lines(plan: &Plan) -> Vec<String> {
 /// That a skill is followed in another range from now on.
 fn new_range(step: &Step, plan: &Plan) -> Option<String> {
     let range = step.new_range(plan)?;
-    Some(format!("updates of {} are looked for within `{}` from now on", step.name(), inline(range)))
+    Some(format!(
+        "updates of {} are looked for within `{}` from now on",
+        step.name(),
+        inline(range)
+    ))
 }
 
 /// Why a plan is not carried out: every skill that is refused, so that nobody finds them out one at a time.

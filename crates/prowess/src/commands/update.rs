@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use clap::Args;
 use prowess_package::name::SkillName;
 use prowess_store::install::Update;
+use serde_json::json;
 
 use super::Outcome;
 use super::install::{Doing, FetchOptions, Format, LeaveOptions, carry_out};
@@ -59,6 +60,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     interrupting::listen(printer);
     let mut report = Report::new(arguments.format);
+    report.put(json!({ "installed": false }));
     let result = update(arguments, &mut report, printer);
     report.finish(result, printer)
 }

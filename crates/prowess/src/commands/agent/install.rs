@@ -15,6 +15,7 @@ use prowess_store::reference::{Named, Reference};
 use prowess_store::review::{Leave, Refusal};
 use prowess_store::source::Source as _;
 use prowess_store::store::LOCK_FILE;
+use serde_json::json;
 
 use super::{Agent, AgentOptions};
 use crate::commands::Outcome;
@@ -103,6 +104,7 @@ struct Wanted<'m> {
 pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     interrupting::listen(printer);
     let mut report = Report::new(arguments.format);
+    report.put(json!({ "installed": false }));
     let result = install(arguments, &mut report, printer);
     report.finish(result, printer)
 }
@@ -150,7 +152,8 @@ fn install(
         } else {
             kept(&active, &lock)
         };
-        let Restoration { plan: restoration, failures, .. } = installer.plan_restore(Some(&kept))?;
+        let Restoration { plan: restoration, failures, .. } =
+            installer.plan_restore(Some(&kept))?;
         if arguments.frozen {
             for (name, error) in &failures {
                 report.fail(name.as_str(), "put back", error);
@@ -212,9 +215,10 @@ fn allowed(mut plan: Plan, named: &BTreeSet<SkillName>, installer: &Installer<'_
 /// Whether a skill is experimental, and this user has never agreed to one of its name.
 fn is_unknown(plan: &Plan, step: &Step, installer: &Installer<'_>) -> bool {
     let name = step.name();
-    let is_known = plan.lock().skills.get(name).is_some_and(|entry| {
-        entry.tier == Tier::Experimental && installer.has_agreed(name, entry)
-    });
+    let is_known =
+        plan.lock().skills.get(name).is_some_and(|entry| {
+            entry.tier == Tier::Experimental && installer.has_agreed(name, entry)
+        });
     step.entry.tier == Tier::Experimental && !is_known
 }
 
@@ -251,11 +255,7 @@ fn suits(active: &ActiveSkills<'_>, lock: &Lock) -> Result<(), Error> {
 }
 
 /// The places of `--from`, asked once.
-fn places(
-    arguments: &Arguments,
-    packages: &Packages,
-    reach: &Reach,
-) -> Result<Vec<Place>, Error> {
+fn places(arguments: &Arguments, packages: &Packages, reach: &Reach) -> Result<Vec<Place>, Error> {
     let ask = |text: &String| {
         let reference = place(text, packages, reach)?;
         let offers = reach.sources.offers(&reference).map_err(|error| source_failed(&error))?;
@@ -319,11 +319,7 @@ fn wanted<'m>(
 }
 
 /// That a skill is to be had from nowhere: not from where the lock file has it, and not from the places that were named.
-fn nowhere(
-    name: &str,
-    places: &[Place],
-    gone: Option<&(SkillName, InstallError)>,
-) -> Error {
+fn nowhere(name: &str, places: &[Place], gone: Option<&(SkillName, InstallError)>) -> Error {
     let name = inline(name);
     let listed = |place: &Place| {
         let names: Vec<String> = place.names.iter().map(|name| format!("`{name}`")).collect();
@@ -363,7 +359,8 @@ fn plan(
     };
     let mut chosen: Vec<&WantedSkill<'_>> = wanted.iter().collect();
     let whole = installer.plan(&wishes(&chosen));
-    let is_fine = whole.as_ref().is_ok_and(|plan| obstacle(plan, wanted, named, installer).is_none());
+    let is_fine =
+        whole.as_ref().is_ok_and(|plan| obstacle(plan, wanted, named, installer).is_none());
     if is_fine || wanted.iter().all(|wanted| wanted.dependency.required) {
         return Ok((whole?, Vec::new()));
     }
