@@ -76,31 +76,38 @@ fn remove(
     let scope = arguments.scope.scope();
     let store = packages.store(scope)?;
     let reach = packages.reach(printer, true)?;
-    packages.with_installer(&store, &reach, Leave::default(), None, |installer| {
-        let (names, going) = look(installer, &named, arguments, printer)?;
-        report
-            .put(json!({ "removed": wire(&going, &named, &names), "dry_run": arguments.dry_run }));
-        if arguments.dry_run {
+    packages.with_installer(
+        &store,
+        &reach,
+        Leave::default(),
+        None,
+        |installer| -> Result<Outcome, Stop> {
+            let (names, going) = look(installer, &named, arguments, printer)?;
+            let removed = wire(&going, &named, &names);
+            if arguments.dry_run {
+                report.put(json!({ "would_remove": removed }));
+                if report.is_text() {
+                    for line in lines(&going, &named, &names) {
+                        printer.say(&format!("would remove {line}"));
+                    }
+                    printer.note("nothing was written");
+                }
+                return Ok(Outcome::Fine);
+            }
+            if going.len() > named.len() && !arguments.yes {
+                ask(&lines(&going, &named, &names), printer)?;
+            }
+            carry_out(&packages, scope, installer, &names, &going, printer)?;
+            report.put(json!({ "removed": removed }));
+            printer.stands("what was removed is gone");
             if report.is_text() {
                 for line in lines(&going, &named, &names) {
-                    printer.say(&format!("would remove {line}"));
+                    printer.say(&format!("removed {line}"));
                 }
-                printer.note("nothing was written");
             }
-            return Ok(Outcome::Fine);
-        }
-        if going.len() > named.len() && !arguments.yes {
-            ask(&lines(&going, &named, &names), report, printer)?;
-        }
-        carry_out(&packages, scope, installer, &names, &going, printer)?;
-        printer.stands("what was removed is gone");
-        if report.is_text() {
-            for line in lines(&going, &named, &names) {
-                printer.say(&format!("removed {line}"));
-            }
-        }
-        Ok(Outcome::Fine)
-    })
+            Ok(Outcome::Fine)
+        },
+    )
 }
 
 /// What would go. Others that need a skill stop it, unless somebody is there who can be asked or has agreed.
@@ -123,7 +130,7 @@ fn look(
 
 /// Asks whoever sits at the terminal whether more may go than was named. Where nobody does, what only these needed goes as
 /// it always did, and what needs them has stopped it already.
-fn ask(lines: &[String], report: &mut Report, printer: &mut Printer) -> Result<(), Error> {
+fn ask(lines: &[String], printer: &mut Printer) -> Result<(), Error> {
     if !crate::packages::can_ask(printer) {
         return Ok(());
     }
@@ -131,10 +138,7 @@ fn ask(lines: &[String], report: &mut Report, printer: &mut Printer) -> Result<(
         printer.say(&format!("would remove {line}"));
     }
     match agree("Remove all of them? [y]es / [N]o: ", printer) {
-        Some(false) => {
-            report.put(json!({ "removed": [] }));
-            Err(Error::refused("nothing was removed, because you did not agree"))
-        }
+        Some(false) => Err(Error::refused("nothing was removed, because you did not agree")),
         Some(true) | None => Ok(()),
     }
 }

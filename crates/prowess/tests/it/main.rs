@@ -2,12 +2,14 @@
 
 mod agent;
 mod check;
+mod cloning;
 mod convert;
 mod docs;
 mod doctor;
 mod embed;
 mod expectations;
 mod explain;
+mod failing;
 mod fix;
 mod formats;
 mod importing;
@@ -26,6 +28,7 @@ mod prompt;
 mod readme;
 mod real_model;
 mod reference;
+mod removing;
 mod render;
 mod run;
 mod run_approvals;
@@ -46,6 +49,7 @@ mod traces;
 mod trawling;
 mod updating;
 mod usage;
+mod waiting;
 mod which;
 mod workflow;
 
