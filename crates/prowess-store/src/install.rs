@@ -241,11 +241,19 @@ pub enum InstallError {
         /// Why.
         reason: String,
         /// What to do next.
-        hint: Option<String>,
+        hints: Vec<String>,
     },
 }
 
 impl InstallError {
+    /// Everything that may be done next.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Refused { hints, .. } => hints.clone(),
+            other => other.hint().into_iter().collect(),
+        }
+    }
+
     /// What to do next.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -262,15 +270,16 @@ impl InstallError {
             // Its message says which program to use: there is nothing wrong with the file.
             Self::Lock { source: LockError::Version(_), .. } => None,
             Self::Lock { is_shared: true, .. } => Some("restore it from version control".to_owned()),
-            Self::Lock { path, is_shared: false, .. } => Some(format!(
-                "move it away (`mv {path} {path}.damaged`) and install the skills again; `prowess list` shows which ones are there, and their files stay until then"
-            )),
+            Self::Lock { is_shared: false, .. } => Some(
+                "move that file away and install the skills again; `prowess list` shows which ones are there, and their files stay until then"
+                    .to_owned(),
+            ),
             Self::Overtaken => Some("run it again".to_owned()),
             Self::NotInstalled(_) => Some("`prowess list` shows what is installed".to_owned()),
             Self::Needed { name, by } => {
                 Some(format!("remove those as well: `prowess remove {name} {}`", by.join(" ")))
             }
-            Self::Refused { hint, .. } => hint.clone(),
+            Self::Refused { hints, .. } => hints.first().cloned(),
             Self::Unresolved(error) => Some(error.hint()).filter(|hint| !hint.is_empty()),
             Self::BadSignature { .. } => {
                 Some("do not use it; ask its author for one whose signature holds".to_owned())
@@ -341,7 +350,7 @@ impl Installer<'_> {
                 return Err(InstallError::NotInstalled(name.clone()));
             }
         }
-        let (mut wishes, mut wished) = (Vec::new(), Vec::new());
+        let (mut wishes, mut followed) = (Vec::new(), Vec::new());
         let mut moving = BTreeSet::new();
         for (name, entry) in &lock.skills {
             if !names.is_empty() && !names.contains(name) {
@@ -353,14 +362,14 @@ impl Installer<'_> {
                 && let Some(wish) = choose::follow(name, entry)
             {
                 wishes.push(wish);
-                wished.push(name.clone());
+                followed.push(name.clone());
             }
         }
         let hopeless = Hopeless::IsLeftOut;
         let aim = Aim { wishes: &wishes, moving: &moving, kind: Kind::Update, hopeless };
         let mut plan = choose::plan(self, &aim, before, lock)?;
         let failures = std::mem::take(&mut plan.failures);
-        let failures = failures.into_iter().map(|(wish, error)| (wished[wish].clone(), error));
+        let failures = failures.into_iter().map(|(wish, error)| (followed[wish].clone(), error));
         Ok(Update { failures: failures.collect(), plan })
     }
 
@@ -567,12 +576,11 @@ impl Step {
     /// Why it can't be installed, when it is refused.
     fn refused(&self) -> Option<InstallError> {
         let refusals = &self.review.refusals;
-        let join = |texts: Vec<String>| texts.join("; ");
-        let hint = join(refusals.iter().map(crate::review::Refusal::hint).collect());
+        let reasons: Vec<String> = refusals.iter().map(ToString::to_string).collect();
         (!refusals.is_empty()).then(|| InstallError::Refused {
             name: self.name().clone(),
-            reason: join(refusals.iter().map(ToString::to_string).collect()),
-            hint: Some(hint),
+            reason: reasons.join("; "),
+            hints: refusals.iter().map(crate::review::Refusal::hint).collect(),
         })
     }
 

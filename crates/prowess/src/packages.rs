@@ -333,5 +333,5 @@ pub(crate) fn install_failed(error: &InstallError) -> Error {
         _ => ErrorKind::Failed,
     };
     let failed = Error { kind, ..Error::failed(error.to_string()) };
-    error.hint().into_iter().fold(failed, Error::hint)
+    error.hints().into_iter().fold(failed, Error::hint)
 }

@@ -64,9 +64,13 @@ impl Report {
             InstallError::Source(SourceError {
                 kind: SourceErrorKind::NotFound | SourceErrorKind::Unreachable,
                 ..
-            }) if done != "imported" => failed.hint(format!(
-                "`prowess remove {name}` if it is gone for good, or install it from elsewhere"
-            )),
+            }) => failed.hint(if done == "imported" {
+                "install it by hand, from where it is published".to_owned()
+            } else {
+                format!(
+                    "`prowess remove {name}` if it is gone for good, or install it from elsewhere"
+                )
+            }),
             _ => told.hints.into_iter().fold(failed, Error::hint),
         };
         self.failures.push((name.to_owned(), failed));

@@ -52,7 +52,7 @@ impl Installer<'_> {
             return Err(InstallError::Refused {
                 name: step.name().clone(),
                 reason: questions.collect::<Vec<String>>().join("; "),
-                hint: Some("somebody has to agree to that first".to_owned()),
+                hints: vec!["somebody has to agree to that first".to_owned()],
             });
         }
         let unchanged = std::mem::take(&mut plan.unchanged);
@@ -199,7 +199,7 @@ impl Installer<'_> {
         let refused = |reason: String| InstallError::Refused {
             name: name.clone(),
             reason,
-            hint: Some(hint.to_owned()),
+            hints: vec![hint.to_owned()],
         };
         for change in prowess_trust::compare(&entry.evidence(), &now) {
             match change {

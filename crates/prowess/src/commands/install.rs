@@ -239,18 +239,19 @@ pub(crate) fn carry_out(
         report.warn(note, printer);
     }
     report.put(wire(&plan, false));
+    let destinations = if dry_run { placing.preview(installer.store, &names)? } else { Vec::new() };
     if dry_run {
-        let destinations = placing.preview(installer.store, &names)?;
-        report.put(
-            json!({ "destinations": destinations.iter().map(destination).collect::<Vec<Value>>() }),
-        );
-        if report.is_text() {
-            for line in placing.preview_lines(&destinations) {
-                printer.say(&line);
-            }
-        }
+        let wire: Vec<Value> = destinations.iter().map(destination).collect();
+        report.put(json!({ "destinations": wire }));
     }
+    let destinations = placing.preview_lines(&destinations);
+    let say_destinations = |report: &Report, printer: &mut Printer| {
+        for line in destinations.iter().filter(|_| report.is_text()) {
+            printer.say(line);
+        }
+    };
     if plan.steps.is_empty() {
+        say_destinations(report, printer);
         placing.check(installer.store, &names)?;
         if dry_run {
             say_fine(&plan, report, printer);
@@ -276,6 +277,7 @@ pub(crate) fn carry_out(
     if is_asked || is_told {
         printer.talk_report(|_| page);
     }
+    say_destinations(report, printer);
     if let Some(error) = refused(&plan, doing) {
         return Err(error.into());
     }
@@ -401,8 +403,9 @@ fn refused(plan: &Plan, doing: &Doing<'_>) -> Option<Error> {
     let mut hints: Vec<String> = Vec::new();
     if !doing.can_allow_all && !experimental.is_empty() {
         let names = experimental.join(",");
+        let what = if experimental.len() == 1 { "it" } else { "them" };
         hints.push(format!(
-            "read them first (`prowess show`, `prowess policy`), then give `--allow-experimental {names}`"
+            "read {what} first (`prowess show`, `prowess policy`), then give `--allow-experimental {names}`"
         ));
     } else {
         hints.extend(steps.iter().flat_map(|step| &step.review.refusals).map(Refusal::hint));

@@ -82,12 +82,12 @@ fn remove(
         Leave::default(),
         None,
         |installer| -> Result<Outcome, Stop> {
-            let (names, going) = look(installer, &named, arguments, printer)?;
-            let removed = wire(&going, &named, &names);
+            let (whole, going) = look(installer, &named, arguments, printer)?;
+            let removed = wire(&going, &named, &whole);
             if arguments.dry_run {
                 report.put(json!({ "would_remove": removed }));
                 if report.is_text() {
-                    for line in lines(&going, &named, &names) {
+                    for line in lines(&going, &named, &whole) {
                         printer.say(&format!("would remove {line}"));
                     }
                     printer.note("nothing was written");
@@ -95,13 +95,13 @@ fn remove(
                 return Ok(Outcome::Fine);
             }
             if going.len() > named.len() && !arguments.yes {
-                ask(&lines(&going, &named, &names), printer)?;
+                ask(&lines(&going, &named, &whole), printer)?;
             }
-            carry_out(&packages, scope, installer, &names, &going, printer)?;
+            carry_out(&packages, scope, installer, &whole, &going, printer)?;
             report.put(json!({ "removed": removed }));
             printer.stands("what was removed is gone");
             if report.is_text() {
-                for line in lines(&going, &named, &names) {
+                for line in lines(&going, &named, &whole) {
                     printer.say(&format!("removed {line}"));
                 }
             }
@@ -120,9 +120,9 @@ fn look(
     let can_widen = arguments.yes || crate::packages::can_ask(printer);
     match installer.removed_by(named) {
         Err(InstallError::Needed { .. }) if can_widen => {
-            let names = installer.with_dependents(named)?;
-            let going = installer.removed_by(&names)?;
-            Ok((names, going))
+            let whole = installer.with_dependents(named)?;
+            let going = installer.removed_by(&whole)?;
+            Ok((whole, going))
         }
         going => Ok((named.clone(), going?)),
     }
@@ -147,13 +147,13 @@ fn carry_out(
     packages: &Packages,
     scope: Scope,
     installer: &Installer<'_>,
-    names: &BTreeSet<SkillName>,
+    whole: &BTreeSet<SkillName>,
     going: &Going,
     printer: &mut Printer,
 ) -> Result<(), Stop> {
     interrupting::changes_begin();
     take_away(packages, scope, going.iter().map(|(name, _)| name), printer)?;
-    installer.remove(names)?;
+    installer.remove(whole)?;
     Ok(())
 }
 
@@ -161,29 +161,29 @@ fn carry_out(
 fn why(
     name: &SkillName,
     named: &BTreeSet<SkillName>,
-    names: &BTreeSet<SkillName>,
+    whole: &BTreeSet<SkillName>,
 ) -> Option<&'static str> {
-    match (named.contains(name), names.contains(name)) {
+    match (named.contains(name), whole.contains(name)) {
         (true, _) => None,
         (false, true) => Some("which needs one of these"),
         (false, false) => Some("which nothing needs any more"),
     }
 }
 
-fn lines(going: &Going, named: &BTreeSet<SkillName>, names: &BTreeSet<SkillName>) -> Vec<String> {
-    let line = |(name, version): &(SkillName, Version)| match why(name, named, names) {
+fn lines(going: &Going, named: &BTreeSet<SkillName>, whole: &BTreeSet<SkillName>) -> Vec<String> {
+    let line = |(name, version): &(SkillName, Version)| match why(name, named, whole) {
         Some(why) => format!("{name} {version}, {why}"),
         None => format!("{name} {version}"),
     };
     going.iter().map(line).collect()
 }
 
-fn wire(going: &Going, named: &BTreeSet<SkillName>, names: &BTreeSet<SkillName>) -> Vec<Value> {
+fn wire(going: &Going, named: &BTreeSet<SkillName>, whole: &BTreeSet<SkillName>) -> Vec<Value> {
     let skill = |(name, version): &(SkillName, Version)| {
         json!({
             "name": name.as_str(),
             "version": version.to_string(),
-            "why": why(name, named, names),
+            "why": why(name, named, whole),
         })
     };
     going.iter().map(skill).collect()

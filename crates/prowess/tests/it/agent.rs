@@ -175,7 +175,7 @@ fn a_lock_file_is_all_that_is_installed_when_frozen() {
 
 #[test]
 fn a_clone_gets_what_the_lock_file_says() {
-    let author = desk();
+    let author = desk().file(".git/HEAD", "ref: x\n");
     let yes = "--allow-experimental notes,mail --yes";
     let said = author.run(&format!("agent install desk --from place {yes}"));
     assert!(said.starts_with("exit 0"), "{said}");
