@@ -24,7 +24,7 @@ const MOST_SHOWN: usize = 80;
 pub(crate) const NAME_RULE: &str = "invalid-name";
 
 /// A skill that was read from its files.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Described {
     /// The name under which it is installed.
     pub name: SkillName,

@@ -256,6 +256,20 @@ fn same_place(one: &Pinned, other: &Pinned) -> bool {
 }
 
 impl Review {
+    /// Takes over what another look has shown and this one has not.
+    pub(crate) fn extend(&mut self, other: Self) {
+        for refusal in other.refusals {
+            if !self.refusals.contains(&refusal) {
+                self.refusals.push(refusal);
+            }
+        }
+        for question in other.questions {
+            if !self.questions.contains(&question) {
+                self.questions.push(question);
+            }
+        }
+    }
+
     /// Whether nobody needs to be asked and nothing is refused.
     pub fn is_clear(&self) -> bool {
         self.refusals.is_empty() && self.questions.is_empty()

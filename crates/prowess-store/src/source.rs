@@ -136,6 +136,8 @@ pub enum SourceErrorKind {
     NotFound,
     /// It may be there, and whoever asks may not have it.
     Denied,
+    /// It was found to do harm, and nobody may have it any more (attack C22).
+    Revoked,
     /// Several are meant by the same words (attack A7).
     Ambiguous,
     /// The bytes are not the ones that were promised (attack C1).

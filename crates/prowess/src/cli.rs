@@ -8,8 +8,8 @@ use prowess_format::dialect::{self, Dialect};
 
 use crate::commands::{
     agent, approvals, check, completions, convert, doctor, explain, generate_docs, info, install,
-    kb, key, list, lock, man, migrate, models, new, pack, policy, prompt, remove, render, run,
-    schema, search, show, sign, trawl, trust, update, verify, which, workflow,
+    kb, key, list, lock, man, migrate, models, new, outdated, pack, policy, prompt, remove, render,
+    run, schema, search, show, sign, trawl, trust, update, verify, which, workflow,
 };
 
 /// Read, check, convert and run SKILL.md files of every dialect
@@ -79,6 +79,7 @@ pub(crate) enum Verb {
     Install(install::Arguments),
     Agent(agent::Arguments),
     Update(update::Arguments),
+    Outdated(outdated::Arguments),
     Remove(remove::Arguments),
     List(list::Arguments),
     Info(info::Arguments),

@@ -11,17 +11,20 @@ use prowess_client::sources::{GitBounds, Prompts, Registries, SourceOptions, Sou
 use prowess_package::limits::Limits;
 use prowess_package::name::SkillName;
 use prowess_package::tree::{ReadTree, Tree};
+use prowess_store::agreement::Agreements;
 use prowess_store::described::{DescribeError, Described, describe};
+use prowess_store::ground::Ground;
 use prowess_store::install::{InstallError, Installer};
 use prowess_store::lock::Lock;
 use prowess_store::places::{Places, Scope};
 use prowess_store::reference::{Here, Reference, Slash};
 use prowess_store::review::Leave;
 use prowess_store::source::{Catalogue, SourceError, SourceErrorKind};
-use prowess_store::store::{Store, StoreError};
+use prowess_store::store::{Shared, Store, StoreError};
 use prowess_trust::{Timestamp, TrustStore, load_trust_store};
 
 use crate::error::{Error, ErrorKind};
+use crate::interrupting;
 use crate::printer::{Channel, Printer};
 use crate::running;
 use crate::wrapping::wrap;
@@ -153,7 +156,17 @@ impl Packages {
 
     /// The store of a scope. Where there is none, it is made by the first change.
     pub(crate) fn store(&self, scope: Scope) -> Result<Store, Error> {
-        Store::open(&self.store_path(scope)).map_err(|error| store_failed(&error))
+        let store = Store::open(&self.store_path(scope)).map_err(|error| store_failed(&error))?;
+        let store = store.on_moment(interrupting::at_moment);
+        Ok(match scope {
+            Scope::User => store,
+            Scope::Project => {
+                let project = self.places.project.as_ref().unwrap_or(&self.places.current);
+                let ground = Ground::of_project(project);
+                let agreements = Agreements::in_folder(&self.places.data);
+                store.shared(Shared { ground, agreements })
+            }
+        })
     }
 
     /// The file that says whose signatures count. One for the user: a project that is cloned does not decide whom its
@@ -174,7 +187,7 @@ impl Packages {
 
     /// Where skills come from.
     pub(crate) fn reach(&self, printer: &mut Printer, offline: bool) -> Result<Reach, Error> {
-        let is_asked = io::stdin().is_terminal() && printer.is_terminal(Channel::Err);
+        let is_asked = can_ask(printer);
         let registries = Registries::load(&self.environment, &self.config)
             .map_err(|error| source_failed(&error))?;
         for note in &registries.notes {
@@ -283,9 +296,14 @@ pub(crate) fn author_skill(folder: &Path, done: &str) -> Result<(ReadTree, Descr
     Ok((read, described))
 }
 
+/// Whether somebody sits at a terminal who can be asked.
+pub(crate) fn can_ask(printer: &Printer) -> bool {
+    io::stdin().is_terminal() && printer.is_terminal(Channel::Err)
+}
+
 /// A question that only a clear yes answers with yes. Without a terminal nobody is asked.
 pub(crate) fn agree(question: &str, printer: &mut Printer) -> Option<bool> {
-    if !io::stdin().is_terminal() || !printer.is_terminal(Channel::Err) {
+    if !can_ask(printer) {
         return None;
     }
     crate::approving::forget_typed_ahead();
@@ -306,7 +324,7 @@ pub(crate) fn store_failed(error: &StoreError) -> Error {
 pub(crate) fn source_failed(error: &SourceError) -> Error {
     let kind = match error.kind {
         SourceErrorKind::NotFound => ErrorKind::NotFound,
-        SourceErrorKind::Mismatch => ErrorKind::Refused,
+        SourceErrorKind::Mismatch | SourceErrorKind::Revoked => ErrorKind::Refused,
         SourceErrorKind::Ambiguous => ErrorKind::Usage,
         SourceErrorKind::Unusable | SourceErrorKind::Unreachable | SourceErrorKind::Denied => {
             ErrorKind::Failed
@@ -325,6 +343,7 @@ pub(crate) fn install_failed(error: &InstallError) -> Error {
         InstallError::NotInstalled(_) | InstallError::NoneOfThem { .. } => ErrorKind::NotFound,
         InstallError::Refused { .. }
         | InstallError::BadSignature { .. }
+        | InstallError::Needed { .. }
         | InstallError::NotLocked { .. }
         | InstallError::OtherName { .. }
         | InstallError::OtherVersion { .. } => ErrorKind::Refused,
@@ -334,5 +353,5 @@ pub(crate) fn install_failed(error: &InstallError) -> Error {
         _ => ErrorKind::Failed,
     };
     let failed = Error { kind, ..Error::failed(error.to_string()) };
-    error.hint().into_iter().fold(failed, Error::hint)
+    error.hints().into_iter().fold(failed, Error::hint)
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use prowess_package::name::SkillName;
 use prowess_store::agents::{self, Agent};
 use prowess_store::placement::{
-    self, Change, Form, Manner, Owners, Placement, PlacementError, UndoneHow, Wish,
+    self, Change, Destination, Form, Manner, Owners, Placement, PlacementError, UndoneHow, Wish,
 };
 use prowess_store::places::Scope;
 use prowess_store::store::Store;
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::packages::Packages;
 use crate::printer::Printer;
+use crate::reporting::Report;
 use crate::survey::{self, shown};
 
 /// Which agents should find a skill.
@@ -109,6 +110,40 @@ impl<'p> Placing<'p> {
                 .map_err(|error| failed(&error).hint("nothing was installed or placed"))?;
         }
         Ok(())
+    }
+
+    /// Where skills would be placed, and what is in the way. Nothing is written.
+    pub(crate) fn preview(
+        &self,
+        store: &Store,
+        names: &BTreeSet<SkillName>,
+    ) -> Result<Vec<Destination>, Error> {
+        let Whom::These(agents, manner) = &self.whom else { return Ok(Vec::new()) };
+        let mut all = Vec::new();
+        for name in names {
+            let directory = store.skill_path(name);
+            let (scope, manner) = (self.scope, *manner);
+            let wish = Wish { skill: name, directory: &directory, agents, scope, manner };
+            let found = placement::destinations(&self.packages.places, &wish);
+            all.extend(found.map_err(|error| failed(&error))?);
+        }
+        Ok(all)
+    }
+
+    /// A line about each place that skills would get, for people.
+    pub(crate) fn preview_lines(&self, destinations: &[Destination]) -> Vec<String> {
+        let line = |destination: &Destination| {
+            let place = shown(&self.packages.places, &destination.path);
+            let as_what = if destination.is_copy { "as a copy" } else { "as a link" };
+            let (skill, owners) = (&destination.skill, destination.owners.join(", "));
+            match &destination.in_the_way {
+                Some(what) => format!(
+                    "{skill} would go to {place} for {owners}, where there is {what} that is not ours"
+                ),
+                None => format!("{skill} would be placed in {place} {as_what}, for {owners}"),
+            }
+        };
+        destinations.iter().map(line).collect()
     }
 
     /// Places installed skills. One that can't be placed keeps no other from it.
@@ -216,16 +251,21 @@ impl Placed {
             .collect()
     }
 
+    /// What could not be placed, for programs.
+    pub(crate) fn wire_failures(&self) -> Vec<String> {
+        self.failures.iter().map(ToString::to_string).collect()
+    }
+
     /// Fails when something could not be placed.
-    pub(crate) fn finish(self, printer: &mut Printer) -> Result<(), Error> {
+    pub(crate) fn finish(self, report: &mut Report, printer: &mut Printer) -> Result<(), Error> {
         for theirs in &self.left_alone {
             let what = "has been changed since it was placed, so it is yours and was not renewed";
-            printer.warning(&format!("`{theirs}` {what}"));
+            report.warn(&format!("`{theirs}` {what}"), printer);
         }
         let mut failures = self.failures.iter();
         let Some(first) = failures.next() else { return Ok(()) };
         for other in failures {
-            printer.warning(&other.to_string());
+            report.warn(&other.to_string(), printer);
         }
         Err(failed(first).hint("what was installed stays; the same command again places it"))
     }

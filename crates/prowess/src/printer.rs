@@ -22,6 +22,8 @@ pub(crate) struct Printer {
     stdout: Stream,
     stderr: Stream,
     state: State,
+    /// What has happened, whether it can be told or not.
+    stands: Option<&'static str>,
 }
 
 /// What is on the other side of a stream.
@@ -82,7 +84,13 @@ impl Printer {
             stdout: Stream::new(&io::stdout(), terminal_size::terminal_size_of(io::stdout())),
             stderr: Stream::new(&io::stderr(), terminal_size::terminal_size_of(io::stderr())),
             state: State::Open,
+            stands: None,
         }
+    }
+
+    /// Remembers what has happened, for the case that the result can't be written.
+    pub(crate) fn stands(&mut self, what: &'static str) {
+        self.stands = Some(what);
     }
 
     /// Whether the user wants only the result.
@@ -262,10 +270,10 @@ impl Printer {
         }
         let State::Failed(failure) = &self.state else { return ExitCode::from(code) };
         let reason = crate::error::reason(failure);
-        self.error(
-            &Error::failed(format!("cannot write to standard output: {reason}"))
-                .hint("make room, or send the output to another place"),
-        );
+        let error = Error::failed(format!("cannot write to standard output: {reason}"))
+            .hint("make room, or send the output to another place");
+        let error = self.stands.iter().fold(error, |error, what| error.hint(*what));
+        self.error(&error);
         // What was ended because of that was not ended for want of a reader.
         let code = if i32::from(code) == 128 + crate::running::SIGPIPE { 0 } else { code };
         ExitCode::from(ErrorKind::Failed.exit_code().max(code))
@@ -277,6 +285,11 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     // A closed pipe is the only thing that can go wrong, and then nobody listens.
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(ErrorKind::Usage.exit_code()))
+}
+
+/// A line on stderr of somebody who has no printer: a thread that waits for signals, a lock that is waited for.
+pub(crate) fn aside(message: &str) {
+    err(&format!("{}\n", inline(message)));
 }
 
 fn err(text: &str) {

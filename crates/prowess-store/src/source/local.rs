@@ -50,6 +50,8 @@ impl Source for Local {
     fn fetch(&self, name: &str, pinned: &Pinned) -> Result<Fetched, SourceError> {
         match pinned {
             Pinned::Folder { path } => {
+                // That it is gone is told better here than by whoever reads its files.
+                std::fs::metadata(path).map_err(|error| cannot_read(Path::new(path), &error))?;
                 let read = Tree::read_foreign(Path::new(path), &self.limits)
                     .map_err(|error| not_usable(path, &error))?;
                 Ok(Fetched { tree: read.tree, notes: withheld(path, &read.withheld) })

@@ -490,7 +490,8 @@ fn updates_follow_their_source_and_ask_for_more() {
         "1.0.1",
         "permissions:\n  - network:read:a.example\n  - shell:execute:git\n",
     );
-    let plan = machine.with(|installer| installer.plan_update(&BTreeSet::new())).expect("a plan");
+    let plan =
+        machine.with(|installer| installer.plan_update(&BTreeSet::new())).expect("a plan").plan;
     let steps: Vec<String> = plan
         .steps
         .iter()
@@ -501,7 +502,8 @@ fn updates_follow_their_source_and_ask_for_more() {
         .collect();
     assert_eq!(steps, ["base 1.4.0 ", "greet 1.0.1 it newly wants `shell:execute:git`"]);
     machine.with(|installer| installer.apply(plan)).expect("agreed");
-    let plan = machine.with(|installer| installer.plan_update(&BTreeSet::new())).expect("a plan");
+    let plan =
+        machine.with(|installer| installer.plan_update(&BTreeSet::new())).expect("a plan").plan;
     assert_eq!(plan.steps.len(), 0);
     let unknown = [name("nobody")].into();
     let error = machine.with(|installer| installer.plan_update(&unknown)).expect_err("not there");

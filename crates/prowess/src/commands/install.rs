@@ -6,20 +6,23 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use prowess_package::name::SkillName;
-use prowess_store::install::{InstallError, Installer, Plan, Restored, Step, Wish};
+use prowess_policy::Tier;
+use prowess_store::install::{InstallError, Installer, Newer, Plan, Restoration, Step, Wish};
+use prowess_store::placement::Destination;
 use prowess_store::reference::Reference;
-use prowess_store::review::Leave;
-use prowess_store::store::Store;
+use prowess_store::review::{Leave, Refusal};
 use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
 use crate::importing;
+use crate::interrupting;
 use crate::packages::{
-    Packages, ScopeOption, Stop, agree, install_failed, lock_of, skill_name, with_version,
+    Packages, ScopeOption, Stop, agree, install_failed, skill_name, with_version,
 };
-use crate::placing::{AgentOptions, Placed, Placing};
+use crate::placing::{AgentOptions, Placing};
 use crate::printer::{Channel, Printer, inline};
+use crate::reporting::Report;
 use crate::wrapping::wrap;
 
 /// Install skills, with everything that they need
@@ -45,20 +48,23 @@ Examples:
   prowess install greet@^1.2
   prowess install greet --agent claude-code,codex
   prowess install --import skills-lock.json
+  prowess install --project --dry-run       what a project's lock file brings
   prowess install --frozen        in CI: exactly what the lock file says
 
 Exit codes:
   0  everything is installed
-  1  it failed, and nothing was changed
+  1  it failed; of what is named nothing was changed
   2  the arguments are wrong
   3  there is no such skill
-  4  refused: not signed, changed, or not agreed to")]
+  4  refused: not signed, changed, or not agreed to
+Without SKILL and with `--import` a skill that can't be had keeps no other from it:
+then 1 or 4 says that some are missing, and which.")]
 pub(crate) struct Arguments {
     /// What to install; everything in the lock file when left out
     #[arg(value_name = "SKILL")]
     skills: Vec<String>,
     /// Of a place with several skills, this one
-    #[arg(long = "skill", value_name = "NAME", requires = "skills")]
+    #[arg(long = "skill", value_name = "NAME", requires = "skills", value_delimiter = ',')]
     only: Vec<String>,
     /// Of a place with several skills, all of them
     #[arg(long, requires = "skills", conflicts_with = "only")]
@@ -162,10 +168,28 @@ fn age(text: &str) -> Result<u64, String> {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    interrupting::listen(printer);
+    let mut report = Report::new(arguments.format);
+    report.put(json!({ "installed": false }));
+    let result = install(arguments, &mut report, printer);
+    report.finish(result, printer)
+}
+
+fn install(
+    arguments: &Arguments,
+    report: &mut Report,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
     let packages = Packages::new()?;
     let placing = arguments.agents.placing(&packages, arguments.scope.scope())?;
+    let doing = Doing {
+        dry_run: arguments.dry_run,
+        yes: arguments.leave.yes(),
+        placing: &placing,
+        can_allow_all: true,
+    };
     if arguments.skills.is_empty() && arguments.import.is_none() {
-        return restore(arguments, &packages, &placing, printer);
+        return restore(arguments, &packages, &doing, report, printer);
     }
     let reach = packages.reach(printer, arguments.fetching.offline)?;
     let only: BTreeSet<String> = if arguments.all {
@@ -200,24 +224,32 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let store = packages.store(arguments.scope.scope())?;
     let leave = arguments.leave.leave();
     packages.with_installer(&store, &reach, leave, arguments.fetching.min_age, |installer| {
-        let mut plan = installer.plan_with_gaps(&wishes)?;
-        settle_gaps(&mut plan, arguments, printer)?;
-        if let Some(import) = &import {
-            import.ask(&mut plan);
-        }
-        let order = Order {
-            dry_run: arguments.dry_run,
-            yes: arguments.leave.yes(),
-            format: arguments.format,
-            placing: &placing,
+        let Some(import) = &import else {
+            let mut plan = installer.plan_with_gaps(&wishes)?;
+            settle_gaps(&mut plan, arguments, report, printer)?;
+            return carry_out(plan, &doing, report, printer, installer);
         };
-        carry_out(plan, &order, installer, printer)
+        // What a stranger's list names, knows nothing of each other.
+        report.forget_failures();
+        let mut plan = installer.plan_each(&wishes)?;
+        for (wish, error) in plan.take_failures() {
+            let wish = &wishes[wish];
+            let name = wish.only.first().cloned().unwrap_or_else(|| wish.reference.to_string());
+            report.fail(&name, "imported", &error);
+        }
+        import.ask(&mut plan);
+        carry_out(plan, &doing, report, printer, installer)
     })
 }
 
 /// Of several skills, some can't be had: all of them are shown at once, and the others are installed only if that is what
 /// the user wants.
-fn settle_gaps(plan: &mut Plan, arguments: &Arguments, printer: &mut Printer) -> Result<(), Error> {
+fn settle_gaps(
+    plan: &mut Plan,
+    arguments: &Arguments,
+    report: &mut Report,
+    printer: &mut Printer,
+) -> Result<(), Error> {
     if plan.left_out.is_empty() {
         return Ok(());
     }
@@ -238,16 +270,14 @@ fn settle_gaps(plan: &mut Plan, arguments: &Arguments, printer: &mut Printer) ->
     printer.talk_report(|_| page);
     let names: Vec<String> =
         plan.left_out.iter().map(|one| format!("`{}`", inline(&one.name))).collect();
-    if arguments.format == Format::Json {
-        printer.json(&wire(plan, false, &Placed::default()));
-    }
+    report.put(wire(plan, false));
     let total = names.len() + others;
     let told =
         format!("{} of {total} skills can't be installed: {}", names.len(), names.join(", "));
     if others == 0 {
         return Err(Error::failed(told));
     }
-    if !arguments.dry_run && arguments.format == Format::Text {
+    if !arguments.dry_run && report.is_text() {
         let question = format!("Install the other {others} without them? [y]es / [N]o: ");
         match agree(&question, printer) {
             Some(true) => {
@@ -263,62 +293,85 @@ fn settle_gaps(plan: &mut Plan, arguments: &Arguments, printer: &mut Printer) ->
     Err(Error::failed(told).hint(format!("`--skip-broken` installs the other {others}")))
 }
 
-/// How a plan is to be carried out.
-pub(crate) struct Order<'o> {
-    /// Looks, and writes nothing.
+/// How a plan is carried out.
+pub(crate) struct Doing<'d> {
+    /// Look, and write nothing.
     pub(crate) dry_run: bool,
-    /// Everything is agreed to beforehand.
+    /// Everything is agreed to.
     pub(crate) yes: bool,
-    /// How the result is written.
-    pub(crate) format: Format,
-    /// The agents that should find the skills.
-    pub(crate) placing: &'o Placing<'o>,
+    /// For whom skills are placed.
+    pub(crate) placing: &'d Placing<'d>,
+    /// Whether `--allow-experimental` is about all skills, or takes names.
+    pub(crate) can_allow_all: bool,
 }
 
 /// Shows a plan, asks, and does it.
 pub(crate) fn carry_out(
     plan: Plan,
-    order: &Order<'_>,
-    installer: &Installer<'_>,
+    doing: &Doing<'_>,
+    report: &mut Report,
     printer: &mut Printer,
+    installer: &Installer<'_>,
 ) -> Result<Outcome, Stop> {
-    let Order { dry_run, yes, format, placing } = *order;
+    let Doing { dry_run, yes, placing, .. } = *doing;
     let steps = plan.steps.iter().map(Step::name);
     let names: BTreeSet<SkillName> =
         steps.chain(plan.unchanged.iter().map(|(name, _)| name)).cloned().collect();
     for note in &plan.notes {
-        printer.warning(note);
+        report.warn(note, printer);
     }
+    report.put(wire(&plan, false));
+    let destinations = if dry_run { placing.preview(installer.store, &names)? } else { Vec::new() };
+    if dry_run {
+        let wire: Vec<Value> = destinations.iter().map(destination).collect();
+        report.put(json!({ "destinations": wire }));
+    }
+    let destinations = placing.preview_lines(&destinations);
+    let say_destinations = |report: &Report, printer: &mut Printer| {
+        for line in destinations.iter().filter(|_| report.is_text()) {
+            printer.say(line);
+        }
+    };
     if plan.steps.is_empty() {
+        say_destinations(report, printer);
         placing.check(installer.store, &names)?;
-        let placed =
-            if dry_run { Placed::default() } else { placing.place(installer.store, &names) };
-        if format == Format::Json {
-            printer.json(&wire(&plan, false, &placed));
-        } else {
-            printer.say("everything is as it should be");
+        if dry_run {
+            say_fine(&plan, report, printer);
+            return Ok(Outcome::Fine);
+        }
+        interrupting::changes_begin();
+        let placed = placing.place(installer.store, &names);
+        report.put(json!({ "placed": placed.wire(), "not_placed": placed.wire_failures() }));
+        say_fine(&plan, report, printer);
+        if report.is_text() {
             placed.say(placing, printer);
         }
-        placed.finish(printer)?;
+        placed.finish(report, printer)?;
         return Ok(Outcome::Fine);
     }
     let width = printer.width(Channel::Err);
-    let page: String =
-        plan.steps.iter().map(|step| shown(step, plan.keeps_files(step), width)).collect();
+    // What is put back without a question was looked at when it was installed.
+    let is_news = |step: &&Step| dry_run || !step.is_restored || !step.review.is_clear();
+    let page: String = plan
+        .steps
+        .iter()
+        .filter(is_news)
+        .map(|step| shown(step, plan.keeps_files(step), width))
+        .collect();
     // Nobody is asked about something that was not shown, not even in the middle of JSON.
     let is_asked = !plan.is_clear() && !yes && !dry_run;
-    let is_told = format == Format::Text && (dry_run || !plan.is_clear() || !printer.is_quiet());
+    let is_told = report.is_text() && (dry_run || !plan.is_clear() || !printer.is_quiet());
     if is_asked || is_told {
         printer.talk_report(|_| page);
     }
-    if let Some(error) = refused(&plan) {
+    say_destinations(report, printer);
+    if let Some(error) = refused(&plan, doing) {
         return Err(error.into());
     }
     placing.check(installer.store, &names)?;
     if dry_run {
-        if format == Format::Json {
-            printer.json(&wire(&plan, false, &Placed::default()));
-        } else {
+        if report.is_text() {
+            say_newer(&plan, printer);
             printer.note("nothing was written");
         }
         return Ok(Outcome::Fine);
@@ -337,21 +390,26 @@ pub(crate) fn carry_out(
             }
         }
     }
-    let mut result = wire(&plan, true, &Placed::default());
+    let done = wire(&plan, true);
     let recipes: Vec<String> = plan.steps.iter().filter_map(recipes_of).collect();
     let is_again = |step: &&Step| plan.keeps_files(step);
     let again: BTreeSet<SkillName> =
         plan.steps.iter().filter(is_again).map(Step::name).cloned().collect();
+    let ranges: Vec<String> = plan.steps.iter().filter_map(|step| new_range(step, &plan)).collect();
+    let newer = newer_lines(&plan);
     // A yes is about what was shown; a plan that was made anew would have to be shown again.
     let applied = installer.apply(plan).map_err(|error| match error {
         InstallError::Overtaken if is_asked => Stop::Told(install_failed(&error)),
         error => Stop::Install(error),
     })?;
+    printer.stands("what was installed stays");
+    for note in &applied.notes {
+        report.warn(note, printer);
+    }
     let placed = placing.place(installer.store, &names);
-    if format == Format::Json {
-        result["placed"] = placed.wire().into();
-        printer.json(&result);
-    } else {
+    report.put(done);
+    report.put(json!({ "placed": placed.wire(), "not_placed": placed.wire_failures() }));
+    if report.is_text() {
         for (name, version, replaced) in &applied.installed {
             let instead = match replaced {
                 Some(_) if again.contains(name) => " again".to_owned(),
@@ -364,37 +422,105 @@ pub(crate) fn carry_out(
             };
             printer.say(&format!("installed {}{instead}", with_version(name, version)));
         }
+        for line in &ranges {
+            printer.say(line);
+        }
         placed.say(placing, printer);
+        for line in &newer {
+            printer.note(line);
+        }
     }
     for recipe in &recipes {
         printer.note(recipe);
     }
-    placed.finish(printer)?;
+    placed.finish(report, printer)?;
     Ok(Outcome::Fine)
 }
 
-/// Everything that is refused, in one error.
-fn refused(plan: &Plan) -> Option<Error> {
-    let refused: Vec<&Step> =
-        plan.steps.iter().filter(|step| !step.review.refusals.is_empty()).collect();
-    let first = refused.first()?;
-    let mut reasons: Vec<String> = Vec::new();
-    let mut hints: Vec<String> = Vec::new();
-    for refusal in refused.iter().flat_map(|step| &step.review.refusals) {
-        let (reason, hint) = (refusal.to_string(), refusal.hint());
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-        if !hints.contains(&hint) {
-            hints.push(hint);
-        }
+/// Says that there is nothing to do, unless something could not even be looked at.
+fn say_fine(plan: &Plan, report: &Report, printer: &mut Printer) {
+    if !report.is_text() {
+        return;
     }
-    let names = match refused.len() {
-        1 => format!("`{}` was", first.name()),
-        count => format!("`{}` and {} more were", first.name(), count - 1),
+    if !report.has_failures() {
+        printer.say("everything is as it should be");
+    }
+    say_newer(plan, printer);
+}
+
+fn say_newer(plan: &Plan, printer: &mut Printer) {
+    for line in newer_lines(plan) {
+        printer.note(&line);
+    }
+}
+
+/// What an update could have had in another range.
+fn newer_lines(plan: &Plan) -> Vec<String> {
+    let line = |newer: &Newer| {
+        let Newer { name, chosen, newest, requested } = newer;
+        let range = requested.as_deref().map(|range| format!(", outside of `{}`", inline(range)));
+        let range = range.unwrap_or_default();
+        format!(
+            "there is {name} {newest}{range}, and {chosen} is used; `prowess install {name}@{newest}` gets it"
+        )
     };
-    let error = Error::refused(format!("{names} not installed: {}", reasons.join("; ")));
-    Some(hints.into_iter().fold(error, Error::hint))
+    plan.newer.iter().map(line).collect()
+}
+
+/// That a skill is followed in another range from now on.
+fn new_range(step: &Step, plan: &Plan) -> Option<String> {
+    let range = step.new_range(plan)?;
+    Some(format!(
+        "updates of {} are looked for within `{}` from now on",
+        step.name(),
+        inline(range)
+    ))
+}
+
+/// Why a plan is not carried out: every skill that is refused, so that nobody finds them out one at a time.
+fn refused(plan: &Plan, doing: &Doing<'_>) -> Option<Error> {
+    let steps: Vec<&Step> =
+        plan.steps.iter().filter(|step| !step.review.refusals.is_empty()).collect();
+    let first = steps.first()?;
+    let reasons = |step: &Step| texts(&step.review.refusals).join("; ");
+    let message = match steps.as_slice() {
+        [step] => format!("`{}` was not installed: {}", step.name(), reasons(step)),
+        steps => {
+            let lines = steps.iter().map(|step| format!("`{}`: {}", step.name(), reasons(step)));
+            let lines: Vec<String> = lines.collect();
+            format!("nothing was installed\n{}", lines.join("\n"))
+        }
+    };
+    let is_experimental = |step: &&Step| step.entry.tier == Tier::Experimental;
+    let experimental: Vec<&str> =
+        steps.iter().copied().filter(is_experimental).map(|step| step.name().as_str()).collect();
+    let mut hints: Vec<String> = Vec::new();
+    if !doing.can_allow_all && !experimental.is_empty() {
+        let names = experimental.join(",");
+        let what = if experimental.len() == 1 { "it" } else { "them" };
+        hints.push(format!(
+            "read {what} first (`prowess show`, `prowess policy`), then give `--allow-experimental {names}`"
+        ));
+    } else {
+        hints.extend(steps.iter().flat_map(|step| &step.review.refusals).map(Refusal::hint));
+    }
+    if first.is_restored && !experimental.is_empty() {
+        hints.push("the lock file may be somebody else's, so what you never agreed to is looked at as if it were new".to_owned());
+    }
+    let mut seen = BTreeSet::new();
+    hints.retain(|hint| seen.insert(hint.clone()));
+    Some(hints.into_iter().fold(Error::refused(message), Error::hint))
+}
+
+/// A place that a skill would get, for programs.
+fn destination(destination: &Destination) -> Value {
+    json!({
+        "name": destination.skill.as_str(),
+        "path": destination.path.display().to_string(),
+        "agents": destination.owners,
+        "form": if destination.is_copy { "copy" } else { "link" },
+        "in_the_way": destination.in_the_way,
+    })
 }
 
 /// What an OpenClaw skill would have installed on the machine. It is told and never done.
@@ -517,7 +643,7 @@ pub(crate) fn size(bytes: usize) -> String {
     }
 }
 
-fn wire(plan: &Plan, is_done: bool, placed: &Placed) -> Value {
+fn wire(plan: &Plan, is_done: bool) -> Value {
     let steps: Vec<Value> = plan
         .steps
         .iter()
@@ -553,6 +679,17 @@ fn wire(plan: &Plan, is_done: bool, placed: &Placed) -> Value {
         .iter()
         .map(|(name, version)| json!({"name": name.as_str(), "version": version.to_string()}))
         .collect();
+    let newer: Vec<Value> = plan
+        .newer
+        .iter()
+        .map(|newer| {
+            json!({
+                "name": newer.name.as_str(),
+                "version": newer.newest.to_string(),
+                "requested": newer.requested,
+            })
+        })
+        .collect();
     json!({
         "installed": is_done,
         "skills": steps,
@@ -561,7 +698,8 @@ fn wire(plan: &Plan, is_done: bool, placed: &Placed) -> Value {
             "name": one.name,
             "reason": one.reason,
         })).collect::<Vec<Value>>(),
-        "placed": placed.wire(),
+        "newer": newer,
+        "placed": [],
     })
 }
 
@@ -572,7 +710,8 @@ fn texts<T: ToString>(items: &[T]) -> Vec<String> {
 fn restore(
     arguments: &Arguments,
     packages: &Packages,
-    placing: &Placing<'_>,
+    doing: &Doing<'_>,
+    report: &mut Report,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     let scope = arguments.scope.scope();
@@ -581,67 +720,30 @@ fn restore(
         let missing = Error::not_found(format!("there is no lock file `{}`", lock.display()));
         return Err(missing.hint("name what to install, such as `prowess install ./greet`"));
     }
-    if arguments.dry_run {
-        return Err(Error::usage("`--dry-run` needs something to look at")
-            .hint("`prowess lock --check` says how the store differs from the lock file"));
-    }
     let store = packages.store(scope)?;
-    let locked: BTreeSet<SkillName> = lock_of(&store)?.skills.into_keys().collect();
-    placing.check(&store, &locked)?;
     let reach = packages.reach(printer, arguments.fetching.offline)?;
     let leave = arguments.leave.leave();
-    #[expect(
-        clippy::redundant_closure_for_method_calls,
-        reason = "the method is about one lifetime, the closure about all"
-    )]
-    let restored =
-        packages.with_installer(&store, &reach, leave, None, |installer| installer.restore())?;
-    show_restored(&restored, &store, arguments.format, placing, printer)
+    packages.with_installer(&store, &reach, leave, None, |installer| {
+        put_back(installer, doing, report, printer)
+    })
 }
 
-/// Says what was done to get to what the lock file says, and places it where agents look.
-pub(crate) fn show_restored(
-    restored: &Restored,
-    store: &Store,
-    format: Format,
-    placing: &Placing<'_>,
+/// Puts back what the lock file says. A skill that can't be put back keeps no other from it.
+pub(crate) fn put_back(
+    installer: &Installer<'_>,
+    doing: &Doing<'_>,
+    report: &mut Report,
     printer: &mut Printer,
-) -> Result<Outcome, Error> {
-    for note in &restored.notes {
-        printer.warning(note);
+) -> Result<Outcome, Stop> {
+    report.forget_failures();
+    let Restoration { plan, failures, unknown } = installer.plan_restore(None)?;
+    let unknown: Vec<&str> = unknown.iter().map(SkillName::as_str).collect();
+    report.put(json!({ "unknown": unknown }));
+    for (name, error) in &failures {
+        report.fail(name.as_str(), "put back", error);
     }
-    let names = restored.installed.iter().chain(&restored.unchanged);
-    let placed = placing.place(store, &names.map(|(name, _)| name.clone()).collect());
-    let versions = |skills: &[(SkillName, semver::Version)]| -> Vec<Value> {
-        skills
-            .iter()
-            .map(|(name, version)| json!({"name": name.as_str(), "version": version.to_string()}))
-            .collect()
-    };
-    if format == Format::Json {
-        printer.json(&json!({
-            "installed": versions(&restored.installed),
-            "unchanged": versions(&restored.unchanged),
-            "unknown": restored.unknown.iter().map(SkillName::as_str).collect::<Vec<&str>>(),
-            "placed": placed.wire(),
-        }));
-        placed.finish(printer)?;
-        return Ok(Outcome::Fine);
+    for name in unknown {
+        report.warn(&format!("`{name}` is installed and not in the lock file"), printer);
     }
-    for (name, version) in &restored.installed {
-        printer.say(&format!("installed {}", with_version(name, version)));
-    }
-    if restored.installed.is_empty() {
-        let count = match restored.unchanged.len() {
-            1 => "1 skill".to_owned(),
-            count => format!("{count} skills"),
-        };
-        printer.say(&format!("everything is as it should be ({count})"));
-    }
-    placed.say(placing, printer);
-    for name in &restored.unknown {
-        printer.warning(&format!("`{name}` is installed and not in the lock file"));
-    }
-    placed.finish(printer)?;
-    Ok(Outcome::Fine)
+    carry_out(plan, doing, report, printer, installer)
 }

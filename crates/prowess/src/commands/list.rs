@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use prowess_store::agents::{self, Agent};
-use prowess_store::discovery::Found;
+use prowess_store::discovery::{Found, RootKind};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -29,6 +29,7 @@ use crate::wrapping::wrap;
 #[command(after_long_help = "\
 Examples:
   prowess list
+  prowess list --project
   prowess list --agents
   prowess list --format json
 
@@ -36,6 +37,9 @@ Exit codes:
   0  all of them can be used
   4  some are broken")]
 pub(crate) struct Arguments {
+    /// Only those that are installed in the project
+    #[arg(long)]
+    project: bool,
     /// Show which agents find each skill
     #[arg(long)]
     agents: bool,
@@ -65,12 +69,15 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let survey = Survey::new(&packages, printer);
     let present = agents::present(&packages.places);
     let present = (!arguments.all).then_some(present.as_slice());
-    let skills = &survey.listing.skills;
+    let is_meant = |found: &&Found| {
+        !arguments.project || survey.listing.roots[found.root].kind == RootKind::Project
+    };
+    let skills: Vec<&Found> = survey.listing.skills.iter().filter(is_meant).collect();
     match arguments.format {
         Format::Json => {
             let skills: Vec<Value> = skills
                 .iter()
-                .map(|found| {
+                .map(|&found| {
                     let agents = || survey.agents(found, present);
                     wire(&survey, found, arguments.agents.then(agents))
                 })
@@ -94,13 +101,12 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             }
             let rows: Vec<Row> = skills
                 .iter()
-                .map(|found| row(&packages, &survey, found, arguments, present))
+                .map(|&found| row(&packages, &survey, found, arguments, present))
                 .collect();
             printer.report(&table(&rows, printer.width(Channel::Out)));
         }
     }
-    let broken = survey.listing.broken().count();
-    if broken == 0 {
+    if !skills.iter().any(|found| found.is_broken()) {
         return Ok(Outcome::Fine);
     }
     if arguments.format == Format::Text {
