@@ -302,7 +302,11 @@ fn looking_writes_nothing() {
         }
       ],
       "unchanged": [],
-      "placed": []
+      "newer": [],
+      "placed": [],
+      "destinations": [],
+      "failures": [],
+      "warnings": []
     }
     "#
     );
@@ -410,7 +414,7 @@ fn the_lock_gives_the_same_bytes_or_nothing() {
     assert_snapshot!(scene.run("install --frozen"), @"
     exit 0
     --- stderr
-    everything is as it should be (1 skill)
+    everything is as it should be
     ");
     let scene = scene.file("greet/scripts/hello.sh", "echo bye\n");
     std::fs::remove_dir_all(scene.path().join(STORE).join("skills/greet")).expect("it is there");
@@ -452,7 +456,7 @@ fn a_lock_that_leads_elsewhere_is_refused() {
     exit 1
     --- stderr
     error: the lock file `[SCENE]/home/.local/share/prowess/skill-lock.json` can't be used: `skills.../../../greet` has no name that can be installed: `../../../greet` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `greet`?)
-    hint: restore it from version control or a backup
+    hint: move that file away and install the skills again; `prowess list` shows which ones are there, and their files stay until then
     ");
     for verb in ["update --all", "remove greet", "verify", "lock", "lock --check"] {
         assert!(scene.run(verb).starts_with("exit 1"), "{verb}");
@@ -571,9 +575,9 @@ fn a_full_or_read_only_disk_changes_nothing() {
     home/.local/share/prowess/skill-lock.json
     home/.local/share/prowess/skills/greet/SKILL.md
     home/.local/share/prowess/store.lock
-    error: cannot lock `[SCENE]/home/.local/share/prowess/store.lock`: Read-only file system (os error 30); make it writable for you and try again
+    error: cannot prepare a change in `[SCENE]/home/.local/share/prowess/staging`: Read-only file system (os error 30); make it writable for you and try again
     large 1
-    error: cannot lock `[SCENE]/home/.local/share/prowess/store.lock`: Read-only file system (os error 30); make it writable for you and try again
+    error: cannot lock `[SCENE]/home/.local/share/prowess`: Read-only file system (os error 30)
     remove 1
     home/.local/share/prowess/skill-lock.json
     home/.local/share/prowess/skills/greet/SKILL.md
