@@ -58,7 +58,7 @@ fn read_lock(root: &Path) -> Result<Option<Lock>, Error> {
     read.map_err(|source| Error::io("read", &path, &source))?;
     let lock = Lock::parse(&text).map_err(|error| {
         Error::failed(format!("the lock file `{}` can't be used: {error}", path.display()))
-            .hint("restore it from version control or a backup")
+            .hint("`prowess lock` says what to do about it")
     })?;
     Ok(Some(lock))
 }

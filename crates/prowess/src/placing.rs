@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::packages::Packages;
 use crate::printer::Printer;
-use crate::reporting::Report;
 use crate::survey::{self, shown};
 
 /// Which agents should find a skill.
@@ -257,15 +256,15 @@ impl Placed {
     }
 
     /// Fails when something could not be placed.
-    pub(crate) fn finish(self, report: &mut Report, printer: &mut Printer) -> Result<(), Error> {
+    pub(crate) fn finish(self, printer: &mut Printer) -> Result<(), Error> {
         for theirs in &self.left_alone {
             let what = "has been changed since it was placed, so it is yours and was not renewed";
-            report.warn(&format!("`{theirs}` {what}"), printer);
+            printer.warning(&format!("`{theirs}` {what}"));
         }
         let mut failures = self.failures.iter();
         let Some(first) = failures.next() else { return Ok(()) };
         for other in failures {
-            report.warn(&other.to_string(), printer);
+            printer.warning(&other.to_string());
         }
         Err(failed(first).hint("what was installed stays; the same command again places it"))
     }

@@ -24,6 +24,8 @@ pub(crate) struct Printer {
     state: State,
     /// What has happened, whether it can be told or not.
     stands: Option<&'static str>,
+    /// The warnings so far, where somebody wants them together.
+    warned: Option<Vec<String>>,
 }
 
 /// What is on the other side of a stream.
@@ -85,7 +87,18 @@ impl Printer {
             stderr: Stream::new(&io::stderr(), terminal_size::terminal_size_of(io::stderr())),
             state: State::Open,
             stands: None,
+            warned: None,
         }
+    }
+
+    /// From here on warnings are also kept, for programs that get them with the result.
+    pub(crate) fn keep_warnings(&mut self) {
+        self.warned = Some(Vec::new());
+    }
+
+    /// The warnings that were kept.
+    pub(crate) fn kept_warnings(&mut self) -> Vec<String> {
+        self.warned.take().unwrap_or_default()
     }
 
     /// Remembers what has happened, for the case that the result can't be written.
@@ -183,6 +196,9 @@ impl Printer {
 
     /// Something worth a second look, unless `--quiet`.
     pub(crate) fn warning(&mut self, message: &str) {
+        if let Some(warned) = &mut self.warned {
+            warned.push(message.to_owned());
+        }
         if !self.quiet {
             self.talk("warning", AnsiColor::Yellow, message);
         }

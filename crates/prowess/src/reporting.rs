@@ -15,25 +15,21 @@ pub(crate) struct Report {
     /// For whom.
     pub(crate) format: Format,
     object: Map<String, Value>,
-    warnings: Vec<String>,
     failures: Vec<(String, Error)>,
 }
 
 impl Report {
     /// A report for people or for programs.
-    pub(crate) fn new(format: Format) -> Self {
-        Self { format, object: Map::new(), warnings: Vec::new(), failures: Vec::new() }
+    pub(crate) fn new(format: Format, printer: &mut Printer) -> Self {
+        if format == Format::Json {
+            printer.keep_warnings();
+        }
+        Self { format, object: Map::new(), failures: Vec::new() }
     }
 
     /// Whether people read it.
     pub(crate) fn is_text(&self) -> bool {
         self.format == Format::Text
-    }
-
-    /// Something worth a second look.
-    pub(crate) fn warn(&mut self, message: &str, printer: &mut Printer) {
-        printer.warning(message);
-        self.warnings.push(message.to_owned());
     }
 
     /// Fields of the object.
@@ -113,7 +109,7 @@ impl Report {
         };
         if self.format == Format::Json {
             self.object.insert("failures".to_owned(), listed.into());
-            self.object.insert("warnings".to_owned(), json!(self.warnings));
+            self.object.insert("warnings".to_owned(), json!(printer.kept_warnings()));
             printer.json(&Value::Object(self.object));
         }
         let is_refused = errors.iter().any(|error| error.kind == ErrorKind::Refused);

@@ -272,6 +272,7 @@ impl Choice<'_, '_> {
             if step.is_reinstall(self.lock)
                 && self.installer.is_whole(step.name(), &step.entry)
                 && !step.changes_entry(self.lock)
+                && self.installer.has_agreed(step.name(), &step.entry)
             {
                 unchanged.push((step.name().clone(), step.entry.version.clone()));
                 continue;
@@ -777,6 +778,7 @@ impl Installer<'_> {
             && entry.version == skill.version
             && package_of(name, entry) == skill.package
             && self.is_whole(name, entry)
+            && self.has_agreed(name, entry)
             && (entry.explicit || !is_asked_for)
             && (range.is_none() || range == entry.requested)
         {

@@ -169,7 +169,7 @@ fn age(text: &str) -> Result<u64, String> {
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     interrupting::listen(printer);
-    let mut report = Report::new(arguments.format);
+    let mut report = Report::new(arguments.format, printer);
     report.put(json!({ "installed": false }));
     let result = install(arguments, &mut report, printer);
     report.finish(result, printer)
@@ -318,7 +318,7 @@ pub(crate) fn carry_out(
     let names: BTreeSet<SkillName> =
         steps.chain(plan.unchanged.iter().map(|(name, _)| name)).cloned().collect();
     for note in &plan.notes {
-        report.warn(note, printer);
+        printer.warning(note);
     }
     report.put(wire(&plan, false));
     let destinations = if dry_run { placing.preview(installer.store, &names)? } else { Vec::new() };
@@ -346,7 +346,7 @@ pub(crate) fn carry_out(
         if report.is_text() {
             placed.say(placing, printer);
         }
-        placed.finish(report, printer)?;
+        placed.finish(printer)?;
         return Ok(Outcome::Fine);
     }
     let width = printer.width(Channel::Err);
@@ -404,7 +404,7 @@ pub(crate) fn carry_out(
     })?;
     printer.stands("what was installed stays");
     for note in &applied.notes {
-        report.warn(note, printer);
+        printer.warning(note);
     }
     let placed = placing.place(installer.store, &names);
     report.put(done);
@@ -433,7 +433,7 @@ pub(crate) fn carry_out(
     for recipe in &recipes {
         printer.note(recipe);
     }
-    placed.finish(report, printer)?;
+    placed.finish(printer)?;
     Ok(Outcome::Fine)
 }
 
@@ -743,7 +743,7 @@ pub(crate) fn put_back(
         report.fail(name.as_str(), "put back", error);
     }
     for name in unknown {
-        report.warn(&format!("`{name}` is installed and not in the lock file"), printer);
+        printer.warning(&format!("`{name}` is installed and not in the lock file"));
     }
     carry_out(plan, doing, report, printer, installer)
 }

@@ -58,7 +58,7 @@ struct Outdated {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let mut report = Report::new(arguments.format);
+    let mut report = Report::new(arguments.format, printer);
     let result = look(arguments, &mut report, printer);
     report.finish(result, printer)
 }

@@ -59,7 +59,7 @@ type Going = Vec<(SkillName, Version)>;
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     interrupting::listen(printer);
-    let mut report = Report::new(arguments.format);
+    let mut report = Report::new(arguments.format, printer);
     report.put(json!({ "removed": [] }));
     let result = remove(arguments, &mut report, printer);
     report.finish(result, printer)

@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     interrupting::listen(printer);
-    let mut report = Report::new(arguments.format);
+    let mut report = Report::new(arguments.format, printer);
     report.put(json!({ "installed": false }));
     let result = update(arguments, &mut report, printer);
     report.finish(result, printer)

@@ -127,8 +127,10 @@ fn skills_that_came_with_a_clone_are_looked_at_before_agents_get_them() {
     let author = project();
     let clone = clone_of(&author)
         .file("work/.prowess/skills/greet/SKILL.md", author.bytes("work/skills/greet/SKILL.md"));
-    let said = clone.run("install --project --agent claude-code");
-    assert!(said.starts_with("exit 4"), "{said}");
+    for words in ["install", "install ./skills/greet"] {
+        let said = clone.run(&format!("{words} --project --agent claude-code"));
+        assert!(said.starts_with("exit 4"), "{words}: {said}");
+    }
     assert!(!has(&clone, "work/.claude/skills/greet"));
     let said = clone.run(&format!("install --project --agent claude-code {YES}"));
     assert!(said.starts_with("exit 0"), "{said}");

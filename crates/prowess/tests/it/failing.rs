@@ -96,9 +96,15 @@ fn an_unreachable_entry_does_not_stop_an_import() {
 }"#;
     let scene =
         home().file("skills-lock.json", lock).file("two/SKILL.md", manifest("two", "1.0.0", ""));
-    let said = scene.run("install --import skills-lock.json --allow-experimental --yes");
-    assert_snapshot!(said);
+    let words = "install --import skills-lock.json --allow-experimental --yes";
+    assert_snapshot!(scene.run(words));
     assert_eq!(version(&scene, "two"), "1.0.0");
+    // Programs hear of it too, and of what was left out beforehand.
+    let scene = scene.file("skills-lock.json", lock.replace("\"one\"", "\"../one\""));
+    let object: Value = serde_json::from_str(&stdout_of(&scene, &format!("{words} --format json")))
+        .expect("one object");
+    let warning = object["warnings"][0].as_str().expect("a text");
+    assert!(warning.starts_with("`../one` of"), "{warning}");
 }
 
 #[test]

@@ -103,7 +103,7 @@ struct Wanted<'m> {
 
 pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     interrupting::listen(printer);
-    let mut report = Report::new(arguments.format);
+    let mut report = Report::new(arguments.format, printer);
     report.put(json!({ "installed": false }));
     let result = install(arguments, &mut report, printer);
     report.finish(result, printer)
@@ -166,7 +166,7 @@ fn install(
         let (plan, more_left_out) = plan(installer, &skills, &named)?;
         for (name, why) in left_out.iter().chain(&more_left_out) {
             let message = format!("`{name}` is optional and is left out: {why}");
-            report.warn(&inline(&message), printer);
+            printer.warning(&inline(&message));
         }
         if let Some(obstacle @ Obstacle::OtherVersion { .. }) =
             obstacle(&plan, &skills, &named, installer)
