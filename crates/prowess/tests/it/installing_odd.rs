@@ -225,7 +225,8 @@ fn errors(text: &str) -> String {
 
 #[test]
 fn errors_are_asked_about_once() {
-    const TEXT: &str = "---\nname: greet\nversion: 1.0.0\n---\n\n# Greet\n\nSay hello.\n";
+    const TEXT: &str =
+        "---\nname: greet\nmetadata:\n  version: 1.0.0\n---\n\n# Greet\n\nSay hello.\n";
     assert_snapshot!(errors(TEXT), @"");
     assert_snapshot!(errors("# Greet\n\nSay hello.\n"), @"");
     let scene = home().file("greet/SKILL.md", TEXT);
@@ -309,7 +310,7 @@ fn archives_of_other_kinds_are_called_by_their_names() {
 
 #[test]
 fn packages_for_python_are_shown_before() {
-    let python = "requirements:\n  python_packages:\n    - requests>=2\n    - numpy\n";
+    let python = "requirements:\n  dependencies:\n    - requests>=2\n    - numpy\n";
     let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", python));
     assert_snapshot!(install(&scene, "./greet --dry-run"), @"");
 }
