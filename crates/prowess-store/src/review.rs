@@ -112,6 +112,15 @@ pub enum Question {
         /// The installed version.
         was: semver::Version,
     },
+    /// Another tool has written down other files for it.
+    OtherHash {
+        /// Which tool.
+        tool: String,
+        /// What it has written down.
+        was: String,
+        /// The same hash over what is there now.
+        now: String,
+    },
 }
 
 /// Looks at a candidate, and at what is installed under its name.
@@ -324,6 +333,10 @@ impl fmt::Display for Question {
             Self::Wider(grant) => write!(formatter, "it newly wants `{grant}`"),
             Self::Tier(change) => change.fmt(formatter),
             Self::Older { was } => write!(formatter, "it is older than the installed {was}"),
+            Self::OtherHash { tool, was, now } => write!(
+                formatter,
+                "its files are not those that {tool} has installed: their hash is {now}, and was {was}"
+            ),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use prowess_format::diagnostic::Severity;
-use prowess_format::text::{is_deceptive, visible};
+use prowess_format::text::{is_deceptive, visible, visible_line};
 use serde_json::Value;
 
 use crate::cli::Talk;
@@ -239,9 +239,9 @@ impl Printer {
         }
     }
 
-    /// Whether whoever read the results has gone.
+    /// Whether nothing that is printed arrives any more: the reader has gone, or the disk is full.
     pub(crate) fn is_closed(&self) -> bool {
-        matches!(self.state, State::Closed)
+        !matches!(self.state, State::Open)
     }
 
     /// A reader that has seen enough, as in `prowess … | head`, is no failure.
@@ -266,6 +266,8 @@ impl Printer {
             &Error::failed(format!("cannot write to standard output: {reason}"))
                 .hint("make room, or send the output to another place"),
         );
+        // What was ended because of that was not ended for want of a reader.
+        let code = if i32::from(code) == 128 + crate::running::SIGPIPE { 0 } else { code };
         ExitCode::from(ErrorKind::Failed.exit_code().max(code))
     }
 }
@@ -293,10 +295,7 @@ pub(crate) fn severity_style(severity: Severity) -> Style {
 
 /// Text for the middle of a line: deceptive characters and line breaks as escapes.
 pub(crate) fn inline(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(|character| is_deceptive(character) || matches!(character, '\n' | '\r')) {
-        return text.into();
-    }
-    visible(text).replace('\n', "\\n").replace('\r', "\\r").into()
+    visible_line(text)
 }
 
 /// Text of several lines: deceptive characters as escapes, and so is a carriage return that would overwrite its line.

@@ -24,6 +24,7 @@ use tempfile::TempDir;
 
 use self::command::{GitError, Workshop};
 use self::place::Place;
+use super::archives::Archives;
 use super::web::{not_found, offline, unreachable, unusable};
 use super::{Progress, Prompts};
 
@@ -61,6 +62,7 @@ pub(crate) struct Git {
     pub(crate) bounds: Bounds,
     pub(crate) limits: Limits,
     pub(crate) progress: Progress,
+    archives: Archives,
     /// What was fetched already: many skills of one repository are one fetch.
     kept: Mutex<Vec<Arc<Commit>>>,
 }
@@ -98,8 +100,10 @@ impl Git {
         bounds: Bounds,
         limits: Limits,
         progress: Progress,
+        archives: Archives,
     ) -> Self {
-        Self { variables, prompts, offline, bounds, limits, progress, kept: Mutex::default() }
+        let kept = Mutex::default();
+        Self { variables, prompts, offline, bounds, limits, progress, archives, kept }
     }
 
     pub(crate) fn offers(&self, reference: &GitReference) -> Result<Offers, SourceError> {
@@ -176,7 +180,15 @@ impl Git {
         if !is_commit(id) {
             return Err(unusable(format!("`{}` is no commit", visible(id))));
         }
-        let commit = self.commit(Place::parse(url)?, revision, Some(id))?;
+        let place = Place::parse(url)?;
+        let known_as =
+            format!("git {} {id} {}", place.clean, folder.map_or("", PackagePath::as_str));
+        if self.offline
+            && let Some(tree) = self.archives.tree(&known_as, &self.limits)
+        {
+            return Ok(Fetched { tree, notes: Vec::new() });
+        }
+        let commit = self.commit(place, revision, Some(id))?;
         let entries = self.entries(&commit, folder)?;
         let mut objects = self.workshop(&commit).objects()?;
         let place = match folder {
@@ -241,6 +253,7 @@ impl Git {
             ));
         }
         let tree = Tree::from_files(files, &self.limits).map_err(|error| refused(&error))?;
+        self.archives.keep_tree(&known_as, &tree);
         Ok(Fetched { tree, notes })
     }
 

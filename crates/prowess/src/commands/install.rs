@@ -67,7 +67,7 @@ pub(crate) struct Arguments {
     #[arg(long = "as", value_name = "NAME", requires = "skills", conflicts_with = "all")]
     chosen: Option<String>,
     /// Of several skills, leave out those that can't be installed
-    #[arg(long, requires = "skills")]
+    #[arg(long)]
     skip_broken: bool,
     #[command(flatten)]
     scope: ScopeOption,
@@ -189,8 +189,12 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         let origin = "the command line".to_owned();
         Ok(Wish { reference, only: only.clone(), chosen: chosen.clone(), origin })
     });
-    let wishes: Vec<Wish> = match &arguments.import {
-        Some(file) => importing::wishes(file.as_deref(), &packages, printer)?,
+    let import = match &arguments.import {
+        Some(file) => Some(importing::read(file.as_deref(), &packages, printer)?),
+        None => None,
+    };
+    let wishes: Vec<Wish> = match &import {
+        Some(import) => import.wishes.clone(),
         None => named.collect::<Result<_, Error>>()?,
     };
     let store = packages.store(arguments.scope.scope())?;
@@ -198,15 +202,16 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     packages.with_installer(&store, &reach, leave, arguments.fetching.min_age, |installer| {
         let mut plan = installer.plan_with_gaps(&wishes)?;
         settle_gaps(&mut plan, arguments, printer)?;
-        carry_out(
-            plan,
-            arguments.dry_run,
-            arguments.leave.yes(),
-            arguments.format,
-            &placing,
-            printer,
-            installer,
-        )
+        if let Some(import) = &import {
+            import.ask(&mut plan);
+        }
+        let order = Order {
+            dry_run: arguments.dry_run,
+            yes: arguments.leave.yes(),
+            format: arguments.format,
+            placing: &placing,
+        };
+        carry_out(plan, &order, installer, printer)
     })
 }
 
@@ -258,16 +263,26 @@ fn settle_gaps(plan: &mut Plan, arguments: &Arguments, printer: &mut Printer) ->
     Err(Error::failed(told).hint(format!("`--skip-broken` installs the other {others}")))
 }
 
+/// How a plan is to be carried out.
+pub(crate) struct Order<'o> {
+    /// Looks, and writes nothing.
+    pub(crate) dry_run: bool,
+    /// Everything is agreed to beforehand.
+    pub(crate) yes: bool,
+    /// How the result is written.
+    pub(crate) format: Format,
+    /// The agents that should find the skills.
+    pub(crate) placing: &'o Placing<'o>,
+}
+
 /// Shows a plan, asks, and does it.
 pub(crate) fn carry_out(
     plan: Plan,
-    dry_run: bool,
-    yes: bool,
-    format: Format,
-    placing: &Placing<'_>,
-    printer: &mut Printer,
+    order: &Order<'_>,
     installer: &Installer<'_>,
+    printer: &mut Printer,
 ) -> Result<Outcome, Stop> {
+    let Order { dry_run, yes, format, placing } = *order;
     let steps = plan.steps.iter().map(Step::name);
     let names: BTreeSet<SkillName> =
         steps.chain(plan.unchanged.iter().map(|(name, _)| name)).cloned().collect();

@@ -2,25 +2,30 @@
 
 use clap::Args;
 use prowess_package::name::SkillName;
-use prowess_store::drift::{self, Finding};
+use prowess_store::drift::{self, Drift, Finding};
+use prowess_store::source::Pinned;
 use prowess_trust::Standing;
 use serde_json::{Value, json};
 
 use super::Outcome;
 use super::install::Format;
 use crate::error::Error;
-use crate::packages::{Packages, ScopeOption, install_failed, now, skill_name, with_version};
+use crate::packages::{
+    Packages, ScopeOption, install_failed, now, skill_name, source_failed, with_version,
+};
 use crate::printer::{Printer, inline};
 
 /// Check that installed skills are what was installed, and their signatures
 ///
 /// Every file is hashed and compared with the lock file, and every signature is
-/// checked again with the keys that you trust now.
+/// checked again with the keys that you trust now. A version that its registry
+/// has revoked is told as far as that is known; `--online` asks.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess verify
   prowess verify greet --format json
+  prowess verify --online
 
 Exit codes:
   0  everything is as it was installed
@@ -32,6 +37,9 @@ pub(crate) struct Arguments {
     names: Vec<String>,
     #[command(flatten)]
     scope: ScopeOption,
+    /// Ask registries whether they have revoked what is installed
+    #[arg(long)]
+    online: bool,
     /// How the result is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -40,21 +48,33 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let names: Vec<SkillName> =
         arguments.names.iter().map(|name| skill_name(name)).collect::<Result<_, Error>>()?;
-    look(&names, arguments.scope, arguments.format, printer)
+    let asked = if arguments.online { Asked::Registries } else { Asked::Nobody };
+    look(&names, arguments.scope, asked, arguments.format, printer)
+}
+
+/// Whether registries are asked about what is installed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// What they said last counts.
+    Nobody,
+    /// What they say now counts.
+    Registries,
 }
 
 /// Looks at skills and tells what is not as it was installed.
 pub(crate) fn look(
     names: &[SkillName],
     scope: ScopeOption,
+    asked: Asked,
     format: Format,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     let packages = Packages::new()?;
     let store = packages.store(scope.scope())?;
     let trust = packages.trust()?;
-    let findings =
+    let mut findings =
         drift::look(&store, names, &trust, now()).map_err(|error| install_failed(&error))?;
+    add_revocations(&mut findings, &packages, asked, printer)?;
     let is_fine = findings.iter().all(|finding| finding.drifts.is_empty());
     match format {
         Format::Json => {
@@ -71,9 +91,46 @@ pub(crate) fn look(
         return Ok(Outcome::Fine);
     }
     if format == Format::Text {
-        printer.hint("`prowess install` puts back what the lock file says");
+        let is_revoked = |drift: &Drift| matches!(drift, Drift::Revoked(_));
+        let drifts = || findings.iter().flat_map(|finding| &finding.drifts);
+        if drifts().any(is_revoked) {
+            printer
+                .hint("remove what was revoked: `prowess remove NAME`, or `prowess update NAME`");
+        }
+        if !drifts().all(is_revoked) {
+            printer.hint("`prowess install` puts back what the lock file says");
+        }
     }
     Ok(Outcome::Findings)
+}
+
+/// Adds what registries have revoked (attack C22).
+fn add_revocations(
+    findings: &mut [Finding],
+    packages: &Packages,
+    asked: Asked,
+    printer: &mut Printer,
+) -> Result<(), Error> {
+    let is_registry = |finding: &&mut Finding| {
+        let source = finding.entry.as_ref().and_then(|entry| entry.source.as_ref());
+        matches!(source, Some(Pinned::Registry { .. }))
+    };
+    let mut concerned: Vec<&mut Finding> = findings.iter_mut().filter(is_registry).collect();
+    if concerned.is_empty() {
+        return Ok(());
+    }
+    let reach = packages.reach(printer, asked == Asked::Nobody)?;
+    for finding in &mut concerned {
+        let source = finding.entry.as_ref().and_then(|entry| entry.source.as_ref());
+        let Some(source) = source else { continue };
+        match reach.sources.revoked(&finding.name, source) {
+            Ok(why) => finding.drifts.extend(why.map(Drift::Revoked)),
+            Err(error) if asked == Asked::Registries => return Err(source_failed(&error)),
+            // Nothing is known, and nobody was to be asked.
+            Err(_) => {}
+        }
+    }
+    Ok(())
 }
 
 fn shown(finding: &Finding) -> String {
