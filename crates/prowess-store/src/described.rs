@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use prowess_format::diagnostic::Severity;
 use prowess_format::document::FrontMatter;
-use prowess_format::skill::{Kind, Skill, SkillDependency};
+use prowess_format::skill::{Skill, SkillDependency};
 use prowess_format::text::{shorten, visible};
 use prowess_format::{ReadOptions, check_bytes};
 use prowess_package::content::MANIFEST;
@@ -40,6 +40,8 @@ pub struct Described {
     pub skill: Skill,
     /// Everything it asks for.
     pub grants: GrantSet,
+    /// Whether it is text without front matter (R8).
+    pub is_prose: bool,
     /// What `check` calls errors.
     pub errors: Vec<String>,
     /// What else is wrong with it without keeping it from being installed.
@@ -152,6 +154,7 @@ pub fn describe_manifest(
         written_version,
         skill,
         grants,
+        is_prose,
         errors,
         warnings,
     })
@@ -181,11 +184,6 @@ impl Described {
     /// The skills it can't do without, and the ones it would like (GAIA §10.3, SRT §4.6).
     pub fn dependencies(&self) -> &[SkillDependency] {
         &self.skill.requirements.skills
-    }
-
-    /// Whether it is text without front matter (R8).
-    pub fn is_prose(&self) -> bool {
-        self.skill.kind == Kind::Prose
     }
 
     /// What signatures are about: the name in the file, whatever it is installed as.

@@ -497,7 +497,7 @@ impl Installer<'_> {
         // Whoever has a skill with errors has agreed to that once.
         let before = installed.and_then(|_| self.installed(&described.name, installed));
         let had_errors = before.as_ref().is_some_and(|before| !before.errors.is_empty());
-        let is_prose = described.is_prose() && !before.is_some_and(|before| before.is_prose());
+        let is_prose = described.is_prose && !before.is_some_and(|before| before.is_prose);
         let candidate = Candidate {
             calls_itself: described.calls_itself.as_deref(),
             is_prose,

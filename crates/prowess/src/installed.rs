@@ -98,6 +98,14 @@ pub(crate) fn trust(skill: &Skill, directory: Option<&Path>) -> Result<Trust, Er
     Ok(Trust::of(skill, attested, None, origin))
 }
 
+/// The name that the user gave to an installed skill whose own can't be installed.
+pub(crate) fn given_name(directory: &Path) -> Option<SkillName> {
+    let (root, name) = place_in_store(&directory.canonicalize().ok()?)?;
+    let lock = read_lock(&root).ok()??;
+    lock.skills.get(&name)?.chosen(&name)?;
+    Some(name)
+}
+
 /// The store around a folder `STORE/skills/NAME`.
 fn place_in_store(directory: &Path) -> Option<(PathBuf, SkillName)> {
     let name = directory.file_name()?.to_str()?.parse().ok()?;

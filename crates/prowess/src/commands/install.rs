@@ -73,7 +73,7 @@ pub(crate) struct Arguments {
     #[arg(long = "as", value_name = "NAME", requires = "skills", conflicts_with = "all")]
     chosen: Option<String>,
     /// Of several skills, leave out those that can't be installed
-    #[arg(long, requires = "skills")]
+    #[arg(long)]
     skip_broken: bool,
     #[command(flatten)]
     scope: ScopeOption,

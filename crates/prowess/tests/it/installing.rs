@@ -295,6 +295,7 @@ fn looking_writes_nothing() {
           "permissions": [
             "shell:execute:git"
           ],
+          "python_packages": [],
           "questions": [
             "it wants `shell:execute:git`"
           ],
@@ -302,6 +303,7 @@ fn looking_writes_nothing() {
         }
       ],
       "unchanged": [],
+      "left_out": [],
       "newer": [],
       "placed": [],
       "destinations": [],
