@@ -20,9 +20,10 @@ pub struct World {
     pub working_directory: PathBuf,
     /// The folders in which programs are looked for, in order.
     pub search_path: Vec<PathBuf>,
-    /// Folders from which this user's programs are started by their names: those of PATH, relative ones too, and the one of
-    /// this program.
+    /// Folders from which this user's programs are started by their names: those of PATH, relative ones too.
     pub program_folders: Vec<PathBuf>,
+    /// The file of this program, where it is known.
+    pub program: Option<PathBuf>,
     /// The file that says where the homes of all users are.
     pub users: PathBuf,
     /// The variables of this process; those that are no text are left out.
@@ -88,8 +89,7 @@ impl World {
             .collect();
         let path = variable("PATH").unwrap_or_else(|| USUAL_PATH.into());
         let mut world = Self::at(&home, &current, &path, environment)?;
-        let own = std::env::current_exe().ok().and_then(|program| program.canonicalize().ok());
-        world.program_folders.extend(own.as_deref().and_then(Path::parent).map(Path::to_owned));
+        world.program = std::env::current_exe().ok().and_then(|it| it.canonicalize().ok());
         Ok(world)
     }
 
@@ -113,6 +113,7 @@ impl World {
         let working_directory = repository_root(&current).unwrap_or(&home).to_owned();
         Ok(Self {
             program_folders: program_folders(path, [&current, &working_directory]),
+            program: None,
             users: PathBuf::from("/etc/passwd"),
             working_directory,
             // A relative entry would mean another program in every folder (attack H12).

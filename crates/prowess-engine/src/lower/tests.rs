@@ -603,3 +603,24 @@ fn what_is_missing_and_what_is_closed_are_told_apart() {
     home/new does not exist yet: that folder is made, and stays if something is put in it
     ");
 }
+
+#[test]
+fn prowess_itself_stays_as_it_is() {
+    let place = Place::new(&["home/project/tools/prowess", "home/project/tools/other"]);
+    let program = Some(place.root.join("home/project/tools/prowess"));
+    let world = World { program, ..place.world("/usr/bin") };
+    let shown = |permission: &str| {
+        let lowered = place.lower_in(&world, &[permission], Tier::Experimental);
+        place.shown(&lowered.expect("it can be lowered"))
+    };
+    insta::assert_snapshot!(shown("filesystem:write:./tools/**"), @"
+    r home/project/tools/prowess
+    w home/project/tools
+    x home/project/skill
+    ");
+    insta::assert_snapshot!(shown("filesystem:write:./tools/prowess"), @"
+    r home/project/tools/prowess
+    x home/project/skill
+    warning: may change nothing by `filesystem:write:./tools/prowess`: home/project/tools/prowess is prowess itself
+    ");
+}

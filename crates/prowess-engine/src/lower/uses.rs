@@ -45,6 +45,8 @@ enum Kind {
     Word,
     /// Somebody else's start file.
     StartFile,
+    /// This very program.
+    Program,
 }
 
 impl Use {
@@ -56,7 +58,7 @@ impl Use {
     /// A folder is hardly a program, and a word that leads nowhere is hardly a path.
     pub(super) fn is_meant(&self) -> bool {
         match self.kind {
-            Kind::SearchPath | Kind::Hooks | Kind::StartFile => true,
+            Kind::SearchPath | Kind::Hooks | Kind::StartFile | Kind::Program => true,
             Kind::File => !self.place.is_dir(),
             Kind::Word => self.place.is_file(),
         }
@@ -67,7 +69,7 @@ impl Use {
         match self.kind {
             Kind::SearchPath => AbsentKind::OfSearchPath,
             Kind::Hooks | Kind::File | Kind::Word => AbsentKind::OfGit,
-            Kind::StartFile => AbsentKind::StartFile,
+            Kind::StartFile | Kind::Program => AbsentKind::StartFile,
         }
     }
 
@@ -111,7 +113,14 @@ impl<'w> Uses<'w> {
             ),
             kind: Kind::SearchPath,
         };
-        self.world.program_folders.iter().map(used).collect()
+        // Only the file: people keep it where they work, and it loads nothing from beside it.
+        let own = |program: &PathBuf| Use {
+            place: program.clone(),
+            why: format!("{} is prowess itself", program.display()),
+            kind: Kind::Program,
+        };
+        let folders = self.world.program_folders.iter().map(used);
+        folders.chain(self.world.program.iter().map(own)).collect()
     }
 
     /// What settings of repositories, of the user and of the machine name. The user's and the machine's hold without any
