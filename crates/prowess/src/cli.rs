@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use prowess_format::dialect::{self, Dialect};
 
@@ -56,12 +57,14 @@ pub(crate) struct Talk {
     pub(crate) verbose: bool,
 }
 
+/// The verbs. Hidden aliases are what other tools call the same, for fingers that know them.
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     Check(check::Arguments),
     Show(show::Arguments),
     Convert(convert::Arguments),
     Migrate(migrate::Arguments),
+    #[command(alias = "init")]
     New(new::Arguments),
     Render(render::Arguments),
     Run(run::Arguments),
@@ -73,10 +76,14 @@ pub(crate) enum Verb {
     Kb(kb::Arguments),
     Search(search::Arguments),
     Trawl(trawl::Arguments),
+    #[command(aliases = ["add", "i"])]
     Install(install::Arguments),
     Agent(agent::Arguments),
+    #[command(alias = "upgrade")]
     Update(update::Arguments),
+    #[command(aliases = ["uninstall", "rm"])]
     Remove(remove::Arguments),
+    #[command(alias = "ls")]
     List(list::Arguments),
     Info(info::Arguments),
     Which(which::Arguments),
@@ -117,6 +124,19 @@ pub(crate) fn verbs(command: &clap::Command) -> impl Iterator<Item = &clap::Comm
 /// Reads this process's arguments.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
     Cli::try_parse_from(with_hyphened_words(std::env::args_os().collect()))
+}
+
+/// What does here what another tool has a verb for.
+pub(crate) fn other_word(error: &clap::Error) -> Option<&'static str> {
+    const OTHERS: [(&str, &str); 2] = [
+        ("outdated", "`prowess update --all --dry-run` shows what is newer"),
+        ("publish", "`prowess pack` makes the archive that registries take"),
+    ];
+    let word = match error.get(ContextKind::InvalidSubcommand)? {
+        ContextValue::String(word) => word,
+        _ => return None,
+    };
+    OTHERS.into_iter().find(|(other, _)| other == word).map(|(_, hint)| hint)
 }
 
 /// In a question to a knowledge base nothing is an operator, so that `-word` is a word too, as far as it is no option. It

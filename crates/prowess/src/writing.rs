@@ -70,6 +70,16 @@ pub(crate) fn skill_folder(output: &Path, name: Option<&str>) -> PathBuf {
 pub(crate) fn whole_file(output: &Path, bytes: &[u8]) -> Result<(), Error> {
     let failed = |source: std::io::Error| Error::io("write", output, &source);
     let target = behind_links(output);
+    // A pipe or a device is written to, as a shell does it. A file in its place would take it away from everybody.
+    if target.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        let mut there = fs::OpenOptions::new().write(true).open(&target).map_err(failed)?;
+        return there.write_all(bytes).map_err(failed);
+    }
+    let folder = folder_of(&target);
+    if !folder.is_dir() {
+        let missing = Error::not_found(format!("the folder `{}` does not exist", folder.display()));
+        return Err(missing.hint(format!("make it with `mkdir -p {}`", folder.display())));
+    }
     let mut builder = tempfile::Builder::new();
     builder.prefix(".prowess-");
     #[cfg(unix)]
@@ -77,7 +87,7 @@ pub(crate) fn whole_file(output: &Path, bytes: &[u8]) -> Result<(), Error> {
         use std::os::unix::fs::PermissionsExt as _;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let mut file = builder.tempfile_in(folder_of(&target)).map_err(failed)?;
+    let mut file = builder.tempfile_in(folder).map_err(failed)?;
     if let Ok(before) = target.metadata() {
         file.as_file().set_permissions(before.permissions()).map_err(failed)?;
     }
@@ -86,9 +96,19 @@ pub(crate) fn whole_file(output: &Path, bytes: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The file that a name leads to; the name itself where nothing is there yet.
+/// The file that a name leads to, which need not be there yet.
 pub(crate) fn behind_links(output: &Path) -> PathBuf {
-    output.canonicalize().unwrap_or_else(|_| output.to_owned())
+    const MOST_LINKS: usize = 40; // What Linux follows.
+    let mut path = output.to_owned();
+    for _ in 0..MOST_LINKS {
+        if let Ok(real) = path.canonicalize() {
+            return real;
+        }
+        // A link to a file that is yet to be made.
+        let Ok(target) = fs::read_link(&path) else { return path };
+        path = folder_of(&path).join(target);
+    }
+    output.to_owned()
 }
 
 /// The folder in which a file lies.

@@ -356,6 +356,9 @@ fn shown(step: &Step, width: Option<usize>) -> String {
     if !signers.is_empty() {
         line(&mut page, &format!("  signed {}", signers.join(", ")), 9);
     }
+    if let Some(modesty) = step.modesty() {
+        line(&mut page, &format!("  tier   {modesty}"), 9);
+    }
     if !step.entry.permissions.is_empty() {
         let permissions: Vec<&str> = step.entry.permissions.iter().map(String::as_str).collect();
         line(&mut page, &format!("  may    {}", inline(&permissions.join(", "))), 9);

@@ -1,9 +1,12 @@
 //! `prowess verify`: whether installed skills are what was installed and signed.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use prowess_package::name::SkillName;
-use prowess_store::drift::{self, Finding};
-use prowess_trust::Standing;
+use prowess_store::drift::{self, Drift, Finding};
+use prowess_store::places::Scope;
+use prowess_trust::{Standing, Verdict};
 use serde_json::{Value, json};
 
 use super::Outcome;
@@ -65,15 +68,64 @@ pub(crate) fn look(
         Format::Text => {
             let lines: Vec<String> = findings.iter().map(shown).collect();
             printer.report(&lines.concat());
+            for finding in &findings {
+                warn(finding, printer);
+            }
         }
     }
     if is_fine {
         return Ok(Outcome::Fine);
     }
     if format == Format::Text {
-        printer.hint("`prowess install` puts back what the lock file says");
+        for step in next_steps(&findings, scope.scope()) {
+            printer.hint(&step);
+        }
     }
     Ok(Outcome::Findings)
+}
+
+/// What to do about what was found. Putting files back helps only where files have changed.
+fn next_steps(findings: &[Finding], scope: Scope) -> BTreeSet<String> {
+    let restore = restore_command(scope);
+    let drifts = findings.iter().flat_map(|finding| &finding.drifts);
+    drifts
+        .map(|drift| match drift {
+            Drift::Missing
+            | Drift::Content { .. }
+            | Drift::Unreadable(_)
+            | Drift::Version { .. } => format!("`{restore}` puts back what the lock file says"),
+            Drift::NotLocked => format!(
+                "what is not in the lock file was not installed: remove its folder, or `{restore} FOLDER` it"
+            ),
+            Drift::Tier { .. } => {
+                "`prowess trust list` shows whose signatures count; trust the key again with `prowess trust add`, or take the skill away with `prowess remove`"
+                    .to_owned()
+            }
+            Drift::Signature(_) => {
+                "do not use a skill whose signature does not hold; ask its author, or take it away with `prowess remove`"
+                    .to_owned()
+            }
+        })
+        .collect()
+}
+
+/// The command that installs what the lock file of a scope says.
+pub(crate) fn restore_command(scope: Scope) -> &'static str {
+    match scope {
+        Scope::User => "prowess install",
+        Scope::Project => "prowess install --project",
+    }
+}
+
+/// What is to be known of signatures that count. Those that do not are told with their signers.
+fn warn(finding: &Finding, printer: &mut Printer) {
+    let Some(attestation) = &finding.attestation else { return };
+    let counts = |verdict: &Verdict| matches!(verdict.standing, Standing::Trusted(_));
+    if attestation.evidence.iter().all(counts) {
+        for warning in &attestation.warnings {
+            printer.warning(&format!("`{}`: {warning}", finding.name));
+        }
+    }
 }
 
 fn shown(finding: &Finding) -> String {
@@ -143,5 +195,6 @@ fn wire(finding: &Finding) -> Value {
         "security_tier": finding.entry.as_ref().map(|entry| entry.tier.as_str()),
         "drift": drifts,
         "signatures": signatures,
+        "warnings": finding.attestation.iter().flat_map(|it| &it.warnings).collect::<Vec<&String>>(),
     })
 }
