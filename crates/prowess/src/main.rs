@@ -11,6 +11,7 @@ mod fixing;
 mod importing;
 mod inputs;
 mod installed;
+mod interrupts;
 mod loading;
 mod output;
 mod packages;

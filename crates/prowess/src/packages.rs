@@ -22,6 +22,7 @@ use prowess_store::store::{Store, StoreError};
 use prowess_trust::{Timestamp, TrustStore, load_trust_store};
 
 use crate::error::{Error, ErrorKind};
+use crate::interrupts::{self, Repaired};
 use crate::printer::{Channel, Printer};
 use crate::running;
 use crate::wrapping::wrap;
@@ -107,6 +108,8 @@ pub(crate) struct Reach {
     pub(crate) sources: Sources,
     /// Whether names can be looked up.
     pub(crate) has_registry: bool,
+    /// A fetch that a signal ends leaves nothing behind.
+    _tidied: Repaired,
 }
 
 impl Reach {
@@ -193,7 +196,8 @@ impl Packages {
             progress: Progress::silent(),
             pause: Arc::new(std::thread::sleep),
         });
-        Ok(Reach { sources, has_registry })
+        let _tidied = interrupts::repaired_by(sources.tidy_up());
+        Ok(Reach { sources, has_registry, _tidied })
     }
 
     /// Does something with an installer, and again when another process has changed the store meanwhile.

@@ -6,6 +6,7 @@
 mod command;
 mod failure;
 mod place;
+mod scratch;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,10 +21,10 @@ use prowess_store::source::{
     Fetched, Found, MOST_MANIFEST_BYTES, Offer, Offers, Pinned, SourceError, SourceErrorKind,
     declared_name, distinct, skill_folders, withheld,
 };
-use tempfile::TempDir;
 
 use self::command::{GitError, Workshop};
 use self::place::Place;
+use self::scratch::{Scratch, Scratches};
 use super::web::{not_found, offline, unreachable, unusable};
 use super::{Progress, Prompts};
 
@@ -63,11 +64,13 @@ pub(crate) struct Git {
     pub(crate) progress: Progress,
     /// What was fetched already: many skills of one repository are one fetch.
     kept: Mutex<Vec<Arc<Commit>>>,
+    /// Where it was fetched to.
+    pub(crate) scratches: Scratches,
 }
 
 /// A commit in a temporary repository, which goes away with it.
 struct Commit {
-    folder: TempDir,
+    folder: Scratch,
     place: Place,
     id: String,
 }
@@ -99,7 +102,8 @@ impl Git {
         limits: Limits,
         progress: Progress,
     ) -> Self {
-        Self { variables, prompts, offline, bounds, limits, progress, kept: Mutex::default() }
+        let (kept, scratches) = (Mutex::default(), Scratches::default());
+        Self { variables, prompts, offline, bounds, limits, progress, kept, scratches }
     }
 
     pub(crate) fn offers(&self, reference: &GitReference) -> Result<Offers, SourceError> {
@@ -262,7 +266,9 @@ impl Git {
         if self.offline {
             return Err(offline(&place.clean));
         }
-        let folder = TempDir::with_prefix("prowess-git-")
+        let folder = self
+            .scratches
+            .make()
             .map_err(|error| unreachable(format!("cannot make a temporary folder: {error}")))?;
         let workshop = Workshop {
             folder: folder.path(),
