@@ -30,6 +30,8 @@ Examples:
   prowess show examples/git-insights
   prowess convert examples/git-insights --to agent-skills
   prowess policy examples/git-insights
+  prowess install ./examples/release-notes --allow-experimental
+  prowess list
 
 Exit codes:
   0  all is well

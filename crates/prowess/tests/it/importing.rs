@@ -32,3 +32,18 @@ fn what_is_missing_or_unknown_is_told() {
     assert_snapshot!(scene.run("install --import package-lock.json"));
     assert_snapshot!(scene.run("install --import nowhere.json"));
 }
+
+#[test]
+fn a_lock_file_is_found_where_no_project_is() {
+    let scene = crate::scene()
+        .home("home")
+        .inside("work")
+        .file("work/greet/SKILL.md", crate::skill("greet"))
+        .file(
+            "work/skills-lock.json",
+            r#"{"version": 1, "skills": {"greet": {"source": "./greet", "sourceType": "local"}}}"#,
+        );
+    let said = scene.run("install --import --allow-experimental --yes");
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert!(scene.path().join("home/.local/share/prowess/skills/greet/SKILL.md").is_file());
+}

@@ -21,6 +21,7 @@ mod models;
 mod models_tls;
 mod new;
 mod packages;
+mod packing;
 mod placing;
 mod prompt;
 mod readme;
