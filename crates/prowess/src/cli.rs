@@ -130,10 +130,8 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
 
 /// What does here what another tool has a verb for.
 pub(crate) fn other_word(error: &clap::Error) -> Option<&'static str> {
-    const OTHERS: [(&str, &str); 2] = [
-        ("outdated", "`prowess update --all --dry-run` shows what is newer"),
-        ("publish", "`prowess pack` makes the archive that registries take"),
-    ];
+    const OTHERS: [(&str, &str); 1] =
+        [("publish", "`prowess pack` makes the archive that registries take")];
     let word = match error.get(ContextKind::InvalidSubcommand)? {
         ContextValue::String(word) => word,
         _ => return None,

@@ -3,7 +3,7 @@
 //! It still ends by that signal, so that a shell sees why. Verbs that run tools have their own way, see `running.rs`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 type Repair = Box<dyn Fn() + Send>;
 
@@ -35,7 +35,7 @@ fn repairs() -> std::sync::MutexGuard<'static, Vec<(u64, Repair)>> {
 #[cfg(unix)]
 fn listen() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    static LISTENING: Once = Once::new();
+    static LISTENING: std::sync::Once = std::sync::Once::new();
     LISTENING.call_once(|| {
         // Without a handler a signal ends this process, as it always did.
         let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else {

@@ -196,8 +196,8 @@ impl Packages {
             progress: Progress::silent(),
             pause: Arc::new(std::thread::sleep),
         });
-        let _tidied = interrupts::repaired_by(sources.tidy_up());
-        Ok(Reach { sources, has_registry, _tidied })
+        let tidied = interrupts::repaired_by(sources.tidy_up());
+        Ok(Reach { sources, has_registry, _tidied: tidied })
     }
 
     /// Does something with an installer, and again when another process has changed the store meanwhile.

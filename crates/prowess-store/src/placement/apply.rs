@@ -77,7 +77,7 @@ pub fn apply_all(
     places: &Places,
     wishes: &[Wish<'_>],
 ) -> Result<Vec<Result<Vec<Placement>, PlacementError>>, PlacementError> {
-    let mut outcomes: Vec<Option<Result<Vec<Placement>, PlacementError>>> = Vec::new();
+    let mut outcomes: Vec<Option<Outcome>> = Vec::new();
     outcomes.resize_with(wishes.len(), || None);
     for scope in [Scope::Project, Scope::User] {
         let mut waiting: Vec<(usize, &Wish<'_>)> =
@@ -93,6 +93,9 @@ pub fn apply_all(
     Ok(outcomes.into_iter().map(|outcome| outcome.expect("every scope had its turn")).collect())
 }
 
+/// What became of a wish.
+type Outcome = Result<Vec<Placement>, PlacementError>;
+/// Something of each wish, with the number of the wish.
 type Numbered<T> = Vec<(usize, T)>;
 
 /// Places what does not meet at a path; the others are given back, and wait until they can see what was placed now.
@@ -100,10 +103,7 @@ fn apply_batch<'w>(
     places: &Places,
     scope: Scope,
     wishes: Numbered<&'w Wish<'w>>,
-) -> Result<
-    (Numbered<Result<Vec<Placement>, PlacementError>>, Numbered<&'w Wish<'w>>),
-    PlacementError,
-> {
+) -> Result<(Numbered<Outcome>, Numbered<&'w Wish<'w>>), PlacementError> {
     let held = Held::take(places, scope)?;
     let before = Record::read(places, scope)?;
     let ways = reach::all_folders(scope, places);

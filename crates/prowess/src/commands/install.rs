@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use prowess_package::name::SkillName;
 use prowess_store::install::{InstallError, Installer, Plan, Restored, Step, Wish};
-use prowess_store::review::Leave;
+use prowess_store::review::{Leave, Refusal};
 use prowess_store::store::Store;
 use serde_json::{Value, json};
 
@@ -356,7 +356,10 @@ fn shown(step: &Step, width: Option<usize>) -> String {
     if !signers.is_empty() {
         line(&mut page, &format!("  signed {}", signers.join(", ")), 9);
     }
-    if let Some(modesty) = step.modesty() {
+    // A refusal says the same.
+    let is_refused = |refusal: &Refusal| matches!(refusal, Refusal::CallsItselfExperimental(_));
+    let is_told = step.review.refusals.iter().any(is_refused);
+    if let Some(modesty) = step.modesty().filter(|_| !is_told) {
         line(&mut page, &format!("  tier   {modesty}"), 9);
     }
     if !step.entry.permissions.is_empty() {

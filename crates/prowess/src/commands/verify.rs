@@ -84,29 +84,39 @@ pub(crate) fn look(
     Ok(Outcome::Findings)
 }
 
-/// What to do about what was found. Putting files back helps only where files have changed.
+/// What to do about what was found, for each skill the one step that helps: putting files back does nothing where a key
+/// counts no longer, and trusting a key nothing where files have changed.
 fn next_steps(findings: &[Finding], scope: Scope) -> BTreeSet<String> {
     let restore = restore_command(scope);
-    let drifts = findings.iter().flat_map(|finding| &finding.drifts);
-    drifts
-        .map(|drift| match drift {
+    let step = |finding: &Finding| {
+        let has = |is_meant: fn(&Drift) -> bool| finding.drifts.iter().any(is_meant);
+        if has(|drift| matches!(drift, Drift::NotLocked)) {
+            return Some(format!(
+                "what is not in the lock file was not installed: remove its folder, or install it with `{restore} FOLDER`"
+            ));
+        }
+        let is_put_back = |drift: &Drift| match drift {
             Drift::Missing
             | Drift::Content { .. }
             | Drift::Unreadable(_)
-            | Drift::Version { .. } => format!("`{restore}` puts back what the lock file says"),
-            Drift::NotLocked => format!(
-                "what is not in the lock file was not installed: remove its folder, or `{restore} FOLDER` it"
-            ),
-            Drift::Tier { .. } => {
-                "`prowess trust list` shows whose signatures count; trust the key again with `prowess trust add`, or take the skill away with `prowess remove`"
-                    .to_owned()
-            }
-            Drift::Signature(_) => {
+            | Drift::Version { .. } => true,
+            Drift::NotLocked | Drift::Tier { .. } | Drift::Signature(_) => false,
+        };
+        if has(is_put_back) {
+            return Some(format!("`{restore}` puts back what the lock file says"));
+        }
+        if has(|drift| matches!(drift, Drift::Signature(_))) {
+            return Some(
                 "do not use a skill whose signature does not hold; ask its author, or take it away with `prowess remove`"
-                    .to_owned()
-            }
+                    .to_owned(),
+            );
+        }
+        has(|drift| matches!(drift, Drift::Tier { .. })).then(|| {
+            "`prowess trust list` shows whose signatures count; trust the key with `prowess trust add`, or take the skill away with `prowess remove`"
+                .to_owned()
         })
-        .collect()
+    };
+    findings.iter().filter_map(step).collect()
 }
 
 /// The command that installs what the lock file of a scope says.

@@ -14,15 +14,29 @@ fn a_signature_that_does_not_hold_is_not_packed() {
     sign(&scene, "greet", "release");
     assert!(scene.run("pack greet").starts_with("exit 0"));
     let scene = scene.file("greet/notes.txt", "new\n");
-    assert_snapshot!(steady(&scene.run("pack greet --force")), @"");
+    assert_snapshot!(steady(&scene.run("pack greet --force")), @"
+    exit 1
+    --- stderr
+    error: `greet` can't be packed: the signature `SIGNATURE.json` does not count: the files are not the signed ones: `notes.txt` was not signed
+    hint: sign it again with `prowess sign`, or remove the signature
+    ");
 }
 
 #[test]
 fn what_ends_like_a_folder_is_one() {
     let scene = skill();
-    assert_snapshot!(scene.run("pack greet --output dist/new/"), @"");
+    assert_snapshot!(scene.run("pack greet --output dist/new/"), @"
+    exit 0
+    --- stderr
+    packed greet 1.0.0 to `dist/new/greet-1.0.0.tar.gz` (1 file, sha256-FkmhgwJgqoE6IDxvzzlQ+86ugR18quZVs3OSfVLLy9s=)
+    ");
     assert!(scene.path().join("dist/new/greet-1.0.0.tar.gz").is_file());
-    assert_snapshot!(scene.run("pack greet --output nowhere/greet.tar.gz"), @"");
+    assert_snapshot!(scene.run("pack greet --output nowhere/greet.tar.gz"), @"
+    exit 3
+    --- stderr
+    error: the folder `nowhere` does not exist
+    hint: make it with `mkdir -p nowhere`
+    ");
 }
 
 #[test]

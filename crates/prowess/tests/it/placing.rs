@@ -170,5 +170,12 @@ fn a_reason_is_told_once_for_all() {
     assert_eq!(notes.len(), 1, "{said}");
     assert!(notes[0].starts_with("note: 2 of them are copies, because Cursor"), "{said}");
     // What we put there ourselves is no copy that somebody should wonder about.
-    assert_snapshot!(scene.run("list"), @"");
+    assert_snapshot!(scene.run("list"), @"
+    exit 0
+    --- stdout
+    greet  0.0.0  experimental  ok      ~/.local/share/prowess/skills/greet
+    wave   0.0.0  experimental  ok      ~/.local/share/prowess/skills/wave
+    greet  -      -             placed  ~/.cursor/skills/greet, for cursor
+    wave   -      -             placed  ~/.cursor/skills/wave, for cursor
+    ");
 }

@@ -29,7 +29,7 @@ pub(super) struct Scratch {
     folder: TempDir,
     all: Scratches,
     /// Locked as long as it is open.
-    _lock: File,
+    lock: File,
 }
 
 impl Scratches {
@@ -44,8 +44,8 @@ impl Scratches {
             let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place)?;
             // Known before anything is in it, so that a signal never finds one that it does not know.
             self.used().push(folder.path().to_owned());
-            let made = Scratch { _lock: open(folder.path())?, folder, all: self.clone() };
-            if take(&made._lock) && made.folder.path().is_dir() {
+            let made = Scratch { lock: open(folder.path())?, folder, all: self.clone() };
+            if take(&made.lock) && made.folder.path().is_dir() {
                 return Ok(made);
             }
         }
