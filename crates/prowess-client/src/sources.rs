@@ -5,6 +5,7 @@
 //! compared here.
 
 mod address;
+mod archives;
 mod git;
 mod registry;
 mod web;
@@ -13,10 +14,11 @@ mod well_known;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use prowess_format::text::{shorten, visible};
 use prowess_package::limits::Limits;
+use prowess_package::name::SkillName;
 use prowess_resolve::{Package, Release};
 use prowess_store::reference::{Named, Reference};
 use prowess_store::source::{
@@ -24,6 +26,7 @@ use prowess_store::source::{
 };
 
 use self::address::Addresses;
+use self::archives::Archives;
 use self::git::Git;
 use self::registry::RegistryClient;
 use self::web::Web;
@@ -48,7 +51,7 @@ pub struct SourceOptions {
     pub git: GitBounds,
     /// Which registries there are.
     pub registries: Registries,
-    /// Where indexes of registries are kept; without it they are fetched each time.
+    /// Where indexes of registries and archives are kept; without it they are fetched each time.
     pub cache_folder: Option<PathBuf>,
     /// Whether nothing may be asked over the network.
     pub offline: bool,
@@ -58,6 +61,8 @@ pub struct SourceOptions {
     pub progress: Progress,
     /// How a pause is made that a server asks for.
     pub pause: Pause,
+    /// Now. An index of a registry may say until when it can be believed.
+    pub now: SystemTime,
 }
 
 /// Whether somebody sits in front of the terminal.
@@ -72,13 +77,16 @@ pub enum Prompts {
 /// Waits for so long.
 pub type Pause = Arc<dyn Fn(Duration) + Send + Sync>;
 
+/// Hears a line, or nothing when a fetch is over.
+type Listener = dyn Fn(Option<&str>) + Send + Sync;
+
 /// Who is told how far a long fetch is.
 #[derive(Clone)]
-pub struct Progress(Arc<dyn Fn(&str) + Send + Sync>);
+pub struct Progress(Arc<Listener>);
 
 impl Progress {
-    /// Tells this function, a line at a time.
-    pub fn new(tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    /// Tells this function, a line at a time, and nothing when that fetch is over.
+    pub fn new(tell: impl Fn(Option<&str>) + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
     }
 
@@ -89,8 +97,12 @@ impl Progress {
 
     fn tell(&self, line: &str) {
         if !line.is_empty() {
-            (self.0)(&short(line));
+            (self.0)(Some(&short(line)));
         }
+    }
+
+    fn over(&self) {
+        (self.0)(None);
     }
 }
 
@@ -113,7 +125,10 @@ impl Sources {
     /// Gets ready. Nothing is asked yet.
     pub fn new(options: SourceOptions) -> Self {
         let home = variable(&options.variables, "HOME").map(PathBuf::from);
-        let web = Arc::new(Web::new(&options.variables, options.offline, options.pause));
+        let progress = options.progress.clone();
+        let web = Web::new(&options.variables, options.offline, options.pause, progress);
+        let web = Arc::new(web);
+        let archives = Archives::new(options.cache_folder.as_deref());
         Self {
             local: Local { current_folder: options.current_folder, home, limits: options.limits },
             registries: RegistryClient::new(
@@ -123,6 +138,7 @@ impl Sources {
                 options.variables.clone(),
                 options.registries,
                 options.cache_folder.as_deref(),
+                options.now,
             ),
             git: Git::new(
                 options.variables,
@@ -131,9 +147,10 @@ impl Sources {
                 options.git,
                 options.limits,
                 options.progress,
+                archives.clone(),
             ),
-            addresses: Addresses::new(Arc::clone(&web), options.limits),
-            well_known: WellKnown::new(web, options.limits),
+            addresses: Addresses::new(Arc::clone(&web), options.limits, archives.clone()),
+            well_known: WellKnown::new(web, options.limits, archives),
         }
     }
 
@@ -146,6 +163,21 @@ impl Sources {
     /// Asks many domains at once for the skill that each may publish (SKL-WK-1), each for at most so long.
     pub fn trawl(&self, domains: &[String], limit: Duration) -> Trawl {
         self.well_known.trawl(domains, limit)
+    }
+
+    /// Why nobody may have an installed version any more, when its registry says so (attack C22). Offline, what is known of
+    /// its index counts.
+    pub fn revoked(
+        &self,
+        name: &SkillName,
+        pinned: &Pinned,
+    ) -> Result<Option<String>, SourceError> {
+        match pinned {
+            Pinned::Registry { registry, namespace: Some(namespace), version, .. } => {
+                self.registries.revoked(name, registry, namespace, version)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Skills of the usual registry that have to do with some words.

@@ -5,9 +5,10 @@ mod wire;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use prowess_files::whole::{self, MOST_SMALL_BYTES, WriteOptions};
+use prowess_files::with_lock;
 use prowess_policy::{Approval, Approvals};
 
-use crate::state_file;
 use crate::world::State;
 
 /// Where the approvals are kept.
@@ -81,17 +82,17 @@ impl ApprovalStore {
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Approvals) -> T) -> Result<T, StoreError> {
-        let changed = state_file::locked(&self.path, || {
+        let changed = with_lock(&self.path, || {
             let mut approvals = self.read()?;
             let result = change(&mut approvals);
-            state_file::replace(&self.path, &wire::write(&approvals))?;
+            whole::write(&self.path, wire::write(&approvals).as_bytes(), WriteOptions::PRIVATE)?;
             Ok(result)
         });
         changed.map_err(|failure| self.error(failure))
     }
 
     fn read(&self) -> Result<Approvals, Failure> {
-        match state_file::read(&self.path)? {
+        match whole::read_text(&self.path, MOST_SMALL_BYTES)? {
             Some(text) => wire::read(&text).map_err(Failure::Content),
             None => Ok(Approvals::default()),
         }

@@ -8,10 +8,10 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use prowess_files::private::is_private;
 use prowess_policy::scope::{HostName, HostPattern, HostScope, VariableName};
 use prowess_secrets::{LONGEST, Placeholder, PlaceholderError, Secret};
 
-use crate::platform;
 use crate::world::World;
 
 /// Where values are kept, below the folder of settings.
@@ -225,7 +225,7 @@ fn kept(name: &str, path: &Path) -> Result<String, CredentialError> {
     if !data.is_file() {
         return Err(wrong("it is not a file".to_owned()));
     }
-    if !platform::is_private(&data) {
+    if !is_private(&data) {
         return Err(wrong("others may read or change it".to_owned()));
     }
     let mut value = String::new();

@@ -40,7 +40,6 @@ mod retrieve;
 mod run;
 mod shelf;
 mod skill_files;
-mod state_file;
 mod tool;
 pub mod wire;
 pub mod workflow;

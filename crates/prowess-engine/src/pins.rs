@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use prowess_files::whole::{self, MOST_SMALL_BYTES, WriteOptions};
+use prowess_files::with_lock;
 use prowess_policy::ProgramPin;
 use serde_json::{Map, Value, json};
 
 use crate::world::State;
-use crate::{digest, platform, state_file};
+use crate::{digest, platform};
 
 /// The version of the file.
 const VERSION: u64 = 1;
@@ -30,7 +32,7 @@ impl ImageHashes {
     /// What is remembered; nothing where the file is missing or broken.
     pub(crate) fn load(state: &State) -> Self {
         let path = state.cache.join("images.json");
-        let text = state_file::read(&path).ok().flatten().unwrap_or_default();
+        let text = whole::read_text(&path, MOST_SMALL_BYTES).ok().flatten().unwrap_or_default();
         let file: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
         let images = file["images"].as_object().filter(|_| file["version"] == VERSION);
         let known = images
@@ -75,7 +77,9 @@ impl ImageHashes {
         let images: Map<String, Value> =
             self.known.iter().map(|(key, hash)| (key.clone(), hash.clone().into())).collect();
         let text = format!("{:#}\n", json!({ "version": VERSION, "images": images }));
-        let _ = state_file::locked(&self.path, || state_file::replace(&self.path, &text));
+        let _ = with_lock(&self.path, || {
+            whole::write(&self.path, text.as_bytes(), WriteOptions::PRIVATE)
+        });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -30,20 +30,6 @@ pub(crate) fn is_executable(path: &Path) -> io::Result<bool> {
 #[cfg(not(unix))]
 pub(crate) fn is_executable(path: &Path) -> io::Result<bool> {
     fs::metadata(path).map(|_| true)
-}
-
-/// Whether a file is the user's and nobody else may read or change it.
-#[cfg(unix)]
-pub(crate) fn is_private(data: &fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    const OTHERS: u32 = 0o077;
-    data.mode() & OTHERS == 0 && data.uid() == rustix::process::geteuid().as_raw()
-}
-
-/// Whether nobody else may read or change a file: not told by the file there.
-#[cfg(not(unix))]
-pub(crate) fn is_private(_data: &fs::Metadata) -> bool {
-    true
 }
 
 /// Clocks of file systems are coarse: two changes within this time may carry the same time.
@@ -134,30 +120,6 @@ pub(crate) fn place_of(_data: &fs::Metadata) -> Option<PlaceOf> {
 /// The identity of the file that a path leads to.
 pub(crate) fn identity(path: &Path) -> Option<String> {
     Some(identity_of(&fs::metadata(path).ok()?)?.to_string())
-}
-
-/// Makes a folder that only its owner can look into.
-pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt as _;
-        builder.mode(0o700);
-    }
-    builder.create(folder)
-}
-
-/// Opens a file that only its owner can read, and makes it if it is not there.
-pub(crate) fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    options.open(path)
 }
 
 /// An absolute path as text that no other one has: bytes that are no UTF-8 would all become the same character, so such a

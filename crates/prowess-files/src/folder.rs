@@ -12,6 +12,8 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RawMode};
 
+use crate::step;
+
 /// Folders deeper than this are not removed: nobody has made them by unpacking.
 const MOST_DEPTH: usize = 128;
 
@@ -50,16 +52,6 @@ pub enum Swap {
     Done,
     /// The file system has no such step.
     Unsupported,
-}
-
-#[cfg(feature = "faults")]
-use crate::faults::step;
-
-#[cfg(not(feature = "faults"))]
-#[expect(clippy::unnecessary_wraps, reason = "with the feature it fails")]
-#[inline]
-fn step(_: &str, _: &str) -> io::Result<()> {
-    Ok(())
 }
 
 const FOLDER: OFlags =
@@ -233,6 +225,22 @@ impl Folder {
     pub fn rename(&self, name: &str, to: &Self, new_name: &str) -> io::Result<()> {
         step("rename", &format!("{name} {new_name}"))?;
         Ok(rustix::fs::renameat(&self.descriptor, name, &to.descriptor, new_name)?)
+    }
+
+    /// Replaces a file so that every reader sees all of it, or what was there before, also after a power cut. `new_name` is
+    /// what it is called until it is whole; whatever has that name was left by a process that was killed.
+    pub fn replace_file(
+        &self,
+        name: &str,
+        new_name: &str,
+        mode: RawMode,
+        bytes: &[u8],
+    ) -> io::Result<()> {
+        self.remove_tree(new_name.as_bytes())?;
+        self.make_file(new_name, mode, &mut &bytes[..])?;
+        self.sync_file(new_name)?;
+        self.rename(new_name, self, name)?;
+        self.sync(name)
     }
 
     /// Lets two entries change places in one step. Nobody ever sees a moment without either.

@@ -1,9 +1,44 @@
 //! Changes of the disk that happen whole or not at all.
+//!
+//! Whoever looks, also after a crash or a power cut, finds what was there before or what is there now, and never half of it.
+//!
+//! ```
+//! use prowess_files::whole::{MOST_SMALL_BYTES, WriteOptions, read, write};
+//! use prowess_files::with_lock;
+//!
+//! # fn main() -> std::io::Result<()> {
+//! # let home = tempfile::tempdir()?;
+//! let path = home.path().join("settings/approvals.json");
+//! // One writer at a time: what was read is what is replaced.
+//! with_lock(&path, || {
+//!     let before = read(&path, MOST_SMALL_BYTES)?.unwrap_or_default();
+//!     let after = [&before[..], b"one more\n"].concat();
+//!     write(&path, &after, WriteOptions::PRIVATE)
+//! })?;
+//! assert_eq!(read(&path, MOST_SMALL_BYTES)?.as_deref(), Some(&b"one more\n"[..]));
+//! # Ok(())
+//! # }
+//! ```
 
 mod advice;
 #[cfg(all(unix, feature = "faults"))]
 pub mod faults;
 #[cfg(unix)]
 pub mod folder;
+mod lock;
+pub mod private;
+pub mod whole;
 
 pub use advice::advice;
+pub use lock::{lock_file, with_lock};
+
+#[cfg(all(unix, feature = "faults"))]
+use faults::step;
+
+/// Called before every change of the disk. Tests have another one, which may fail.
+#[cfg(not(all(unix, feature = "faults")))]
+#[expect(clippy::unnecessary_wraps, reason = "with the feature it fails")]
+#[inline]
+fn step(_: &str, _: &str) -> std::io::Result<()> {
+    Ok(())
+}

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use prowess_engine::{Passage, Query};
+use prowess_files::whole::sync_folder;
 use serde_json::{Value, json};
 use tantivy::collector::DocSetCollector;
-use tantivy::columnar::{Column, StrColumn};
+use tantivy::columnar::Column;
 use tantivy::directory::MmapDirectory;
 use tantivy::query::TermQuery;
 use tantivy::schema::IndexRecordOption;
@@ -19,7 +20,8 @@ use crate::analyze;
 use crate::document::{Document, Format, page_at};
 use crate::embed::{self, Embedder};
 use crate::error::BaseError;
-use crate::journal::JournalReader;
+use crate::journal::{ERASED, JournalReader};
+use crate::mark::Mark;
 use crate::name::BaseName;
 use crate::schema::{self, Fields, schema};
 use crate::search;
@@ -50,8 +52,7 @@ pub struct Base {
 
 /// What a search sees: one commit.
 pub(crate) struct Seen {
-    /// The engine's list of what is committed, byte for byte: when it is the same, nothing has changed.
-    committed: Vec<u8>,
+    mark: Mark,
     pub(crate) searcher: Searcher,
     /// One per segment.
     columns: Vec<Columns>,
@@ -115,7 +116,7 @@ pub(crate) fn create_data(data: &Path, settings: &Settings) -> Result<(), BaseEr
         vectors.append(&crate::vectors::head(stamp))?;
         vectors.sync()?;
     }
-    settings::sync_folder(data).map_err(BaseError::io("write", data))
+    sync_folder(data).map_err(BaseError::io("write", data))
 }
 
 pub(crate) fn open_index(data: &Path, settings: &Settings) -> Result<Index, BaseError> {
@@ -210,28 +211,27 @@ impl Base {
 
     /// The documents, by name.
     pub fn documents(&self) -> Result<Vec<DocumentRecord>, BaseError> {
-        let seen = self.seen()?;
-        let mut documents = Vec::new();
-        for at in self.records(&seen)? {
-            documents.push(self.record(at)?.0);
-        }
+        let mut documents: Vec<DocumentRecord> = self.look(|seen| {
+            self.records(seen)?.into_iter().map(|at| Ok(self.record(at)?.0)).collect()
+        })?;
         documents.sort_by(|left, right| left.id.cmp(&right.id));
         Ok(documents)
     }
 
     /// How large it is.
     pub fn figures(&self) -> Result<Figures, BaseError> {
-        let seen = self.seen()?;
-        let records = self.records(&seen)?;
-        let mut text_bytes = 0;
-        for &at in &records {
-            text_bytes += self.record(at)?.0.bytes;
-        }
-        Ok(Figures {
-            documents: records.len() as u64,
-            chunks: seen.searcher.num_docs(),
-            text_bytes,
-            disk_bytes: disk_bytes(&self.data),
+        self.look(|seen| {
+            let records = self.records(seen)?;
+            let mut text_bytes = 0;
+            for &at in &records {
+                text_bytes += self.record(at)?.0.bytes;
+            }
+            Ok(Figures {
+                documents: records.len() as u64,
+                chunks: seen.searcher.num_docs(),
+                text_bytes,
+                disk_bytes: disk_bytes(&self.data),
+            })
         })
     }
 
@@ -241,8 +241,7 @@ impl Base {
         let mut bytes = 0;
         for at in self.records(&seen)? {
             let (record, text_at) = self.record(at)?;
-            // A line break ends it.
-            bytes += text_at - at + record.bytes + 1;
+            bytes += record_end(&record, text_at) - at;
         }
         Ok(bytes)
     }
@@ -261,8 +260,18 @@ impl Base {
 
     /// Looks at every chunk: whether its text is there and is what was indexed, and whether it has its vector.
     pub fn verify(&self) -> Result<Verdict, BaseError> {
+        loop {
+            let seen = self.seen()?;
+            let verdict = self.verify_seen(&seen)?;
+            // What a later commit has taken away may be erased already, and that is as it should be.
+            if verdict.problems.is_empty() || self.is_latest(&seen)? {
+                return Ok(verdict);
+            }
+        }
+    }
+
+    fn verify_seen(&self, seen: &Seen) -> Result<Verdict, BaseError> {
         const MOST_PROBLEMS: usize = 100;
-        let seen = self.seen()?;
         let mut verdict = Verdict { chunks: 0, problems: Vec::new() };
         let all = seen
             .searcher
@@ -273,12 +282,12 @@ impl Base {
                 break;
             }
             verdict.chunks += 1;
-            let entry = self.entry(&seen, address)?;
-            let place = format!("chunk {} of `{}`", entry.chunk, entry.doc);
-            match self.text(&entry) {
-                Err(error) => verdict.problems.push(format!("{place}: {error}")),
+            let entry = seen.entry(address);
+            let mut problems = Vec::new();
+            match self.text(seen, &entry) {
+                Err(error) => problems.push(error.to_string()),
                 Ok(text) if key(&split::address(&text)) != entry.key => {
-                    verdict.problems.push(format!("{place}: its text is not what was indexed"));
+                    problems.push("its text is not what was indexed".to_owned());
                 }
                 Ok(_) => {}
             }
@@ -286,7 +295,15 @@ impl Base {
             if self.settings.embedder.is_some()
                 && vector.and_then(|(row, rows)| rows.row(row)).is_none()
             {
-                verdict.problems.push(format!("{place}: it has no vector"));
+                problems.push("it has no vector".to_owned());
+            }
+            if !problems.is_empty() {
+                let document = match self.record(entry.record) {
+                    Ok((record, _)) => format!("`{}`", record.id),
+                    Err(_) => format!("the document at byte {}", entry.record),
+                };
+                let told = |problem| format!("chunk {} of {document}: {problem}", entry.chunk);
+                verdict.problems.extend(problems.into_iter().map(told));
             }
         }
         verdict.problems.sort();
@@ -320,37 +337,46 @@ impl Base {
     }
 
     /// The rows of a document's chunks by their texts, when its title is still the same: it is part of a vector.
-    pub(crate) fn rows_of(&self, id: &str, title: &str) -> Result<HashMap<String, u64>, BaseError> {
-        let seen = self.seen()?;
-        match self.find(&seen, id)? {
+    pub(crate) fn rows_of(
+        &self,
+        seen: &Seen,
+        id: &str,
+        title: &str,
+    ) -> Result<HashMap<String, u64>, BaseError> {
+        match self.find(seen, id)? {
             Some(at) if self.record(at)?.0.title == title => {}
             _ => return Ok(HashMap::new()),
         }
-        let term = Term::from_field_text(self.fields.doc, id);
-        let found = seen
-            .searcher
-            .search(&TermQuery::new(term, IndexRecordOption::Basic), &DocSetCollector)
-            .map_err(BaseError::index(&self.data))?;
-        let mut rows = HashMap::with_capacity(found.len());
-        for address in found {
-            let entry = self.entry(&seen, address)?;
+        let mut rows = HashMap::new();
+        for entry in self.entries_of(seen, id)? {
             if let Some(row) = entry.vector {
-                rows.insert(self.text(&entry)?, row);
+                rows.insert(self.text(seen, &entry)?, row);
             }
         }
         Ok(rows)
     }
 
+    /// The chunks of a document.
+    pub(crate) fn entries_of(&self, seen: &Seen, id: &str) -> Result<Vec<Entry>, BaseError> {
+        let term = Term::from_field_text(self.fields.doc, id);
+        let found = seen
+            .searcher
+            .search(&TermQuery::new(term, IndexRecordOption::Basic), &DocSetCollector)
+            .map_err(BaseError::index(&self.data))?;
+        Ok(found.into_iter().map(|address| seen.entry(address)).collect())
+    }
+
     /// What is committed now.
     pub(crate) fn seen(&self) -> Result<Arc<Seen>, BaseError> {
-        let path = self.data.join(INDEX).join("meta.json");
-        let committed = fs::read(&path).map_err(BaseError::io("read", &path))?;
-        let mut last = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(seen) = &*last
-            && seen.committed == committed
+        let last = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(seen) = last
+            && self.is_latest(&seen)?
         {
-            return Ok(Arc::clone(seen));
+            return Ok(seen);
         }
+        // Before the reload: when there is a commit between the two, the next look finds it.
+        let path = self.data.join(INDEX).join("meta.json");
+        let mark = Mark::of(path.clone()).map_err(BaseError::io("read", &path))?;
         self.reader.reload().map_err(BaseError::index(&self.data))?;
         // After the reload, so that the rows of everything that is seen are mapped: they are written before a commit.
         let stamp = self.settings.embedder.as_ref();
@@ -359,9 +385,29 @@ impl Base {
         let columns: tantivy::Result<_> =
             searcher.segment_readers().iter().map(Columns::open).collect();
         let columns = columns.map_err(BaseError::index(&self.data))?;
-        let seen = Arc::new(Seen { committed, searcher, columns, rows });
-        *last = Some(Arc::clone(&seen));
+        let seen = Arc::new(Seen { mark, searcher, columns, rows });
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&seen));
         Ok(seen)
+    }
+
+    /// Whether nothing was committed since.
+    fn is_latest(&self, seen: &Seen) -> Result<bool, BaseError> {
+        seen.mark.is_latest().map_err(BaseError::io("read", &self.data.join(INDEX)))
+    }
+
+    /// Looks at what is committed. A writer erases texts where they stand once a commit speaks of them no more, so that
+    /// whoever still looks at an earlier commit may find them erased, and looks again.
+    pub(crate) fn look<T>(
+        &self,
+        look: impl Fn(&Seen) -> Result<T, BaseError>,
+    ) -> Result<T, BaseError> {
+        loop {
+            let seen = self.seen()?;
+            match look(&seen) {
+                Err(BaseError::Damaged { .. }) if !self.is_latest(&seen)? => {}
+                looked => return looked,
+            }
+        }
     }
 
     /// Who makes vectors for questions.
@@ -396,8 +442,65 @@ impl Base {
     }
 
     /// The text of a chunk.
-    pub(crate) fn text(&self, entry: &Entry) -> Result<String, BaseError> {
-        self.utf8(self.texts.read(entry.at + entry.start..entry.at + entry.end)?)
+    pub(crate) fn text(&self, seen: &Seen, entry: &Entry) -> Result<String, BaseError> {
+        let at = self.place(entry)?;
+        self.unerased(seen, self.texts.read(at)?)
+    }
+
+    /// The name of a chunk's document, and the text of the chunk. In most documents they stand near each other, and one
+    /// read has both. The column of names would have the name too, and finding one there takes as long as a tenth of a
+    /// search.
+    pub(crate) fn name_and_text(
+        &self,
+        seen: &Seen,
+        entry: &Entry,
+    ) -> Result<(String, String), BaseError> {
+        const NEAR: u64 = 1 << 13;
+        const USUAL_NAME: u64 = 512;
+        let place = self.place(entry)?;
+        let (head, text) = if place.end - entry.record > NEAR {
+            let head = entry.record..entry.at.min(entry.record.saturating_add(USUAL_NAME));
+            (self.texts.read(head)?, self.texts.read(place)?)
+        } else {
+            let mut head = self.texts.read(entry.record..place.end)?;
+            let length = usize::try_from(place.end - place.start).expect("it is below NEAR");
+            let text = head.split_off(head.len() - length);
+            (head, text)
+        };
+        let text = self.unerased(seen, text)?;
+        let name = match name_in(&head) {
+            Some(name) => name,
+            None => self.record(entry.record)?.0.id,
+        };
+        Ok((name, text))
+    }
+
+    /// Where a chunk is in the journal.
+    fn place(&self, entry: &Entry) -> Result<Range<u64>, BaseError> {
+        let place = || {
+            let (start, end) =
+                (entry.at.checked_add(entry.start)?, entry.at.checked_add(entry.end)?);
+            (entry.record <= start && start <= end).then_some(start..end)
+        };
+        place().ok_or_else(|| BaseError::Damaged {
+            path: self.data.join(INDEX),
+            reason: format!(
+                "chunk {} of the record at byte {} is nowhere",
+                entry.chunk, entry.record
+            ),
+        })
+    }
+
+    /// A text that no later commit has erased.
+    fn unerased(&self, seen: &Seen, bytes: Vec<u8>) -> Result<String, BaseError> {
+        // A document may have such a byte of its own; then it has it in the latest commit too.
+        if bytes.contains(&ERASED) && !self.is_latest(seen)? {
+            return Err(BaseError::Damaged {
+                path: self.data.join(TEXTS),
+                reason: "a passage was erased".to_owned(),
+            });
+        }
+        self.utf8(bytes)
     }
 
     fn utf8(&self, bytes: Vec<u8>) -> Result<String, BaseError> {
@@ -406,34 +509,10 @@ impl Base {
             reason: "a passage is not UTF-8".to_owned(),
         })
     }
-
-    /// What the index has about a chunk.
-    pub(crate) fn entry(&self, seen: &Seen, address: DocAddress) -> Result<Entry, BaseError> {
-        let columns = seen.columns(address);
-        let number = |column: &Column<u64>| column.first(address.doc_id).unwrap_or_default();
-        let mut doc = String::new();
-        if let Some(names) = &columns.doc
-            && let Some(ord) = names.term_ords(address.doc_id).next()
-        {
-            names.ord_to_str(ord, &mut doc).map_err(BaseError::io("read", &self.data))?;
-        }
-        Ok(Entry {
-            doc,
-            chunk: number(&columns.chunk),
-            record: number(&columns.record),
-            at: number(&columns.at),
-            start: number(&columns.start),
-            end: number(&columns.end),
-            page: columns.page.first(address.doc_id),
-            key: number(&columns.key),
-            vector: columns.vector.first(address.doc_id),
-        })
-    }
 }
 
 /// The columns of a segment. Opening one takes longer than reading it, so that they are opened once for each commit.
 pub(crate) struct Columns {
-    doc: Option<StrColumn>,
     chunk: Column<u64>,
     record: Column<u64>,
     at: Column<u64>,
@@ -448,7 +527,6 @@ impl Columns {
     fn open(segment: &SegmentReader) -> tantivy::Result<Self> {
         let columns = segment.fast_fields();
         Ok(Self {
-            doc: columns.str(schema::DOC)?,
             chunk: columns.u64(schema::CHUNK)?,
             record: columns.u64(schema::RECORD)?,
             at: columns.u64(schema::AT)?,
@@ -465,11 +543,26 @@ impl Seen {
     pub(crate) fn columns(&self, address: DocAddress) -> &Columns {
         &self.columns[address.segment_ord as usize]
     }
+
+    /// What the index has about a chunk.
+    pub(crate) fn entry(&self, address: DocAddress) -> Entry {
+        let columns = self.columns(address);
+        let number = |column: &Column<u64>| column.first(address.doc_id).unwrap_or_default();
+        Entry {
+            chunk: number(&columns.chunk),
+            record: number(&columns.record),
+            at: number(&columns.at),
+            start: number(&columns.start),
+            end: number(&columns.end),
+            page: columns.page.first(address.doc_id),
+            key: number(&columns.key),
+            vector: columns.vector.first(address.doc_id),
+        }
+    }
 }
 
 /// What the index has about a chunk.
 pub(crate) struct Entry {
-    pub(crate) doc: String,
     pub(crate) chunk: u64,
     pub(crate) record: u64,
     pub(crate) at: u64,
@@ -501,7 +594,12 @@ pub(crate) fn check_stamp(
     })
 }
 
-/// The head of a document's record: one line.
+/// Where a record ends: a line break follows the text.
+pub(crate) fn record_end(record: &DocumentRecord, text_at: u64) -> u64 {
+    text_at + record.bytes + 1
+}
+
+/// The head of a document's record: one line. The name is first in it, where [`name_in`] finds it.
 pub(crate) fn head_of(document: &Document) -> String {
     let head = json!({
         "id": document.id,
@@ -513,6 +611,12 @@ pub(crate) fn head_of(document: &Document) -> String {
         "fields": document.fields,
     });
     format!("{head}\n")
+}
+
+/// The name in a record's head, without reading the rest of it.
+fn name_in(head: &[u8]) -> Option<String> {
+    let rest = head.strip_prefix(b"{\"id\":")?;
+    serde_json::Deserializer::from_slice(rest).into_iter().next()?.ok()
 }
 
 fn parse_head(line: &[u8]) -> Option<DocumentRecord> {
@@ -547,3 +651,6 @@ fn disk_bytes(folder: &Path) -> u64 {
         })
         .sum()
 }
+
+#[cfg(test)]
+mod tests;

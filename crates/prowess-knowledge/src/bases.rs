@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess_engine::{BoxFuture, Passage, Query, RetrieveError, Retriever};
+use prowess_files::private::private_folder;
+use prowess_files::whole::sync_folder;
 
 use crate::base::{Base, create_data, data_folder};
 use crate::embed::Embedder;
@@ -71,6 +73,7 @@ impl Bases {
         if folder.exists() {
             return Err(exists());
         }
+        // What people put into a base is nobody else's business.
         private_folder(root).map_err(BaseError::io("create", root))?;
         let half = tempfile::Builder::new()
             .prefix(".new-")
@@ -79,7 +82,7 @@ impl Bases {
         create_data(&data_folder(half.path(), 1), settings)?;
         settings::write(half.path(), settings, 1)?;
         match fs::rename(half.path(), &folder) {
-            Ok(()) => settings::sync_folder(root).map_err(BaseError::io("write", root)),
+            Ok(()) => sync_folder(root).map_err(BaseError::io("write", root)),
             Err(_) if folder.exists() => Err(exists()),
             Err(error) => Err(BaseError::io("create", &folder)(error)),
         }
@@ -142,13 +145,4 @@ impl Retriever for Bases {
         let (bases, name, query) = (self.clone(), base.to_owned(), query.clone());
         off_thread::search(base, move || bases.search_now(&name, &query))
     }
-}
-
-/// What people put into a base is nobody else's business.
-fn private_folder(path: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }

@@ -57,7 +57,8 @@ impl fmt::Display for Format {
 }
 
 /// Fields that every document has, so that none of its own can have their names: its id and its format.
-pub const FIELDS_OF_ALL: [&str; 2] = ["doc", "format"];
+pub const FIELDS_OF_ALL: [&str; 2] = ["doc", FORMAT];
+pub(crate) const FORMAT: &str = "format";
 
 /// A document that can be put into a base.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,18 +1,22 @@
-//! A file that only grows: what is committed of it is never written again.
+//! A file that only grows. What is committed of it stays what it is until a later commit speaks of it no more; then it
+//! can be erased where it stands.
 //!
 //! How much is committed stands in the commit of the index, which is one rename. A process that ends before its commit
 //! leaves bytes behind the committed ones; nobody reads them, and the next writer cuts them off.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+#[cfg(not(unix))]
 use std::sync::Mutex;
 
 use crate::error::BaseError;
 
 /// Appended bytes are collected up to this many before they are written.
 const BUFFER: usize = 1 << 18;
+/// What is erased is overwritten with it. No text of a document has it, but for odd ones.
+pub(crate) const ERASED: u8 = 0;
 
 /// The end that writes.
 pub(crate) struct Journal {
@@ -71,6 +75,28 @@ impl Journal {
         self.file.sync_data().map_err(BaseError::io("write", &self.path))
     }
 
+    /// Overwrites bytes that no document has any more. The next `sync` makes it last.
+    pub(crate) fn erase(&mut self, ranges: &[Range<u64>]) -> Result<(), BaseError> {
+        static STEP: [u8; 1 << 16] = [ERASED; 1 << 16];
+        self.write_out()?;
+        let written = self.written;
+        let mut erase = || {
+            for range in ranges {
+                // A damaged list must not make the file longer.
+                let end = range.end.min(written);
+                self.file.seek(SeekFrom::Start(range.start))?;
+                let mut at = range.start;
+                while at < end {
+                    let length = usize::try_from(end - at).unwrap_or(STEP.len()).min(STEP.len());
+                    self.file.write_all(&STEP[..length])?;
+                    at += length as u64;
+                }
+            }
+            self.file.seek(SeekFrom::Start(written)).map(drop)
+        };
+        erase().map_err(BaseError::io("write", &self.path))
+    }
+
     fn write_out(&mut self) -> Result<(), BaseError> {
         self.file.write_all(&self.waiting).map_err(BaseError::io("write", &self.path))?;
         self.written += self.waiting.len() as u64;
@@ -82,29 +108,33 @@ impl Journal {
 /// The end that reads.
 pub(crate) struct JournalReader {
     path: PathBuf,
+    #[cfg(unix)]
+    file: File,
+    /// Where a read has no place of its own, one waits for the other.
+    #[cfg(not(unix))]
     file: Mutex<File>,
 }
 
 impl JournalReader {
     pub(crate) fn open(path: &Path) -> Result<Self, BaseError> {
         let file = File::open(path).map_err(BaseError::io("open", path))?;
-        Ok(Self { path: path.to_owned(), file: Mutex::new(file) })
+        #[cfg(not(unix))]
+        let file = Mutex::new(file);
+        Ok(Self { path: path.to_owned(), file })
     }
 
     /// The bytes of a range.
     pub(crate) fn read(&self, range: Range<u64>) -> Result<Vec<u8>, BaseError> {
+        /// Asking for the length of a file costs as much as reading a passage.
+        const SMALL: usize = 1 << 20;
         let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
         let read = || {
-            // A reader that panicked has left nothing behind that the next one would see: it seeks first.
-            let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             // A damaged range must not become an allocation of its size.
-            let whole = file.metadata()?.len();
-            if range.end > whole {
+            if length > SMALL && range.end > self.length()? {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            file.seek(SeekFrom::Start(range.start))?;
             let mut bytes = vec![0; length];
-            file.read_exact(&mut bytes)?;
+            self.read_exact_at(&mut bytes, range.start)?;
             Ok(bytes)
         };
         read().map_err(BaseError::io("read", &self.path))
@@ -113,13 +143,7 @@ impl JournalReader {
     /// The bytes from a place up to a line break, which is not among them.
     pub(crate) fn read_line(&self, at: u64, most: u64) -> Result<Vec<u8>, BaseError> {
         const STEP: u64 = 512;
-        let length = self
-            .file
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .metadata()
-            .map_err(BaseError::io("read", &self.path))?
-            .len();
+        let length = self.length().map_err(BaseError::io("read", &self.path))?;
         let mut line = Vec::new();
         let mut from = at;
         while from < length && from - at < most {
@@ -135,5 +159,30 @@ impl JournalReader {
             path: self.path.clone(),
             reason: format!("the record at byte {at} has no end"),
         })
+    }
+
+    #[cfg(unix)]
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    #[cfg(unix)]
+    fn read_exact_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(&self.file, bytes, at)
+    }
+
+    #[cfg(not(unix))]
+    fn length(&self) -> io::Result<u64> {
+        let file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        Ok(file.metadata()?.len())
+    }
+
+    #[cfg(not(unix))]
+    fn read_exact_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        use std::io::Read as _;
+        // A reader that panicked has left nothing behind that the next one would see: it seeks first.
+        let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        file.seek(SeekFrom::Start(at))?;
+        file.read_exact(bytes)
     }
 }

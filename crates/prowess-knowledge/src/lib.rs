@@ -7,6 +7,7 @@
 mod analyze;
 mod base;
 mod bases;
+mod committed;
 mod document;
 pub mod embed;
 mod error;
@@ -14,6 +15,7 @@ pub mod extract;
 mod fusion;
 mod journal;
 mod language;
+mod mark;
 mod name;
 mod off_thread;
 #[cfg(feature = "postgres")]

@@ -119,7 +119,7 @@ impl PostgresBases {
         }
         let texts: Vec<&str> =
             chunks.iter().map(|chunk| &document.text[chunk.range.clone()]).collect();
-        let found: Vec<String> = texts.iter().map(|text| titled(&document.title, text)).collect();
+        let found: Vec<_> = texts.iter().map(|text| titled(&document.title, text)).collect();
         let mut fields: Vec<String> =
             vec![field_term("doc", &document.id), field_term("format", document.format.as_str())];
         fields.extend(document.fields.iter().map(|(name, value)| field_term(name, value)));
@@ -136,7 +136,7 @@ impl PostgresBases {
             if before.as_ref() == Some(&document.digest) {
                 return Ok(Added::Same);
             }
-            let borrowed: Vec<&str> = found.iter().map(String::as_str).collect();
+            let borrowed: Vec<&str> = found.iter().map(AsRef::as_ref).collect();
             let vectors = self.shared.embedder.embed(&borrowed)?;
             let write = |transaction: &mut Transaction<'_>| -> Result<(), postgres::Error> {
                 transaction.execute(

@@ -39,7 +39,7 @@ pub(crate) struct Fields {
     pub(crate) vector: Field,
     /// The words.
     pub(crate) text: Field,
-    /// `name=value` of the document's fields.
+    /// `name=value` of the document's fields, and of its format.
     pub(crate) field: Field,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn schema() -> (Schema, Fields) {
             .set_index_option(IndexRecordOption::WithFreqs),
     );
     let fields = Fields {
-        doc: schema.add_text_field(DOC, STRING | FAST),
+        doc: schema.add_text_field(DOC, STRING),
         chunk: schema.add_u64_field(CHUNK, INDEXED | FAST),
         record: schema.add_u64_field(RECORD, FAST),
         at: schema.add_u64_field(AT, FAST),

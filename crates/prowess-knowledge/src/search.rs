@@ -1,7 +1,5 @@
 //! A question to passages: words, vectors, and both together.
 
-use std::ops::RangeInclusive;
-
 use prowess_engine::{Passage, Query};
 use serde_json::Value;
 use tantivy::collector::TopDocs;
@@ -9,11 +7,11 @@ use tantivy::query::{AllQuery, BooleanQuery, ConstScoreQuery, Occur, TermQuery};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, Score, Term};
 
-use crate::base::{Base, Entry, Seen};
+use crate::base::{Base, Seen};
 use crate::embed::Embedder;
 use crate::error::BaseError;
 use crate::fusion::fuse;
-use crate::schema::field_term;
+use crate::schema::{DOC, field_term};
 use crate::vectors::Nearest;
 
 /// What comes back at most, whatever was asked for.
@@ -37,7 +35,15 @@ pub(crate) enum Means {
 type Ranking = Vec<(Score, DocAddress)>;
 
 pub(crate) fn search(base: &Base, query: &Query, means: Means) -> Result<Vec<Passage>, BaseError> {
-    let seen = base.seen()?;
+    base.look(|seen| search_seen(base, seen, query, means))
+}
+
+fn search_seen(
+    base: &Base,
+    seen: &Seen,
+    query: &Query,
+    means: Means,
+) -> Result<Vec<Passage>, BaseError> {
     let most = query.top_k.min(MOST_PASSAGES);
     if most == 0 {
         return Ok(Vec::new());
@@ -47,9 +53,9 @@ pub(crate) fn search(base: &Base, query: &Query, means: Means) -> Result<Vec<Pas
     // Equal chunks are left out, so that more may have to be looked at than come back; mostly there are none.
     let mut depth = most;
     loop {
-        let ranking = rank(base, &seen, query, text, embedder.map(AsRef::as_ref), means, depth)?;
+        let ranking = rank(base, seen, query, text, embedder.map(AsRef::as_ref), means, depth)?;
         let is_all = ranking.len() < depth;
-        let found = passages(base, &seen, ranking, most)?;
+        let found = passages(base, seen, ranking, most)?;
         if found.len() == most || is_all || depth > MOST_LOOKED_AT {
             return Ok(found);
         }
@@ -149,7 +155,12 @@ fn filter(base: &Base, query: &Query) -> Option<Box<dyn tantivy::query::Query>> 
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        let term = Term::from_field_text(base.fields.field, &field_term(name, &value));
+        // Names of documents have a field of their own, by which they are replaced.
+        let term = if name == DOC {
+            Term::from_field_text(base.fields.doc, &value)
+        } else {
+            Term::from_field_text(base.fields.field, &field_term(name, &value))
+        };
         let query = TermQuery::new(term, IndexRecordOption::Basic);
         (Occur::Must, Box::new(query) as Box<dyn tantivy::query::Query>)
     });
@@ -187,8 +198,8 @@ fn passages(
         if passages.len() == most {
             break;
         }
-        let entry = base.entry(seen, address)?;
-        let text = base.text(&entry)?;
+        let entry = seen.entry(address);
+        let (name, text) = base.name_and_text(seen, &entry)?;
         let same_words =
             |other: &Passage| other.text.split_whitespace().eq(text.split_whitespace());
         let mut alike = keys.iter().zip(&passages).filter(|(key, _)| **key == entry.key);
@@ -197,18 +208,14 @@ fn passages(
         }
         keys.push(entry.key);
         let pages = base.pages(&entry)?;
-        passages.push(passage(entry, text, pages, score));
+        passages.push(Passage {
+            doc_id: name,
+            chunk_index: entry.chunk,
+            score,
+            text,
+            range: entry.start..entry.end,
+            pages,
+        });
     }
     Ok(passages)
-}
-
-fn passage(entry: Entry, text: String, pages: Option<RangeInclusive<u32>>, score: f64) -> Passage {
-    Passage {
-        doc_id: entry.doc,
-        chunk_index: entry.chunk,
-        score,
-        text,
-        range: entry.start..entry.end,
-        pages,
-    }
 }

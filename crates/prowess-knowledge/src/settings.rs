@@ -1,9 +1,9 @@
 //! What is decided when a base is made, in `base.json`.
 
-use std::fs::{self, File};
-use std::io::Write as _;
+use std::fs;
 use std::path::Path;
 
+use prowess_files::whole::{self, WriteOptions};
 use serde_json::{Value, json};
 
 use crate::embed::{Source, Stamp};
@@ -73,17 +73,6 @@ pub(crate) fn write(folder: &Path, settings: &Settings, generation: u64) -> Resu
         "embedder": embedder,
     });
     let path = folder.join(FILE);
-    let write = || {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(format!("{value:#}\n").as_bytes())?;
-        file.as_file().sync_all()?;
-        file.persist(&path).map_err(|error| error.error)?;
-        sync_folder(folder)
-    };
-    write().map_err(BaseError::io("write", &path))
-}
-
-/// A name in a folder is safe when the folder is on the disk. Only Unix can open one.
-pub(crate) fn sync_folder(folder: &Path) -> std::io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    whole::write(&path, format!("{value:#}\n").as_bytes(), WriteOptions::PRIVATE)
+        .map_err(BaseError::io("write", &path))
 }

@@ -1,5 +1,7 @@
 //! A text to chunks: whole sentences where they fit, with some overlap, each with its exact bytes.
 
+mod ascii;
+
 use std::ops::Range;
 
 use sha2::{Digest as _, Sha256};
@@ -60,13 +62,14 @@ pub fn split(text: &str) -> Vec<Chunk> {
 
 /// The address of a chunk's text.
 pub(crate) fn address(text: &str) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    hash.update(VERSION.to_le_bytes());
+    // In one piece, because telling the hash about each word takes longer than hashing them.
+    let mut words = Vec::with_capacity(text.len() + 5);
+    words.extend_from_slice(&VERSION.to_le_bytes());
     for word in text.split_whitespace() {
-        hash.update(word.as_bytes());
-        hash.update(b" ");
+        words.extend_from_slice(word.as_bytes());
+        words.push(b' ');
     }
-    hash.finalize().into()
+    Sha256::digest(&words).into()
 }
 
 /// The first sentence of a text.
@@ -89,15 +92,25 @@ fn sentences(text: &str) -> Vec<Sentence> {
         // Lines of a paragraph belong together, but a line break ends a sentence for the algorithm of Unicode (UAX 29).
         // A blank has the same length, so that places stay what they are.
         let flowing = text[paragraph.clone()].replace(['\n', '\r'], " ");
-        for (at, sentence) in flowing.split_sentence_bound_indices() {
-            let start = paragraph.start + at;
-            let range = trimmed(text, start..start + sentence.len());
+        let mut begin = 0;
+        for end in sentence_ends(&flowing) {
+            let range = trimmed(text, paragraph.start + begin..paragraph.start + end);
             if !range.is_empty() {
                 push_pieces(text, range, &mut sentences);
             }
+            begin = end;
         }
     }
     sentences
+}
+
+/// Where the sentences of a text without line breaks end.
+fn sentence_ends(text: &str) -> Vec<usize> {
+    if text.is_ascii() {
+        return ascii::sentence_ends(text.as_bytes());
+    }
+    let sentences = text.split_sentence_bound_indices();
+    sentences.map(|(at, sentence)| at + sentence.len()).collect()
 }
 
 /// Runs of lines between empty ones.
@@ -127,12 +140,16 @@ fn push_pieces(text: &str, mut range: Range<usize>, sentences: &mut Vec<Sentence
         // No further than what fits: a file may be one word of many megabytes.
         let mut fits = range.start;
         let mut sum = 0;
-        for (at, character) in text[range.clone()].char_indices() {
-            if sum + weight_of(character) > MOST_WEIGHT {
-                break;
+        if range.len() <= MOST_WEIGHT && text[range.clone()].is_ascii() {
+            (fits, sum) = (range.end, range.len());
+        } else {
+            for (at, character) in text[range.clone()].char_indices() {
+                if sum + weight_of(character) > MOST_WEIGHT {
+                    break;
+                }
+                sum += weight_of(character);
+                fits = range.start + at + character.len_utf8();
             }
-            sum += weight_of(character);
-            fits = range.start + at + character.len_utf8();
         }
         if fits == range.end {
             sentences.push(Sentence { range, weight: sum });

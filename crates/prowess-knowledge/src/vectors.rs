@@ -5,6 +5,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,6 +36,12 @@ pub(crate) fn head(stamp: &Stamp) -> [u8; HEAD] {
 /// The bytes of a row.
 pub(crate) fn row_bytes(dimension: usize) -> usize {
     4 + dimension
+}
+
+/// The bytes of a row in the file.
+pub(crate) fn place(row: u64, row_bytes: usize) -> Option<Range<u64>> {
+    let begin = row.checked_mul(row_bytes as u64)?.checked_add(HEAD as u64)?;
+    Some(begin..begin.checked_add(row_bytes as u64)?)
 }
 
 /// A vector as a row: a number that gives it length one, then its numbers.
@@ -87,9 +94,8 @@ impl Rows {
     }
 
     pub(crate) fn row(&self, row: u64) -> Option<&[u8]> {
-        let length = row_bytes(self.dimension);
-        let begin = usize::try_from(row).ok()?.checked_mul(length)?.checked_add(HEAD)?;
-        self.bytes.get(begin..begin.checked_add(length)?)
+        let place = place(row, row_bytes(self.dimension))?;
+        self.bytes.get(usize::try_from(place.start).ok()?..usize::try_from(place.end).ok()?)
     }
 }
 

@@ -1,24 +1,29 @@
 //! A base that is written: one process at a time, and nothing counts before it is committed.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use prowess_files::lock_file;
+use tantivy::indexer::NoMergePolicy;
 use tantivy::{IndexWriter, TantivyDocument, Term};
 
 use crate::base::{
     Base, DocumentRecord, INDEX, TEXTS, check_stamp, create_data, data_folder, head_of, key,
+    record_end,
 };
-use crate::document::{Document, FIELDS_OF_ALL};
+use crate::committed::{Committed, Content};
+use crate::document::{Document, FIELDS_OF_ALL, FORMAT};
 use crate::embed::Embedder;
 use crate::error::BaseError;
 use crate::journal::Journal;
 use crate::name::BaseName;
 use crate::schema::{Fields, field_term};
 use crate::settings::{self, Settings};
-use crate::split::split;
+use crate::split::{Chunk, split};
 use crate::vectors;
 
 /// What the index collects before it writes a segment, per thread.
@@ -32,6 +37,8 @@ const MOST_ID_BYTES: usize = 4096;
 const MOST_TITLE_BYTES: usize = 512;
 const MOST_FIELDS: usize = 64;
 const MOST_FIELD_BYTES: usize = 4096;
+/// What the engine asks for at least; nothing is added while it forgets.
+const LEAST_MEMORY: usize = 16 << 20;
 /// Rewriting pays when more than this is no longer used, and more than half of it.
 const WASTE: u64 = 1 << 20;
 
@@ -46,6 +53,23 @@ pub enum Added {
     Same,
 }
 
+/// What becomes of a document with the next commit.
+#[derive(Default)]
+struct Change {
+    /// What the last commit has of it.
+    before: Option<Stored>,
+    /// What there will be; `None` when it was removed.
+    after: Option<(Stored, String)>,
+    /// What was added since and is not wanted any more.
+    between: Vec<Stored>,
+}
+
+/// Where a document is in the journals.
+struct Stored {
+    text: Range<u64>,
+    rows: Vec<u64>,
+}
+
 /// The only writer of a base. Dropping it forgets what was not committed.
 pub struct Writer {
     base: Base,
@@ -55,8 +79,12 @@ pub struct Writer {
     engine: IndexWriter,
     texts: Journal,
     vectors: Option<Journal>,
-    /// What was added or removed since the last commit: the digest, or `None` when it was removed.
-    uncommitted: HashMap<String, Option<String>>,
+    /// Bytes of texts that documents are made of, as the last commit has it, and what is to be erased.
+    content: Content,
+    /// Whether there is something to be erased that `content` does not list.
+    is_unlisted: bool,
+    /// What was added or removed since the last commit, by names of documents.
+    uncommitted: HashMap<String, Change>,
     /// Held as long as this lives; the system lets go of it when the process ends, however it ends.
     _lock: File,
 }
@@ -124,7 +152,14 @@ impl Writer {
             }
             (None, _) | (_, None) => None,
         };
-        let uncommitted = HashMap::new();
+        let (content, is_unlisted) = match committed.content {
+            Some(content) => (content, false),
+            None => {
+                let content = Content { used: base.journal_bytes()?, ..Content::default() };
+                let is_unlisted = content.used < committed.texts;
+                (content, is_unlisted)
+            }
+        };
         Ok(Self {
             base,
             folder,
@@ -133,7 +168,9 @@ impl Writer {
             engine,
             texts,
             vectors,
-            uncommitted,
+            content,
+            is_unlisted,
+            uncommitted: HashMap::new(),
             _lock: lock,
         })
     }
@@ -145,8 +182,8 @@ impl Writer {
 
     /// The digest of a document that is there or about to be.
     pub fn digest(&self, id: &str) -> Result<Option<String>, BaseError> {
-        if let Some(digest) = self.uncommitted.get(id) {
-            return Ok(digest.clone());
+        if let Some(change) = self.uncommitted.get(id) {
+            return Ok(change.after.as_ref().map(|(_, digest)| digest.clone()));
         }
         Ok(self.committed(id)?.map(|record| record.digest))
     }
@@ -161,7 +198,10 @@ impl Writer {
     /// Adds a document, or replaces the one of its name when it differs.
     pub fn add(&mut self, document: &Document) -> Result<Added, BaseError> {
         let known = match &self.vectors {
-            Some(_) => self.base.rows_of(&document.id, &document.title)?,
+            Some(_) => {
+                let seen = self.base.seen()?;
+                self.base.rows_of(&seen, &document.id, &document.title)?
+            }
             None => HashMap::new(),
         };
         self.add_with(document, known.into_iter().map(|(text, row)| (text, Row::Known(row))))
@@ -186,16 +226,33 @@ impl Writer {
             chunks.iter().map(|chunk| &document.text[chunk.range.clone()]).collect();
         // First what can fail for reasons outside, so that a failure leaves the writer as it was.
         let rows = self.vectors_of(document, &texts, &known.collect())?;
-        let head = head_of(document);
-        let record = self.texts.append(head.as_bytes())?;
+        match self.put(document, &chunks, rows) {
+            Ok(()) => Ok(if before.is_some() { Added::Updated } else { Added::New }),
+            Err(error) => {
+                // The disk is full, or worse. What was written of the document is nobody's.
+                self.is_unlisted = true;
+                Err(error)
+            }
+        }
+    }
+
+    /// Writes a document that replaces the one of its name.
+    fn put(
+        &mut self,
+        document: &Document,
+        chunks: &[Chunk],
+        rows: Vec<Row>,
+    ) -> Result<(), BaseError> {
+        let record = self.texts.append(head_of(document).as_bytes())?;
         let at = self.texts.append(document.text.as_bytes())?;
         self.texts.append(b"\n")?;
         let rows = self.append_rows(rows)?;
-
         let fields: Fields = self.base.fields;
-        let failed = BaseError::index(&self.base.data);
+        // One right after the other: what counts as gone is erased.
+        self.change(&document.id)?;
         self.engine.delete_term(Term::from_field_text(fields.doc, &document.id));
-        for (index, (chunk, text)) in chunks.iter().zip(&texts).enumerate() {
+        let format = field_term(FORMAT, document.format.as_str());
+        for (index, chunk) in chunks.iter().enumerate() {
             let mut entry = TantivyDocument::new();
             entry.add_text(fields.doc, &document.id);
             entry.add_u64(fields.chunk, index as u64);
@@ -210,18 +267,17 @@ impl Writer {
             if let Some(row) = rows.get(index) {
                 entry.add_u64(fields.vector, *row);
             }
+            let text = &document.text[chunk.range.clone()];
             entry.add_text(fields.text, titled(&document.title, text));
-            let of_all = [document.id.as_str(), document.format.as_str()];
-            for (name, value) in FIELDS_OF_ALL.iter().zip(of_all) {
-                entry.add_text(fields.field, field_term(name, value));
-            }
+            entry.add_text(fields.field, &format);
             for (name, value) in &document.fields {
                 entry.add_text(fields.field, field_term(name, value));
             }
-            self.engine.add_document(entry).map_err(&failed)?;
+            self.engine.add_document(entry).map_err(BaseError::index(&self.base.data))?;
         }
-        self.uncommitted.insert(document.id.clone(), Some(document.digest.clone()));
-        Ok(if before.is_some() { Added::Updated } else { Added::New })
+        let stored = Stored { text: record..self.texts.end(), rows };
+        self.change(&document.id)?.after = Some((stored, document.digest.clone()));
+        Ok(())
     }
 
     /// Takes a document away; says whether it was there.
@@ -229,9 +285,32 @@ impl Writer {
         if self.digest(id)?.is_none() {
             return Ok(false);
         }
+        self.change(id)?;
         self.engine.delete_term(Term::from_field_text(self.base.fields.doc, id));
-        self.uncommitted.insert(id.to_owned(), None);
         Ok(true)
+    }
+
+    /// What becomes of a document: for now, that it is gone.
+    fn change(&mut self, id: &str) -> Result<&mut Change, BaseError> {
+        if !self.uncommitted.contains_key(id) {
+            let change = Change { before: self.stored(id)?, ..Change::default() };
+            self.uncommitted.insert(id.to_owned(), change);
+        }
+        let change = self.uncommitted.get_mut(id).expect("it was put there");
+        change.between.extend(change.after.take().map(|(stored, _)| stored));
+        Ok(change)
+    }
+
+    /// Where the last commit has a document.
+    fn stored(&self, id: &str) -> Result<Option<Stored>, BaseError> {
+        let seen = self.base.seen()?;
+        let Some(at) = self.base.find(&seen, id)? else { return Ok(None) };
+        let (record, text_at) = self.base.record(at)?;
+        let rows = match &self.vectors {
+            Some(_) => self.base.entries_of(&seen, id)?.iter().filter_map(|it| it.vector).collect(),
+            None => Vec::new(),
+        };
+        Ok(Some(Stored { text: at..record_end(&record, text_at), rows }))
     }
 
     /// Makes everything since the last commit count. When it returns, it survives whatever happens to this process.
@@ -241,16 +320,41 @@ impl Writer {
         if let Some(vectors) = &mut self.vectors {
             vectors.sync()?;
         }
+        let content = self.content_after();
         let committed = Committed {
             texts: self.texts.end(),
             vectors: self.vectors.as_ref().map_or(0, Journal::end),
+            content: (!self.is_unlisted).then(|| content.clone()),
         };
-        let failed = BaseError::index(&self.base.data);
-        let mut prepared = self.engine.prepare_commit().map_err(&failed)?;
-        prepared.set_payload(&committed.to_string());
-        prepared.commit().map_err(&failed)?;
+        commit(&mut self.engine, &self.base.data, &committed)?;
+        self.content = content;
         self.uncommitted.clear();
         Ok(())
+    }
+
+    /// What the journals hold when everything since the last commit counts.
+    fn content_after(&self) -> Content {
+        let mut content = self.content.clone();
+        let mut gone_texts = Vec::new();
+        let mut gone_vectors = Vec::new();
+        let row_bytes = self.embedder.as_ref().map(|it| vectors::row_bytes(it.stamp().dimension));
+        for change in self.uncommitted.values() {
+            let length = |stored: &Stored| stored.text.end - stored.text.start;
+            content.used -= change.before.as_ref().map_or(0, length).min(content.used);
+            let after = change.after.as_ref().map(|(stored, _)| stored);
+            content.used += after.map_or(0, length);
+            // Rows of texts that have not changed go on.
+            let kept: HashSet<u64> =
+                after.iter().flat_map(|stored| stored.rows.iter().copied()).collect();
+            for stored in change.before.iter().chain(&change.between) {
+                gone_texts.push(stored.text.clone());
+                let rows = stored.rows.iter().filter(|row| !kept.contains(row));
+                gone_vectors.extend(rows.filter_map(|&row| vectors::place(row, row_bytes?)));
+            }
+        }
+        content.gone_texts.extend(gone_texts);
+        content.gone_vectors.extend(gone_vectors);
+        content
     }
 
     /// Ends writing: waits for merges that are under way, and gives back the room of documents that are gone when that
@@ -259,14 +363,56 @@ impl Writer {
         if !self.uncommitted.is_empty() {
             self.commit()?;
         }
-        let used = self.base.journal_bytes()?;
+        let used = self.content.used;
         let waste = self.texts.end().saturating_sub(used);
         let is_worthwhile = waste > WASTE && waste > used;
-        // Every text that no document has any more is in the journal too, whichever process has left it there.
-        if (room == Room::GiveBack && waste > 0) || is_worthwhile {
-            return self.rewrite();
+        // A process that was killed may have left texts that no document has, and its commit says which.
+        let has_gone = !self.content.gone_texts.is_empty() || !self.content.gone_vectors.is_empty();
+        match room {
+            Room::GiveBack | Room::WhenWorthwhile if is_worthwhile => self.rewrite(),
+            Room::GiveBack if self.is_unlisted => self.rewrite(),
+            Room::GiveBack if has_gone => self.forget(),
+            Room::GiveBack | Room::WhenWorthwhile => {
+                self.engine.wait_merging_threads().map_err(BaseError::index(&self.base.data))
+            }
         }
-        self.engine.wait_merging_threads().map_err(BaseError::index(&self.base.data))
+    }
+
+    /// Makes what is gone disappear from the files, and leaves alone the files that have nothing of it: segments of the
+    /// index with deleted entries are written anew without them, and texts and vectors are overwritten. Whoever is killed
+    /// in the middle has left the list of it in the last commit, and the next one begins again.
+    fn forget(self) -> Result<(), BaseError> {
+        let Self { base, engine, mut texts, mut vectors, content, _lock: lock, .. } = self;
+        let failed = BaseError::index(&base.data);
+        // A segment that is being merged can't be merged again.
+        engine.wait_merging_threads().map_err(&failed)?;
+        let mut engine: IndexWriter =
+            base.index.writer_with_num_threads(1, LEAST_MEMORY).map_err(&failed)?;
+        engine.set_merge_policy(Box::new(NoMergePolicy));
+        for segment in base.index.searchable_segment_metas().map_err(&failed)? {
+            if segment.has_deletes() {
+                engine.merge(&[segment.id()]).wait().map_err(&failed)?;
+            }
+        }
+        // The engine keeps files that somebody in this process looks at, and that is us.
+        base.seen()?;
+        engine.garbage_collect_files().wait().map_err(&failed)?;
+        // Readers of an earlier commit look again when they come upon this (`Base::look`).
+        texts.erase(content.gone_texts.as_slice())?;
+        texts.sync()?;
+        if let Some(vectors) = &mut vectors {
+            vectors.erase(content.gone_vectors.as_slice())?;
+            vectors.sync()?;
+        }
+        let committed = Committed {
+            texts: texts.end(),
+            vectors: vectors.as_ref().map_or(0, Journal::end),
+            content: Some(Content { used: content.used, ..Content::default() }),
+        };
+        commit(&mut engine, &base.data, &committed)?;
+        engine.wait_merging_threads().map_err(&failed)?;
+        drop(lock);
+        Ok(())
     }
 
     /// Copies what is there into a new generation, and forgets the old one. Readers go on with the old one until they
@@ -285,7 +431,7 @@ impl Writer {
         for at in base.records(&seen)? {
             let document = base.document(at)?;
             // The vectors come along: an embedder that is a server may be away, and asking it costs.
-            let known = base.rows_of(&document.id, &document.title)?.into_iter();
+            let known = base.rows_of(&seen, &document.id, &document.title)?.into_iter();
             let known = known.filter_map(|(text, row)| {
                 let row = seen.rows.as_ref()?.row(row)?;
                 Some((text, Row::New(row.to_vec())))
@@ -323,9 +469,9 @@ impl Writer {
             });
         }
         for batch in missing.chunks(BATCH) {
-            let titled: Vec<String> =
+            let titled: Vec<Cow<'_, str>> =
                 batch.iter().map(|&index| titled(&document.title, texts[index])).collect();
-            let titled: Vec<&str> = titled.iter().map(String::as_str).collect();
+            let titled: Vec<&str> = titled.iter().map(AsRef::as_ref).collect();
             let found = embedder.embed(&titled)?;
             let dimension = embedder.stamp().dimension;
             if found.len() != batch.len() || found.iter().any(|vector| vector.len() != dimension) {
@@ -359,9 +505,17 @@ impl Writer {
     }
 }
 
+/// Makes everything that the engine was told count, together with this.
+fn commit(engine: &mut IndexWriter, data: &Path, committed: &Committed) -> Result<(), BaseError> {
+    let failed = BaseError::index(data);
+    let mut prepared = engine.prepare_commit().map_err(&failed)?;
+    prepared.set_payload(&committed.to_string());
+    prepared.commit().map(drop).map_err(&failed)
+}
+
 /// What a passage is found by. A title says what all parts of a document are about, and most parts don't repeat it.
-pub(crate) fn titled(title: &str, text: &str) -> String {
-    if title.is_empty() { text.to_owned() } else { format!("{title}\n{text}") }
+pub(crate) fn titled<'t>(title: &str, text: &'t str) -> Cow<'t, str> {
+    if title.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(format!("{title}\n{text}")) }
 }
 
 /// Whether the room of documents that are gone is given back at once.
@@ -379,39 +533,11 @@ enum Row {
     New(Vec<u8>),
 }
 
-/// How much of the journals counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Committed {
-    texts: u64,
-    vectors: u64,
-}
-
-impl Committed {
-    fn parse(payload: Option<&str>) -> Self {
-        let value: Value =
-            payload.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        let number = |name: &str| value[name].as_u64().unwrap_or_default();
-        Self { texts: number("texts"), vectors: number("vectors") }
-    }
-}
-
-impl std::fmt::Display for Committed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", json!({ "texts": self.texts, "vectors": self.vectors }))
-    }
-}
-
 /// The lock of a base's folder; whoever comes second waits.
 pub(crate) fn lock(folder: &Path, on_wait: impl FnOnce()) -> Result<File, BaseError> {
     let path = folder.join("lock");
     let failed = |source| BaseError::io("lock", &path)(source);
-    let file = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .map_err(failed)?;
+    let file = lock_file(&path).map_err(failed)?;
     if file.try_lock().is_err() {
         on_wait();
         file.lock().map_err(failed)?;

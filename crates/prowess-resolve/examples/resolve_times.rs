@@ -6,43 +6,28 @@
 #![expect(clippy::result_large_err, reason = "the error is the solver's own")]
 #![expect(clippy::cast_precision_loss, reason = "figures are shown with three digits")]
 
+#[path = "../tests/it/tangle.rs"]
+mod tangle;
+
 use std::cmp::Reverse;
 use std::convert::Infallible;
 use std::time::Instant;
 
 use prowess_resolve::{
-    Dependency, Limits, MemoryIndex, Options, Package, Range, Release, Request, ResolveError,
-    resolve,
+    Dependency, Limits, MemoryIndex, Options, Range, Release, Request, ResolveError, resolve,
 };
 use pubgrub::{
     Dependencies, DependencyProvider, OfflineDependencyProvider, PackageResolutionStatistics,
     Ranges,
 };
 use semver::Version;
+use tangle::{Numbers, Tangle, package};
 
 const PACKAGES: u64 = 10_000;
 const ROOTS: u64 = 40;
 const RUNS: usize = 15;
 /// The node of the bare graph that asks for the roots.
 const BARE_ROOT: u64 = u64::MAX;
-
-/// Numbers that look random and are the same on every machine.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: u64) -> u64 {
-        // SplitMix64
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
-}
-
-fn package(number: u64) -> Package {
-    Package::new("registry.example", format!("skill-{number}"))
-}
 
 fn request(number: u64) -> Request {
     Request {
@@ -215,32 +200,10 @@ fn large() {
     println!("ms {:.3}", median(our_times));
 }
 
-/// Every release of every package needs others in a narrow range, so that nearly nothing goes together.
-fn tangle(packages: u64, versions: u64, needs: u64, width: u64, seed: u64) -> MemoryIndex {
-    let mut numbers = Numbers(seed);
-    let mut index = MemoryIndex::default();
-    for owner in 0..packages {
-        for minor in 0..versions {
-            let mut release = Release::new(Version::new(1, minor, 0));
-            for _ in 0..needs {
-                let low = numbers.below(versions + 1 - width);
-                let range = format!(">=1.{low}.0, <1.{}.0", low + width);
-                release = release.needs(Dependency {
-                    package: package(numbers.below(packages)),
-                    range: range.parse().expect("a range"),
-                });
-            }
-            index.add(package(owner), release);
-        }
-    }
-    index
-}
-
-fn hostile(name: &str, shape: (u64, u64, u64, u64)) {
-    let (packages, versions, needs, width) = shape;
+fn hostile(name: &str, shape: Tangle) {
     let (mut longest, mut given_up) = (0.0_f64, 0);
     for seed in 0..10 {
-        let index = tangle(packages, versions, needs, width, seed);
+        let index = shape.index(seed);
         let (answer, time) = timed(Instant::now(), || resolve(&index, &[request(0)], &OPTIONS));
         longest = longest.max(time);
         let out: Result<(), ResolveError<Infallible>> = answer.map(|_| ());
@@ -252,6 +215,6 @@ fn hostile(name: &str, shape: (u64, u64, u64, u64)) {
 
 fn main() {
     large();
-    hostile("hostile", (100, 10, 4, 3));
-    hostile("larger-hostile", (1000, 5, 3, 2));
+    hostile("hostile", Tangle { packages: 100, versions: 10, needs: 4, width: 3 });
+    hostile("larger-hostile", Tangle { packages: 1000, versions: 5, needs: 3, width: 2 });
 }

@@ -110,6 +110,12 @@ impl Stream {
     /// Takes a piece and gives what is certain now.
     pub fn push<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         let Some(table) = &self.replacer.0 else { return Cow::Borrowed(bytes) };
+        if self.held.is_empty()
+            && table.first_open(bytes, 0, Rest::Unknown) == bytes.len()
+            && table.find(bytes, 0).is_none()
+        {
+            return Cow::Borrowed(bytes);
+        }
         self.held.extend_from_slice(bytes);
         let mut out = Vec::with_capacity(self.held.len());
         let done = table.replace(&self.held, Rest::Unknown, &mut out);

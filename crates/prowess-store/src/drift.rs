@@ -61,6 +61,8 @@ pub enum Drift {
     },
     /// A signature is there and does not hold.
     Signature(String),
+    /// Its registry has found it to be harmful, and says why (attack C22). Found by whoever asks the registry.
+    Revoked(String),
 }
 
 impl Drift {
@@ -72,7 +74,7 @@ impl Drift {
             | Self::Version { .. }
             | Self::Signature(_)
             | Self::Missing => true,
-            Self::NotLocked | Self::Tier { .. } => false,
+            Self::NotLocked | Self::Tier { .. } | Self::Revoked(_) => false,
         }
     }
 
@@ -85,6 +87,7 @@ impl Drift {
             Self::Version { .. } => "version",
             Self::Tier { .. } => "tier",
             Self::Signature(_) => "signature",
+            Self::Revoked(_) => "revoked",
         }
     }
 }
@@ -123,6 +126,7 @@ impl fmt::Display for Drift {
                 )
             }
             Self::Signature(why) => formatter.write_str(why),
+            Self::Revoked(why) => write!(formatter, "its registry has revoked it: {why}"),
         }
     }
 }

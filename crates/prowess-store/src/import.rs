@@ -4,6 +4,7 @@
 //! texts of strangers and become a [`prowess_package::name::SkillName`] or nothing (NEG-5).
 
 mod clawhub;
+mod compare;
 mod fields;
 mod gaia;
 mod skills_cli;

@@ -457,6 +457,11 @@ impl Step {
         &self.described.name
     }
 
+    /// Its files.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
     /// How many files it has, and how many bytes.
     pub fn size(&self) -> (usize, usize) {
         self.tree

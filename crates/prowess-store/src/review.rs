@@ -49,7 +49,7 @@ impl Modesty {
         let word = skill.security_tier.as_ref()?;
         let claimed = Trust::of(skill, proved, None, Origin::Downloaded).claimed()?;
         let before = manifest.get(..word.span.range().start).unwrap_or_default();
-        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        let line = before.split(|byte| *byte == b'\n').count();
         (claimed < proved).then_some(Self { claimed, proved, line })
     }
 }
@@ -126,6 +126,15 @@ pub enum Question {
     Older {
         /// The installed version.
         was: semver::Version,
+    },
+    /// Another tool has written down other files for it.
+    OtherHash {
+        /// Which tool.
+        tool: String,
+        /// What it has written down.
+        was: String,
+        /// The same hash over what is there now.
+        now: String,
     },
 }
 
@@ -307,6 +316,10 @@ impl fmt::Display for Question {
             Self::Wider(grant) => write!(formatter, "it newly wants `{grant}`"),
             Self::Tier(change) => change.fmt(formatter),
             Self::Older { was } => write!(formatter, "it is older than the installed {was}"),
+            Self::OtherHash { tool, was, now } => write!(
+                formatter,
+                "its files are not those that {tool} has installed: their hash is {now}, and was {was}"
+            ),
         }
     }
 }

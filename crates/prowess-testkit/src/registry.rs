@@ -96,6 +96,8 @@ pub struct TestRegistry {
 struct Shelf {
     versions: Vec<Published>,
     token: Option<String>,
+    /// The number of every index, and until when it can be believed.
+    head: Option<(u64, Option<u64>)>,
 }
 
 impl TestRegistry {
@@ -123,6 +125,21 @@ impl TestRegistry {
         };
         content.versions.retain(|known| !is_same(known));
         content.versions.push(version);
+    }
+
+    /// Takes a version out of the index, as an old copy of the registry would.
+    pub fn forget(&self, namespace: &str, name: &str, version: &str) {
+        let mut content = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |known: &Published| {
+            (known.namespace.as_str(), known.name.as_str(), known.version.as_str())
+                == (namespace, name, version)
+        };
+        content.versions.retain(|known| !is_it(known));
+    }
+
+    /// From now on gives every index this number, and a time in seconds since 1970 until which it can be believed.
+    pub fn number(&self, sequence: u64, expires: Option<u64>) {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner).head = Some((sequence, expires));
     }
 
     /// From now on answers only whoever has this token.
@@ -187,6 +204,11 @@ impl Shelf {
             return problem(404, "no such skill");
         }
         let mut body = String::new();
+        if let Some((sequence, expires)) = self.head {
+            let named = format!("{namespace}/{name}");
+            let head = json!({ "index": named, "sequence": sequence, "expires": expires });
+            let _ = writeln!(body, "{head}");
+        }
         for version in versions {
             let _ = writeln!(body, "{}", version.line());
         }

@@ -11,12 +11,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use prowess_files::private::{is_private, private_folder};
+use prowess_files::whole::{self, Existing, MOST_SMALL_BYTES, WriteOptions};
 use serde_json::{Map, Value, json};
 use zeroize::Zeroizing;
 
 use crate::json;
 use crate::key::{GenerateError, PublicKey, SecretKey};
-use crate::private_file::{self, Existing};
 
 /// The format of the file.
 const VERSION: u64 = 1;
@@ -137,10 +138,11 @@ impl KeyFolder {
     ) -> Result<PathBuf, KeyFileError> {
         let path = self.file(name);
         let disk = |source| KeyFileError::Disk { path: path.clone(), source };
-        private_file::private_folder(&self.path).map_err(disk)?;
+        private_folder(&self.path).map_err(disk)?;
         self.check_folder()?;
         let text = written(key, lock)?;
-        match private_file::write(&path, text.as_bytes(), Existing::Keep) {
+        let options = WriteOptions { existing: Existing::Keep, ..WriteOptions::PRIVATE };
+        match whole::write(&path, text.as_bytes(), options) {
             Ok(()) => Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Err(KeyFileError::Exists { name: name.clone(), path })
@@ -219,7 +221,7 @@ impl KeyFolder {
 
     fn check_folder(&self) -> Result<(), KeyFileError> {
         let disk = |source| KeyFileError::Disk { path: self.path.clone(), source };
-        if private_file::is_private(&fs::metadata(&self.path).map_err(disk)?) {
+        if is_private(&fs::metadata(&self.path).map_err(disk)?) {
             return Ok(());
         }
         Err(KeyFileError::Open { path: self.path.clone(), mode: "700" })
@@ -240,10 +242,10 @@ impl KeyFolder {
         self.check_folder()?;
         let disk = |source| KeyFileError::Disk { path: path.clone(), source };
         // The mode is asked of the open file, so that it can't be another one than is read.
-        if !private_file::is_private(&file.metadata().map_err(disk)?) {
+        if !is_private(&file.metadata().map_err(disk)?) {
             return Err(KeyFileError::Open { path, mode: "600" });
         }
-        let bytes = Zeroizing::new(private_file::read_open(file).map_err(disk)?);
+        let bytes = Zeroizing::new(whole::read_open(file, MOST_SMALL_BYTES).map_err(disk)?);
         StoredKey::read(&bytes).map_err(|reason| KeyFileError::Damaged { path, reason })
     }
 }

@@ -28,7 +28,6 @@ mod json;
 mod key;
 mod key_file;
 mod material;
-mod private_file;
 mod scheme;
 mod timestamp;
 mod trust_store;

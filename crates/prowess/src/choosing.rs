@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use prowess_files::whole::folder_of;
 use prowess_format::skill::{Kind, Skill, Tool};
 use prowess_format::text::closest;
 
@@ -14,7 +15,7 @@ pub(crate) fn load_with_tool(path: &Path) -> Result<(Loaded, Option<String>), Er
         Ok(loaded) => return Ok((loaded, None)),
         Err(error) => error,
     };
-    let skill = loading::parent(path);
+    let skill = folder_of(path);
     match (error.kind, path.file_name()) {
         (ErrorKind::NotFound, Some(tool)) if !path.exists() && !skill.as_os_str().is_empty() => {
             match loading::load_skill(skill) {

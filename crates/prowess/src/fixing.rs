@@ -1,10 +1,10 @@
 //! Applies safe fixes to a file and leaves every other byte alone.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 
 use prowess_engine::DirectoryFiles;
+use prowess_files::whole;
 use prowess_format::diagnostic::{Diagnostic, Edit, Safety, Severity, apply_edits};
 use prowess_format::dialect::Dialect;
 use prowess_format::document::Form;
@@ -14,7 +14,7 @@ use prowess_format::{ReadOptions, check};
 
 use crate::checking::Source;
 use crate::error::Error;
-use crate::loading;
+use crate::{loading, writing};
 
 /// A fix may uncover another; this often the file is looked at again.
 const ROUNDS: usize = 8;
@@ -114,12 +114,5 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         return Err(Error::failed(format!("cannot write `{shown}`: it is read-only"))
             .hint(format!("make it writable with `chmod u+w {shown}`")));
     }
-    let mut file = tempfile::Builder::new()
-        .prefix(".prowess-")
-        .tempfile_in(loading::parent(path))
-        .map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
-    file.as_file().set_permissions(permissions).map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
+    whole::write(path, bytes, writing::ORDINARY).map_err(failed)
 }

@@ -3,21 +3,59 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use prowess_store::import::{self, ImportedSkill, ImportedSource};
-use prowess_store::install::Wish;
+use prowess_package::name::SkillName;
+use prowess_store::import::{self, ImportedHash, ImportedSkill, ImportedSource};
+use prowess_store::install::{Plan, Wish};
 use prowess_store::reference::{Reference, Slash};
+use prowess_store::review::Question;
 
 use crate::error::Error;
 use crate::packages::Packages;
 use crate::printer::{Printer, inline};
 use crate::survey::shown;
 
+/// What lock files of other tools name.
+pub(crate) struct Import {
+    /// What to install.
+    pub(crate) wishes: Vec<Wish>,
+    /// What they say about its files.
+    claims: Vec<Claim>,
+}
+
+/// What a tool has written down about the files of a skill.
+struct Claim {
+    name: SkillName,
+    tool: &'static str,
+    hashes: Vec<ImportedHash>,
+}
+
+impl Import {
+    /// Asks about every skill that is not what the other tool has written down. Those who want the same skills want the same
+    /// files; somebody may have exchanged them since.
+    pub(crate) fn ask(&self, plan: &mut Plan) {
+        for step in &mut plan.steps {
+            let claims = self.claims.iter().filter(|claim| claim.name == *step.name());
+            let mut questions = Vec::new();
+            for Claim { tool, hashes, .. } in claims {
+                for hash in hashes {
+                    let source = step.entry.source.as_ref();
+                    questions.extend(hash.difference(step.tree(), source).map(|now| {
+                        let (tool, was) = ((*tool).to_owned(), hash.text.clone());
+                        Question::OtherHash { tool, was, now }
+                    }));
+                }
+            }
+            step.review.questions.extend(questions);
+        }
+    }
+}
+
 /// Reads a lock file of another tool, or all that are found, and says what can't be taken over.
-pub(crate) fn wishes(
+pub(crate) fn read(
     file: Option<&Path>,
     packages: &Packages,
     printer: &mut Printer,
-) -> Result<Vec<Wish>, Error> {
+) -> Result<Import, Error> {
     let files = match file {
         Some(file) => vec![packages.places.current.join(file)],
         None => import::find(&packages.places),
@@ -26,18 +64,23 @@ pub(crate) fn wishes(
         return Err(Error::not_found("there is no lock file of another tool here")
             .hint("name it: `prowess install --import skills-lock.json`"));
     }
-    let mut wishes = Vec::new();
+    let mut import = Import { wishes: Vec::new(), claims: Vec::new() };
     for file in &files {
-        wishes.extend(wishes_of(file, packages, printer)?);
+        read_file(file, packages, &mut import, printer)?;
     }
-    if wishes.is_empty() {
+    if import.wishes.is_empty() {
         return Err(Error::failed("nothing of it can be installed")
             .hint("install the skills by hand, from where they are published"));
     }
-    Ok(wishes)
+    Ok(import)
 }
 
-fn wishes_of(file: &Path, packages: &Packages, printer: &mut Printer) -> Result<Vec<Wish>, Error> {
+fn read_file(
+    file: &Path,
+    packages: &Packages,
+    import: &mut Import,
+    printer: &mut Printer,
+) -> Result<(), Error> {
     let imported = import::read(file).map_err(|error| match error {
         import::ImportError::Read { path, source } => Error::io("read", &path, &source),
         import::ImportError::Unknown { .. } => Error::usage(error.to_string()),
@@ -49,18 +92,22 @@ fn wishes_of(file: &Path, packages: &Packages, printer: &mut Printer) -> Result<
     for note in &imported.notes {
         printer.warning(note);
     }
-    let mut wishes = Vec::new();
-    for skill in &imported.skills {
-        match wish(skill, file) {
+    for skill in imported.skills {
+        match wish(&skill, file) {
             Ok(wish) => {
                 printer.say(&format!("  {} from {}", inline(&skill.name), wish.reference));
-                wishes.push(Wish { origin: place.clone(), ..wish });
+                import.wishes.push(Wish { origin: place.clone(), ..wish });
+                import.claims.extend(skill.canonical_name().map(|name| Claim {
+                    name,
+                    tool: imported.kind.tool(),
+                    hashes: skill.hashes,
+                }));
             }
             Err(why) => printer
                 .warning(&format!("`{}` of `{place}` is left out: {why}", inline(&skill.name))),
         }
     }
-    Ok(wishes)
+    Ok(())
 }
 
 /// What to install for one skill. Everything in the file is a stranger's text.

@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
 pub(crate) use prowess_engine::SPELLINGS;
+use prowess_files::whole::folder_of;
 use prowess_format::document::{Form, MAX_FILE_BYTES};
 use prowess_format::form_of;
 use prowess_store::reference::Named;
@@ -144,7 +145,7 @@ fn path_from(bytes: &[u8], list: &Path) -> Result<PathBuf, Error> {
 fn load_file(path: &Path, directory: Option<&Path>) -> Result<Loaded, Error> {
     let bytes = read(path).map_err(|source| Error::io("read", path, &source))?;
     let file_name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let own = is_main_name(&file_name).then(|| parent(path));
+    let own = is_main_name(&file_name).then(|| folder_of(path));
     let directory = directory.or(own).map(Path::to_owned);
     Ok(Loaded {
         path: path.to_owned(),
@@ -234,14 +235,6 @@ fn no_skill(directory: &Path) -> Error {
 /// Whether a file name is the main file of a skill's directory.
 pub(crate) fn is_main_name(name: &str) -> bool {
     SPELLINGS.contains(&name) || name == TOOL_PACK || MANIFESTS.contains(&name)
-}
-
-/// The folder a file lies in; `.` for a bare name.
-pub(crate) fn parent(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
 }
 
 /// A path as people read it: without the `./` that a walk of `.` puts in front.

@@ -34,6 +34,10 @@ mod writing;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // What a run waits for is made while its arguments are read, its skill is read, and both are decided about.
+    if std::env::args_os().nth(1).is_some_and(|verb| verb == "run") {
+        prowess_sandbox::warm_up();
+    }
     match cli::parse() {
         Ok(cli) => commands::run(cli),
         Err(error) => printer::usage(&error),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use prowess_client::sources::{GitBounds, Progress, Prompts, Registries, SourceOptions, Sources};
+use prowess_client::sources::{GitBounds, Prompts, Registries, SourceOptions, Sources};
 use prowess_package::limits::Limits;
 use prowess_package::name::SkillName;
 use prowess_package::tree::{ReadTree, Tree};
@@ -193,8 +193,9 @@ impl Packages {
             cache_folder: Some(self.places.cache.clone()),
             offline,
             prompts: if is_asked { Prompts::Allowed } else { Prompts::Never },
-            progress: Progress::silent(),
+            progress: crate::progress::of_fetches(printer),
             pause: Arc::new(std::thread::sleep),
+            now: SystemTime::now(),
         });
         let tidied = interrupts::repaired_by(sources.tidy_up());
         Ok(Reach { sources, has_registry, _tidied: tidied })

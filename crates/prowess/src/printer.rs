@@ -239,9 +239,9 @@ impl Printer {
         }
     }
 
-    /// Whether whoever read the results has gone.
+    /// Whether nothing that is printed arrives any more: the reader has gone, or the disk is full.
     pub(crate) fn is_closed(&self) -> bool {
-        matches!(self.state, State::Closed)
+        !matches!(self.state, State::Open)
     }
 
     /// A reader that has seen enough, as in `prowess … | head`, is no failure.
@@ -266,6 +266,8 @@ impl Printer {
             &Error::failed(format!("cannot write to standard output: {reason}"))
                 .hint("make room, or send the output to another place"),
         );
+        // What was ended because of that was not ended for want of a reader.
+        let code = if i32::from(code) == 128 + crate::running::SIGPIPE { 0 } else { code };
         ExitCode::from(ErrorKind::Failed.exit_code().max(code))
     }
 }

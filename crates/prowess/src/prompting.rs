@@ -7,6 +7,7 @@ use prowess_client::models;
 use prowess_engine::{
     Cancel, Envelope, Event, FolderShelf, PromptCall, PromptSurroundings, World, run_prompt,
 };
+use prowess_files::whole::{self, folder_of};
 use prowess_format::skill::{Kind, Skill};
 use prowess_knowledge::Bases;
 use serde_json::{Map, Value};
@@ -136,10 +137,6 @@ fn refuse_unwritable(output: &Path) -> Result<(), Error> {
         return Err(Error::usage(format!("`{}` is not a regular file", output.display()))
             .hint("leave `--output` out and redirect standard output"));
     }
-    let folder = writing::folder_of(&target);
-    tempfile::Builder::new()
-        .prefix(".prowess-")
-        .tempfile_in(&folder)
-        .map(drop)
-        .map_err(|source| Error::io("write into", &folder, &source))
+    let folder = folder_of(&target);
+    whole::can_write_into(folder).map_err(|source| Error::io("write into", folder, &source))
 }

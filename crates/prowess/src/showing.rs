@@ -35,7 +35,7 @@ pub(crate) struct Show<'p> {
 }
 
 impl<'p> Show<'p> {
-    /// Whether nobody reads what is shown any more.
+    /// Whether nothing that is shown arrives any more.
     pub(crate) fn is_unread(&self) -> bool {
         self.printer.is_closed()
     }

@@ -245,9 +245,9 @@ fn prove(
             Drift::Tier { found, .. } => Some(*found),
             _ => None,
         });
-        let locked = finding.entry.map_or(Tier::Experimental, |entry| entry.tier);
+        let before = finding.entry.map_or(Tier::Experimental, |entry| entry.tier);
         // Files that somebody has changed are nobody's word.
-        let tier = if is_changed { Tier::Experimental } else { now.unwrap_or(locked) };
+        let tier = if is_changed { Tier::Experimental } else { now.unwrap_or(before) };
         ((scope, finding.name), Proved { tier, is_changed })
     };
     findings.into_iter().map(proved).collect()

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
+use prowess_files::whole::{self, Access, Durability, Existing, WriteOptions, folder_of};
 use prowess_format::formats;
 use prowess_format::text::slug;
 use tempfile::TempDir;
@@ -66,6 +67,14 @@ pub(crate) fn skill_folder(output: &Path, name: Option<&str>) -> PathBuf {
     }
 }
 
+/// For the user's own files: whoever could read one before can read it afterwards. Nobody waits for the disk, as with any
+/// editor.
+pub(crate) const ORDINARY: WriteOptions = WriteOptions {
+    access: Access::Ordinary,
+    existing: Existing::Replace,
+    durability: Durability::Whenever,
+};
+
 /// The whole file or nothing. A link stays a link, and who could read the file before can read it afterwards.
 pub(crate) fn whole_file(output: &Path, bytes: &[u8]) -> Result<(), Error> {
     let failed = |source: std::io::Error| Error::io("write", output, &source);
@@ -80,20 +89,7 @@ pub(crate) fn whole_file(output: &Path, bytes: &[u8]) -> Result<(), Error> {
         let missing = Error::not_found(format!("the folder `{}` does not exist", folder.display()));
         return Err(missing.hint(format!("make it with `mkdir -p {}`", folder.display())));
     }
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".prowess-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(folder).map_err(failed)?;
-    if let Ok(before) = target.metadata() {
-        file.as_file().set_permissions(before.permissions()).map_err(failed)?;
-    }
-    file.write_all(bytes).map_err(failed)?;
-    file.persist(&target).map_err(|error| failed(error.error))?;
-    Ok(())
+    whole::write(&target, bytes, ORDINARY).map_err(failed)
 }
 
 /// The file that a name leads to, which need not be there yet.
@@ -109,14 +105,6 @@ pub(crate) fn behind_links(output: &Path) -> PathBuf {
         path = folder_of(&path).join(target);
     }
     output.to_owned()
-}
-
-/// The folder in which a file lies.
-pub(crate) fn folder_of(output: &Path) -> PathBuf {
-    match loading::parent(output) {
-        empty if empty.as_os_str().is_empty() => PathBuf::from("."),
-        folder => folder.to_owned(),
-    }
 }
 
 /// Writes all files into a temporary folder beside the target.
@@ -163,7 +151,7 @@ impl Staged {
         let path = self.path().join(relative);
         let failed =
             |source: std::io::Error| Error::io("write", &self.target.join(relative), &source);
-        fs::create_dir_all(loading::parent(&path)).map_err(failed)?;
+        fs::create_dir_all(folder_of(&path)).map_err(failed)?;
         match &file.content {
             Content::Text(text) => {
                 fs::write(&path, text).map_err(failed)?;
@@ -183,11 +171,11 @@ impl Staged {
     pub(crate) fn commit(self) -> Result<Vec<PathBuf>, Error> {
         let Self { folder, target, files } = self;
         let failed = |source: std::io::Error| Error::io("write", &target, &source);
-        fs::create_dir_all(loading::parent(&target)).map_err(failed)?;
+        fs::create_dir_all(folder_of(&target)).map_err(failed)?;
         if target.exists() {
             for file in &files {
                 let to = target.join(file);
-                fs::create_dir_all(loading::parent(&to)).map_err(failed)?;
+                fs::create_dir_all(folder_of(&to)).map_err(failed)?;
                 fs::rename(folder.path().join(file), &to)
                     .map_err(|source| Error::io("write", &to, &source))?;
             }
@@ -223,9 +211,9 @@ pub(crate) fn refuse_collisions(
 
 /// The nearest folder that is there: nothing is made before everything is ready.
 fn existing_ancestor(path: &Path) -> Result<&Path, Error> {
-    let mut place = loading::parent(path);
+    let mut place = folder_of(path);
     while !place.exists() {
-        place = loading::parent(place);
+        place = folder_of(place);
     }
     if place.is_dir() { Ok(place) } else { Err(is_a_file(place)) }
 }

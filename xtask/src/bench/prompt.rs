@@ -4,9 +4,11 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use super::example;
+use crate::terminal::{self, Align};
 use crate::usage;
 
-pub(crate) const SUMMARY: &str = "prompt skills beside a bare streaming client";
+pub(crate) const SUMMARY: &str =
+    "prompt skills and knowledge bases beside bare ones (`--million`: a large base too)";
 
 /// What the engine may add to the time until the first token, in microseconds.
 const FIRST_TOKEN_GOAL: f64 = 300.0;
@@ -21,7 +23,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         [option] if option == "--million" => "1000000",
         [other, ..] => return Err(usage::unexpected(other)),
     };
-    crate::terminal::heading("Asking a model, 300 times each, in turn");
+    terminal::heading("Asking a model, 300 times each, in turn");
     let text = example::run("prowess-client", "prompt_times", &[])?;
     let figure = |name| {
         example::figure(&text, name).with_context(|| format!("the figure `{name}` is missing"))
@@ -47,17 +49,51 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 
 /// Bases of several sizes, beside a bare full-text engine.
 fn knowledge(most: &str) -> Result<()> {
-    crate::terminal::heading("Filling and asking knowledge bases");
+    terminal::heading(&format!("Filling and asking knowledge bases of up to {most} chunks"));
     let text = example::run("prowess-knowledge", "knowledge_figures", &[most])?;
-    for line in text.lines() {
-        let figures: Value = serde_json::from_str(line).context("a figure is not JSON")?;
-        let verdict = match figures["ratio"].as_f64().filter(|_| figures["figure"] == "query") {
-            Some(ratio) => {
-                example::goal(ratio <= QUERY_GOAL, &format!("{ratio:.2} × bare, ≤ {QUERY_GOAL}"))
-            }
-            None => String::new(),
+    let figures: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).with_context(|| format!("`{line}` is not JSON")))
+        .collect::<Result<_>>()?;
+    let number = |figure: &Value, name: &str| {
+        figure[name].as_f64().with_context(|| format!("the figure `{name}` is missing"))
+    };
+    let mut rows =
+        vec![["chunks", "", "base", "bare engine", "× bare", "goal"].map(str::to_owned).to_vec()];
+    for figure in &figures {
+        let ratio = number(figure, "ratio")?;
+        let shown = format!("{ratio:.2}");
+        let cells = match figure["figure"].as_str() {
+            Some("ingest") => [
+                "filling".to_owned(),
+                format!("{:.1} MB/s", number(figure, "mb_per_s")?),
+                format!("{:.1} MB/s", number(figure, "bare_mb_per_s")?),
+                shown,
+                String::new(),
+            ],
+            Some("query") => [
+                "asking".to_owned(),
+                format!("{:.0} µs", number(figure, "us")?),
+                format!("{:.0} µs", number(figure, "bare_us")?),
+                shown,
+                example::goal(ratio <= QUERY_GOAL, &format!("≤ {QUERY_GOAL} × bare")),
+            ],
+            // The bare engine has no such thing: it keeps what it was told to delete.
+            Some("replace") => [
+                "replacing one".to_owned(),
+                format!("{:.0} ms", number(figure, "ms")?),
+                String::new(),
+                String::new(),
+                format!("{:.1} % of the time of filling", ratio * 100.0),
+            ],
+            _ => anyhow::bail!("`{figure}` is no figure that is known here"),
         };
-        println!("{line} {verdict}");
+        let mut row = vec![number(figure, "chunks")?.to_string()];
+        row.extend(cells);
+        rows.push(row);
     }
+    let alignment =
+        [Align::Right, Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
+    print!("{}", terminal::table(&alignment, &rows));
     Ok(())
 }

@@ -83,6 +83,11 @@ impl Key {
         }
     }
 
+    /// Keeps the key out of an answer that comes in pieces.
+    pub(crate) fn filter(&self) -> prowess_secrets::Stream {
+        self.replacer.stream()
+    }
+
     /// An error that does not hold the key.
     pub(crate) fn clean_error(&self, mut error: ModelError) -> ModelError {
         error.message = self.clean(&error.message);

@@ -1,5 +1,6 @@
 //! An answer on its way: bytes to events to pieces, with an eye on the clock.
 
+use std::borrow::Cow;
 use std::future::Future as _;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -42,6 +43,8 @@ pub(crate) struct AnswerStream<B> {
     /// Since when nothing has come, as long as nothing comes.
     silent_since: Option<Instant>,
     reading: Reading,
+    /// A provider may repeat the key in its answer, cut into pieces however it likes.
+    filter: prowess_secrets::Stream,
     explain: Box<dyn Fn(String) -> ModelError + Send + Sync>,
     /// Why nothing more comes, until it was told.
     error: Option<ModelError>,
@@ -66,6 +69,7 @@ where
             progress: Progress::default(),
             alarm: Box::pin(tokio::time::sleep_until(reading.first_token)),
             silent_since: None,
+            filter: reading.key.filter(),
             reading,
             explain: Box::new(explain),
             error: None,
@@ -127,6 +131,35 @@ where
         })
     }
 
+    /// The next piece that may be shown. Text that may be the beginning of the key is held back until more is known.
+    fn next_piece(&mut self) -> Option<Piece> {
+        while let Some(piece) = self.progress.pieces.pop_front() {
+            match piece {
+                Piece::Text(text) => match self.filter.push(text.as_bytes()) {
+                    Cow::Borrowed(_) => return Some(Piece::Text(text)),
+                    Cow::Owned(certain) if certain.is_empty() => {}
+                    Cow::Owned(certain) => return Some(as_text(&certain)),
+                },
+                other if self.filter.held() > 0 => {
+                    self.progress.pieces.push_front(other);
+                    return self.rest();
+                }
+                Piece::ToolCall(mut call) => {
+                    call.arguments = self.reading.key.clean(&call.arguments);
+                    return Some(Piece::ToolCall(call));
+                }
+                other => return Some(other),
+            }
+        }
+        None
+    }
+
+    /// What was held back, when nothing comes after it.
+    fn rest(&mut self) -> Option<Piece> {
+        let held = self.filter.finish();
+        (!held.is_empty()).then(|| as_text(&held))
+    }
+
     /// Waits until it has been silent for too long.
     fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<ModelError> {
         let due = if self.progress.has_begun {
@@ -165,8 +198,13 @@ where
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            if let Some(piece) = self.progress.pieces.pop_front() {
+            if let Some(piece) = self.next_piece() {
                 return Poll::Ready(Some(Ok(piece)));
+            }
+            if (self.error.is_some() || self.is_over || self.progress.has_ended)
+                && let Some(rest) = self.rest()
+            {
+                return Poll::Ready(Some(Ok(rest)));
             }
             // What came before an error is told first, even when both were in one packet.
             if let Some(error) = self.error.take() {
@@ -181,6 +219,11 @@ where
             }
         }
     }
+}
+
+/// Keys are ASCII, so that no character is cut where one begins.
+fn as_text(bytes: &[u8]) -> Piece {
+    Piece::Text(String::from_utf8_lossy(bytes).into_owned())
 }
 
 fn deepest(error: &(dyn std::error::Error + 'static)) -> String {

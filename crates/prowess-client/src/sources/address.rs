@@ -9,6 +9,7 @@ use prowess_store::source::{
     Fetched, Offer, Offers, Pinned, SourceError, SourceErrorKind, declared_name, tree_of_file,
 };
 
+use super::archives::Archives;
 use super::web::{Ask, ChosenBy, Web, not_found, parse, shown, unreachable};
 
 /// For a whole archive.
@@ -18,13 +19,14 @@ pub(super) const DOWNLOAD: Duration = Duration::from_mins(5);
 pub(crate) struct Addresses {
     web: Arc<Web>,
     limits: Limits,
+    archives: Archives,
     /// The last file: it is offered first and fetched right after that.
     last: Mutex<Option<(String, Vec<u8>)>>,
 }
 
 impl Addresses {
-    pub(crate) fn new(web: Arc<Web>, limits: Limits) -> Self {
-        Self { web, limits, last: Mutex::default() }
+    pub(crate) fn new(web: Arc<Web>, limits: Limits, archives: Archives) -> Self {
+        Self { web, limits, archives, last: Mutex::default() }
     }
 
     pub(crate) fn offers(&self, address: &str) -> Result<Offers, SourceError> {
@@ -44,10 +46,14 @@ impl Addresses {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).take();
         let bytes = match last {
             Some((known, bytes)) if known == sha256 => bytes,
-            _ => self.download(address)?,
+            _ => match self.archives.get(sha256, &self.limits) {
+                Some(bytes) => bytes,
+                None => self.download(address)?,
+            },
         };
         let url = parse(address)?;
         compared(&shown(&url), &bytes, sha256)?;
+        self.archives.keep(&bytes);
         tree_of_file(&shown(&url), bytes, &self.limits)
     }
 

@@ -25,6 +25,7 @@ use prowess_store::source::{
 use self::command::{GitError, Workshop};
 use self::place::Place;
 use self::scratch::{Scratch, Scratches};
+use super::archives::Archives;
 use super::web::{not_found, offline, unreachable, unusable};
 use super::{Progress, Prompts};
 
@@ -62,6 +63,7 @@ pub(crate) struct Git {
     pub(crate) bounds: Bounds,
     pub(crate) limits: Limits,
     pub(crate) progress: Progress,
+    archives: Archives,
     /// What was fetched already: many skills of one repository are one fetch.
     kept: Mutex<Vec<Arc<Commit>>>,
     /// Where it was fetched to.
@@ -101,9 +103,10 @@ impl Git {
         bounds: Bounds,
         limits: Limits,
         progress: Progress,
+        archives: Archives,
     ) -> Self {
         let (kept, scratches) = (Mutex::default(), Scratches::default());
-        Self { variables, prompts, offline, bounds, limits, progress, kept, scratches }
+        Self { variables, prompts, offline, bounds, limits, progress, archives, kept, scratches }
     }
 
     pub(crate) fn offers(&self, reference: &GitReference) -> Result<Offers, SourceError> {
@@ -180,7 +183,15 @@ impl Git {
         if !is_commit(id) {
             return Err(unusable(format!("`{}` is no commit", visible(id))));
         }
-        let commit = self.commit(Place::parse(url)?, revision, Some(id))?;
+        let place = Place::parse(url)?;
+        let known_as =
+            format!("git {} {id} {}", place.clean, folder.map_or("", PackagePath::as_str));
+        if self.offline
+            && let Some(tree) = self.archives.tree(&known_as, &self.limits)
+        {
+            return Ok(Fetched { tree, notes: Vec::new() });
+        }
+        let commit = self.commit(place, revision, Some(id))?;
         let entries = self.entries(&commit, folder)?;
         let mut objects = self.workshop(&commit).objects()?;
         let place = match folder {
@@ -245,6 +256,7 @@ impl Git {
             ));
         }
         let tree = Tree::from_files(files, &self.limits).map_err(|error| refused(&error))?;
+        self.archives.keep_tree(&known_as, &tree);
         Ok(Fetched { tree, notes })
     }
 

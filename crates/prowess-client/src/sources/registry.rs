@@ -2,6 +2,7 @@
 
 mod cache;
 mod clawhub;
+mod history;
 mod settings;
 mod wire;
 
@@ -9,7 +10,7 @@ use std::collections::HashMap;
 use std::io::Cursor;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use prowess_format::text::visible;
 use prowess_package::limits::Limits;
@@ -23,8 +24,10 @@ use semver::Version;
 use url::Url;
 
 use self::cache::Cache;
-use self::wire::IndexLine;
+use self::history::Doubt;
+use self::wire::{Index, IndexLine};
 use super::address::{DOWNLOAD, compared};
+use super::archives::Archives;
 use super::short;
 use super::web::{Ask, ChosenBy, Reply, Web, not_found, offline, unreachable, unusable};
 use crate::models::{KeySource, read_key_file, variable};
@@ -47,6 +50,8 @@ pub(crate) struct RegistryClient {
     variables: Vec<(String, String)>,
     pub(crate) registries: Registries,
     cache: Cache,
+    archives: Archives,
+    now: SystemTime,
     /// Indexes of this run: within one they do not change.
     known: Mutex<HashMap<Package, Arc<[IndexLine]>>>,
 }
@@ -59,9 +64,11 @@ impl RegistryClient {
         variables: Vec<(String, String)>,
         registries: Registries,
         cache_folder: Option<&Path>,
+        now: SystemTime,
     ) -> Self {
-        let cache = Cache::new(cache_folder);
-        Self { web, limits, offline, variables, registries, cache, known: Mutex::default() }
+        let (cache, archives) = (Cache::new(cache_folder), Archives::new(cache_folder));
+        let known = Mutex::default();
+        Self { web, limits, offline, variables, registries, cache, archives, now, known }
     }
 
     /// Which skill of which registry a name means (attacks A7, A9).
@@ -206,8 +213,12 @@ impl RegistryClient {
             );
         };
         let mut notes = Vec::new();
+        let fetched = || self.archives.get(sha256, &self.limits);
         let bytes = if registry.kind == RegistryKind::ClawHub {
-            clawhub::download(self, &registry, namespace, &name, version)?
+            match fetched() {
+                Some(bytes) => bytes,
+                None => clawhub::download(self, &registry, namespace, &name, version)?,
+            }
         } else {
             let package = Package::new(registry.url.as_str(), format!("{namespace}/{name}"));
             let lines = self.lines(&package)?;
@@ -220,27 +231,41 @@ impl RegistryClient {
             }
             // Attack C21: a version is published once.
             if chosen.sha256 != sha256 {
-                return Err(SourceError::new(
-                    SourceErrorKind::Mismatch,
-                    format!(
-                        "{} has other bytes for `{package}` {version} than before",
-                        registry.url
-                    ),
-                )
-                .hint(
-                    "a version never changes; do not install it, and ask whoever runs the registry",
-                ));
+                return Err(other_bytes(&registry, &package, &version.to_string()));
             }
             let path =
                 ["skills", namespace.as_str(), name.as_str(), &version.to_string(), "download"];
-            self.download(&registry, &path, &[])?
+            match fetched() {
+                Some(bytes) => bytes,
+                None => self.download(&registry, &path, &[])?,
+            }
         };
         let place = format!("{} ({namespace}/{name} {version})", registry.url);
         compared(&place, &bytes, sha256)?;
+        self.archives.keep(&bytes);
         let options = UnpackOptions { limits: self.limits, name: Some(&name) };
         let (_, tree) = unpack_to_memory(Cursor::new(bytes), &options)
             .map_err(|error| unusable(format!("`{place}`: {error}")))?;
         Ok(Fetched { tree, notes })
+    }
+
+    /// Why a version may not be had any more, if that is so.
+    pub(crate) fn revoked(
+        &self,
+        name: &SkillName,
+        url: &str,
+        namespace: &SkillName,
+        version: &Version,
+    ) -> Result<Option<String>, SourceError> {
+        let registry = self.registries.of_address(url, Some(namespace))?;
+        // ClawHub tells of the newest version only.
+        if registry.kind == RegistryKind::ClawHub {
+            return Ok(None);
+        }
+        let package = Package::new(registry.url.as_str(), format!("{namespace}/{name}"));
+        let lines = self.lines(&package)?;
+        let line = lines.iter().find(|line| line.version == *version);
+        Ok(line.and_then(|line| line.revoked.clone()))
     }
 
     /// Skills of the usual registry that have to do with some words.
@@ -271,10 +296,7 @@ impl RegistryClient {
         let lines: Arc<[IndexLine]> = if registry.kind == RegistryKind::ClawHub {
             clawhub::lines(self, &registry, &namespace, &name)?.into()
         } else {
-            let body = self.index(&registry, &namespace, &name)?;
-            wire::index(&body)
-                .map_err(|why| nonsense(&registry, &format!("the index of `{package}`: {why}")))?
-                .into()
+            self.index(&registry, &namespace, &name, package)?.lines.into()
         };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(package.clone(), Arc::clone(&lines));
@@ -286,25 +308,42 @@ impl RegistryClient {
         registry: &Registry,
         namespace: &SkillName,
         name: &SkillName,
-    ) -> Result<Vec<u8>, SourceError> {
+        package: &Package,
+    ) -> Result<Index, SourceError> {
         let url = address(registry, &["index", namespace.as_str(), name.as_str()], &[])?;
+        let parse = |body: &[u8]| wire::index(body, package.name());
+        let wrong = |why: String| nonsense(registry, &format!("the index of `{package}`: {why}"));
         let cached = self.cache.read(url.as_str(), MOST_INDEX_BYTES);
         if self.offline {
-            return cached.map(|cached| cached.body).ok_or_else(|| {
+            // Whoever wants to know nothing newer takes the last one, however old it is.
+            let Some(cached) = cached else {
                 let mut error = offline(&registry.url);
                 error.what =
                     format!("{}, and nothing is known of `{namespace}/{name}`", error.what);
-                error
-            });
+                return Err(error);
+            };
+            return parse(&cached.body).map_err(wrong);
         }
-        let etag = cached.as_ref().and_then(|cached| cached.etag.as_deref());
+        // What can't be read any more is no memory, and has to be sent again.
+        let known = cached.and_then(|cached| Some((parse(&cached.body).ok()?, cached.etag)));
+        let etag = known.as_ref().and_then(|(_, etag)| etag.as_deref());
         let reply = self.get(registry, &url, MOST_INDEX_BYTES, ANSWER, etag)?;
-        match (reply.status, cached) {
-            (200, _) => {
+        let doubted = |doubt| doubted(registry, package, doubt);
+        match (reply.status, known) {
+            (200, known) => {
+                let index = parse(&reply.body).map_err(wrong)?;
+                if let Some((before, _)) = &known {
+                    history::compare(before, &index).map_err(doubted)?;
+                }
+                history::fresh(index.head.as_ref(), self.now).map_err(doubted)?;
+                // Only what is believed is remembered.
                 self.cache.write(url.as_str(), reply.etag.as_deref(), &reply.body);
-                Ok(reply.body)
+                Ok(index)
             }
-            (304, Some(cached)) => Ok(cached.body),
+            (304, Some((index, _))) => {
+                history::fresh(index.head.as_ref(), self.now).map_err(doubted)?;
+                Ok(index)
+            }
             (404 | 410, _) => Err(unknown(registry, &format!("{namespace}/{name}"))),
             _ => Err(refused(registry, &reply)),
         }
@@ -417,6 +456,36 @@ fn line<'l>(
         .hint("choose another version, and remove this one where it is installed")),
         None => Ok(line),
     }
+}
+
+/// An index that is not believed (attack C17).
+fn doubted(registry: &Registry, package: &Package, doubt: Doubt) -> SourceError {
+    let (what, hint) = match doubt {
+        Doubt::OtherBytes(version) => return other_bytes(registry, package, &version),
+        Doubt::Older(why) => (
+            format!(
+                "{} answers with an older index of `{package}` than before: {why}",
+                registry.url
+            ),
+            "somebody may be hiding newer versions, or that one was taken back; ask whoever runs the registry. If it was set \
+             back on purpose, delete `registry-index` in the cache folder",
+        ),
+        Doubt::Expired(why) => (
+            format!("{} answers with an old index of `{package}`: {why}", registry.url),
+            "somebody may be hiding newer versions; look at the clock of this machine, try again later, or take what is known \
+             with `--offline`",
+        ),
+    };
+    SourceError::new(SourceErrorKind::Mismatch, what).hint(hint)
+}
+
+/// A version that is not what it was (attack C21).
+fn other_bytes(registry: &Registry, package: &Package, version: &str) -> SourceError {
+    SourceError::new(
+        SourceErrorKind::Mismatch,
+        format!("{} has other bytes for `{package}` {version} than before", registry.url),
+    )
+    .hint("a version never changes; do not install it, and ask whoever runs the registry")
 }
 
 fn unknown(registry: &Registry, name: &str) -> SourceError {

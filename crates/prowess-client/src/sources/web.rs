@@ -1,5 +1,6 @@
 //! HTTP for sources: where a request may go, how far it is sent on, and how much may come back.
 
+use std::io::Read;
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, Proxy};
 use url::{Host, Url};
 
-use super::Pause;
+use super::{Pause, Progress};
 use crate::models::variable;
 
 /// How often a request is sent on.
@@ -24,6 +25,8 @@ const MOST_ATTEMPTS: u32 = 3;
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Until a connection stands.
 const CONNECT: Duration = Duration::from_secs(10);
+/// How much is read before somebody is told.
+const PIECE: usize = 64 << 10;
 /// The most bytes of an error that are read.
 const MOST_ERROR_BYTES: u64 = 64 << 10;
 
@@ -66,6 +69,7 @@ pub(crate) struct Reply {
 pub(crate) struct Web {
     offline: bool,
     pause: Pause,
+    progress: Progress,
     /// Whether a proxy is named that can't be used. To go past it would be to tell others what the user hides.
     has_bad_proxy: bool,
     except: Vec<String>,
@@ -78,7 +82,12 @@ pub(crate) struct Web {
 }
 
 impl Web {
-    pub(crate) fn new(variables: &[(String, String)], offline: bool, pause: Pause) -> Self {
+    pub(crate) fn new(
+        variables: &[(String, String)],
+        offline: bool,
+        pause: Pause,
+        progress: Progress,
+    ) -> Self {
         let find = |names: [&str; 4]| names.into_iter().find_map(|name| variable(variables, name));
         // Only https goes through it: what is not encrypted never leaves this machine.
         let proxy = find(["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]);
@@ -91,6 +100,7 @@ impl Web {
         Self {
             offline,
             pause,
+            progress,
             except: except.filter(|entry| !entry.is_empty()).collect(),
             free: agent(None, DefaultResolver::default()),
             public: agent(None, PublicOnly::default()),
@@ -99,6 +109,11 @@ impl Web {
                 .map(|proxy| agent(Some(proxy), DefaultResolver::default())),
             has_bad_proxy,
         }
+    }
+
+    /// Whether nobody may be asked.
+    pub(crate) fn is_offline(&self) -> bool {
+        self.offline
     }
 
     /// Sends a request and waits for the whole answer. A status is the caller's to judge, except those that ask to come
@@ -211,8 +226,11 @@ impl Web {
         let content_type = header("content-type").unwrap_or_default().to_ascii_lowercase();
         let etag = header("etag").filter(|etag| etag.len() <= 256);
         let most = if status == 200 { ask.most } else { MOST_ERROR_BYTES.min(ask.most) };
-        let body = response.body_mut().with_config().limit(most).read_to_vec();
-        let body = match body {
+        let total = response.body().content_length();
+        let mut reader = response.body_mut().with_config().limit(most).reader();
+        let body = self.whole(url, &mut reader, total);
+        self.progress.over();
+        let body = match body.map_err(ureq::Error::from) {
             Ok(body) => body,
             // Nobody needs the rest of an error.
             Err(ureq::Error::BodyExceedsLimit(_)) if status != 200 => Vec::new(),
@@ -229,6 +247,31 @@ impl Web {
         Ok((reply, redirect, retry_after.map(Duration::from_secs)))
     }
 
+    /// Reads an answer to its end, and tells how far it is: of how much where the server says so. A total that is a lie
+    /// is never more than a wrong number on a screen.
+    fn whole(
+        &self,
+        url: &Url,
+        reader: &mut impl Read,
+        total: Option<u64>,
+    ) -> std::io::Result<Vec<u8>> {
+        let (host, mut body, mut piece) = (shown_host(url), Vec::new(), vec![0; PIECE]);
+        loop {
+            let count = match reader.read(&mut piece) {
+                Ok(0) => return Ok(body),
+                Ok(count) => count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            body.extend_from_slice(&piece[..count]);
+            let done = size(body.len() as u64);
+            self.progress.tell(&match total {
+                Some(total) => format!("{host}: {done} of {}", size(total)),
+                None => format!("{host}: {done}"),
+            });
+        }
+    }
+
     /// Whether a host is behind the proxy, if there is one.
     fn needs_proxy(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default();
@@ -238,6 +281,15 @@ impl Web {
                 || host.strip_suffix(entry.as_str()).is_some_and(|rest| rest.ends_with('.'))
         };
         !is_loopback(url) && !self.except.iter().any(is_excepted)
+    }
+}
+
+/// A number of bytes for people.
+fn size(bytes: u64) -> String {
+    if bytes < 10 << 20 {
+        format!("{} KiB", bytes.div_ceil(1024))
+    } else {
+        format!("{} MiB", bytes >> 20)
     }
 }
 
@@ -413,7 +465,7 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        Web::new(&variables, false, Arc::new(|_| ()))
+        Web::new(&variables, false, Arc::new(|_| ()), Progress::silent())
     }
 
     fn get(web: &Web, url: &str, chosen_by: ChosenBy) -> String {

@@ -24,6 +24,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::address::{DOWNLOAD, compared};
+use super::archives::Archives;
 use super::short;
 use super::web::{Ask, ChosenBy, Reply, Web, not_found, parse, shown, unreachable, unusable};
 
@@ -44,11 +45,12 @@ const DEFAULT_SKILL: &str = ".well-known/skills/default/skill.md";
 pub(crate) struct WellKnown {
     web: Arc<Web>,
     limits: Limits,
+    archives: Archives,
 }
 
 impl WellKnown {
-    pub(crate) fn new(web: Arc<Web>, limits: Limits) -> Self {
-        Self { web, limits }
+    pub(crate) fn new(web: Arc<Web>, limits: Limits, archives: Archives) -> Self {
+        Self { web, limits, archives }
     }
 
     pub(crate) fn offers(&self, reference: &DomainReference) -> Result<Offers, SourceError> {
@@ -82,15 +84,37 @@ impl WellKnown {
         digest: Option<&str>,
     ) -> Result<Fetched, SourceError> {
         let url = parse(url)?;
-        if digest.is_none() && url.path().ends_with('/') {
-            return self.listed_files(name, &url);
+        let Some(digest) = digest else { return self.without_digest(name, &url) };
+        let bytes = match self.archives.get(digest, &self.limits) {
+            Some(bytes) => bytes,
+            None => self.file(&url)?,
+        };
+        compared(&shown(&url), &bytes, digest)?;
+        self.archives.keep(&bytes);
+        tree_of_file(&shown(&url), bytes, &self.limits)
+    }
+
+    /// A skill whose place may have something else tomorrow. What it had last counts only where nobody may be asked; the lock
+    /// says whether that is what was installed.
+    fn without_digest(&self, name: &str, url: &Url) -> Result<Fetched, SourceError> {
+        let place = format!("well-known {url} {name}");
+        if self.web.is_offline()
+            && let Some(tree) = self.archives.tree(&place, &self.limits)
+        {
+            return Ok(Fetched { tree, notes: Vec::new() });
         }
-        let reply = self.get(&url, self.limits.archive_bytes, DOWNLOAD)?;
-        let Some(reply) = reply else { return Err(gone(&url)) };
-        if let Some(digest) = digest {
-            compared(&shown(&url), &reply.body, digest)?;
-        }
-        tree_of_file(&shown(&url), reply.body, &self.limits)
+        let fetched = if url.path().ends_with('/') {
+            self.listed_files(name, url)?
+        } else {
+            tree_of_file(&shown(url), self.file(url)?, &self.limits)?
+        };
+        self.archives.keep_tree(&place, &fetched.tree);
+        Ok(fetched)
+    }
+
+    fn file(&self, url: &Url) -> Result<Vec<u8>, SourceError> {
+        let reply = self.get(url, self.limits.archive_bytes, DOWNLOAD)?;
+        reply.map(|reply| reply.body).ok_or_else(|| gone(url))
     }
 
     /// Asks for the shapes one after the other, the newest first. The first that has skills counts.

@@ -39,6 +39,7 @@ pub(crate) fn options(home: &Path, pauses: &Arc<Mutex<Vec<Duration>>>) -> Source
         prompts: Prompts::Never,
         progress: Progress::silent(),
         pause: Arc::new(move |pause| pauses.lock().expect("a list").push(pause)),
+        now: std::time::SystemTime::now(),
     }
 }
 

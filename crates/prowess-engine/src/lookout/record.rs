@@ -6,12 +6,14 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use prowess_files::private::private_folder;
+use prowess_files::whole::{self, MOST_SMALL_BYTES};
 use prowess_format::text::visible;
 use serde_json::{Value, json};
 
 use super::{Absent, AbsentKind, Findings, Lookout};
+use crate::platform;
 use crate::world::State;
-use crate::{platform, state_file};
 
 /// Where notes are, in the folder for what must not be lost.
 const FOLDER: &str = "runs";
@@ -38,7 +40,7 @@ impl Record {
         lookout: &Lookout,
     ) -> io::Result<Self> {
         let folder = state.data.join(FOLDER);
-        platform::private_folder(&folder)?;
+        private_folder(&folder)?;
         // Under another name until it is locked and whole: nobody takes it for one of a run that is dead.
         let mut file = tempfile::Builder::new().prefix("new-").tempfile_in(&folder)?;
         file.as_file().lock()?;
@@ -71,7 +73,8 @@ pub(crate) fn late(state: &State) -> Findings {
             // The run is alive.
             Err(TryLockError::WouldBlock | TryLockError::Error(_)) => continue,
         }
-        let note = state_file::read(&path).ok().flatten().and_then(|text| read(&text));
+        let note =
+            whole::read_text(&path, MOST_SMALL_BYTES).ok().flatten().and_then(|text| read(&text));
         let Some(Note { name, until, lookout }) = note else {
             findings.warnings.push(format!(
                 "`{}` is the note of a killed run and can't be read: look at what that run left, then remove the note",

@@ -10,10 +10,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use prowess_files::lock_file;
+use prowess_files::private::private_folder;
+use prowess_files::whole::{self, MOST_SMALL_BYTES, WriteOptions};
 use serde_json::{Map, Value, json};
 
-use crate::platform;
-use crate::state_file;
 use crate::world::State;
 
 /// The version of the files.
@@ -154,7 +155,7 @@ impl RunStore {
     /// Writes down a new run, named after its workflow.
     pub fn create(&self, name: &str, record: RunRecord) -> Result<OpenRun, RunStoreError> {
         let disk = |source| RunStoreError::Disk { path: self.folder.clone(), source };
-        platform::private_folder(&self.folder).map_err(disk)?;
+        private_folder(&self.folder).map_err(disk)?;
         self.forget_old();
         let plain =
             |it: char| if it.is_ascii_alphanumeric() { it.to_ascii_lowercase() } else { '-' };
@@ -181,8 +182,8 @@ impl RunStore {
             "settings": record.settings,
         });
         let path = folder.join("run.json");
-        state_file::replace(&path, &text.to_string())
-            .and_then(|()| File::open(&self.folder)?.sync_all())
+        whole::write(&path, text.to_string().as_bytes(), WriteOptions::PRIVATE)
+            .and_then(|()| whole::sync_folder(&self.folder))
             .map_err(|source| RunStoreError::Disk { path, source })?;
         Ok(OpenRun { id, record, folder, outputs: HashMap::new(), _lock: lock })
     }
@@ -265,14 +266,16 @@ impl OpenRun {
         let text = json!({ "version": VERSION, "id": node, "output": output }).to_string();
         // The number and not the id, which may be no name of a file.
         let path = self.folder.join(format!("node-{number:04}.json"));
-        state_file::replace(&path, &text).map_err(|source| RunStoreError::Disk { path, source })
+        whole::write(&path, text.as_bytes(), WriteOptions::PRIVATE)
+            .map_err(|source| RunStoreError::Disk { path, source })
     }
 
     /// Writes down that there is nothing left to do.
     pub fn end(&mut self, output: &Value) -> Result<(), RunStoreError> {
         let path = self.folder.join(ENDED);
         let text = json!({ "version": VERSION, "output": output }).to_string();
-        state_file::replace(&path, &text).map_err(|source| RunStoreError::Disk { path, source })
+        whole::write(&path, text.as_bytes(), WriteOptions::PRIVATE)
+            .map_err(|source| RunStoreError::Disk { path, source })
     }
 }
 
@@ -324,7 +327,7 @@ fn is_of_node(name: &str) -> bool {
 fn locked(folder: &Path, id: &RunId) -> Result<File, RunStoreError> {
     let path = folder.join("lock");
     let disk = |source| RunStoreError::Disk { path: path.clone(), source };
-    let lock = platform::private_file(&path).map_err(disk)?;
+    let lock = lock_file(&path).map_err(disk)?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(RunStoreError::Busy(id.0.clone())),
@@ -333,7 +336,7 @@ fn locked(folder: &Path, id: &RunId) -> Result<File, RunStoreError> {
 }
 
 fn object(path: PathBuf) -> Result<(PathBuf, Map<String, Value>), RunStoreError> {
-    let text = match state_file::read(&path) {
+    let text = match whole::read_text(&path, MOST_SMALL_BYTES) {
         Ok(text) => text.unwrap_or_default(),
         Err(source) => return Err(RunStoreError::Disk { path, source }),
     };

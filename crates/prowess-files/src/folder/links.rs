@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::AtFlags;
 
-use super::{Folder, Kind, step};
+use super::{Folder, Kind};
+use crate::step;
 
 impl Folder {
     /// Where a link leads, as it is written.

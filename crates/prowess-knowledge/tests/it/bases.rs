@@ -1,11 +1,14 @@
 //! Bases in a folder.
 
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess_engine::Retriever;
 use prowess_knowledge::embed::{EmbedError, Embedder, Source, Stamp};
 use prowess_knowledge::{Added, BaseName, Bases, Document, Language, Room, Settings};
+use serde_json::{Value, json};
 
 use crate::shelf::{Shelf, Words, document, query, suite, wait};
 
@@ -122,6 +125,153 @@ fn what_is_replaced_is_gone_from_the_disk_also_after_a_process_that_was_killed()
     put("it has changed again").finish(Room::GiveBack).expect("it ends well");
     let documents = base.bases.base(&base.name).expect("it opens").documents();
     assert_eq!(documents.expect("it lists").len(), 1);
+}
+
+/// The files of the index and of the texts, each with its number on the disk.
+fn files(base: &OnDisk) -> BTreeMap<PathBuf, u64> {
+    let data = base.bases.root().join("test/data-1");
+    let is_content = |name: &str| !name.starts_with('.') && name != "meta.json";
+    prowess_testkit::files_below(&data, &is_content)
+        .into_iter()
+        .map(|file| {
+            let number = std::fs::metadata(&file).expect("it is there").ino();
+            (file, number)
+        })
+        .collect()
+}
+
+/// Every word that the index has, whether a document has it or not.
+fn words(base: &OnDisk) -> BTreeSet<String> {
+    let index = base.bases.root().join("test/data-1/index");
+    let index = tantivy::Index::open_in_dir(index).expect("the index opens");
+    let mut words = BTreeSet::new();
+    for segment in index.reader().expect("it can be read").searcher().segment_readers() {
+        for (field, _) in index.schema().fields().filter(|(_, entry)| entry.is_indexed()) {
+            let words_of_field = segment.inverted_index(field).expect("it has one");
+            let mut terms = words_of_field.terms().stream().expect("it can be listed");
+            while terms.advance() {
+                words.insert(String::from_utf8_lossy(terms.key()).into_owned());
+            }
+        }
+    }
+    words
+}
+
+#[test]
+fn what_is_replaced_leaves_the_files_alone_that_had_nothing_of_it() {
+    let mut base = OnDisk::new();
+    let put = |base: &OnDisk, documents: &[(&str, &str)]| {
+        let mut writer = base.bases.writer(&base.name, || {}).expect("nobody else writes");
+        for (id, text) in documents {
+            writer.add(&document(id, text, &[("kind", id)])).expect("it can be added");
+        }
+        writer.finish(Room::GiveBack).expect("it ends well");
+    };
+    put(&base, &[("heron", "Herons wade."), ("otter", "Otters swim.")]);
+    let first = files(&base);
+    put(&base, &[("codexyzzy", "The launch code is xyzzy."), ("owl", "Owls fly.")]);
+    let both = files(&base);
+    let added: Vec<&PathBuf> = both.keys().filter(|file| !first.contains_key(*file)).collect();
+    assert!(added.len() > 3, "{both:?}");
+    let holds = |base: &OnDisk| {
+        prowess_testkit::files_below(base.bases.root(), &|_| true)
+            .iter()
+            .any(|file| prowess_testkit::bytes(file).windows(5).any(|part| part == b"xyzzy"))
+    };
+    let has_words = |base: &OnDisk| words(base).iter().any(|word| word.contains("xyzzy"));
+    assert!(holds(&base) && has_words(&base));
+
+    assert!(base.remove("codexyzzy"));
+    assert!(!holds(&base) && !has_words(&base), "{:?}", words(&base));
+    let after = files(&base);
+    // Not one file of the first documents was written anew, nor was the journal: it has the same number.
+    for (file, number) in &first {
+        assert_eq!(after.get(file), Some(number), "{}", file.display());
+    }
+    // Of the others some was: the removed one had something there.
+    assert!(added.iter().any(|file| !after.contains_key(*file)), "{after:?}");
+    let found = wait(base.bases.search("test", &query("herons otters owls", 9)));
+    assert_eq!(found.expect("the search works").len(), 3);
+    let verdict = base.bases.base(&base.name).expect("it opens").verify().expect("it is looked at");
+    assert_eq!((verdict.chunks, verdict.problems), (3, Vec::new()));
+}
+
+#[test]
+fn a_commit_that_lists_nothing_makes_the_next_writer_count() {
+    let base = OnDisk::new();
+    let put = |text: &str| {
+        let mut writer = base.bases.writer(&base.name, || {}).expect("nobody else writes");
+        writer.add(&document("code", text, &[])).expect("it can be added");
+        writer.finish(Room::WhenWorthwhile).expect("it ends well");
+    };
+    put("The launch code is xyzzy.");
+    put("The launch code has changed.");
+    // As a base was that an earlier version has written.
+    let meta = base.bases.root().join("test/data-1/index/meta.json");
+    let mut value: Value =
+        serde_json::from_slice(&prowess_testkit::bytes(&meta)).expect("it is JSON");
+    let payload = value["payload"].as_str().expect("it has one").to_owned();
+    let mut payload: Value = serde_json::from_str(&payload).expect("it is JSON");
+    assert_ne!(payload["gone_texts"], json!([]));
+    payload
+        .as_object_mut()
+        .expect("it is one")
+        .retain(|name, _| name == "texts" || name == "vectors");
+    value["payload"] = payload.to_string().into();
+    std::fs::write(&meta, value.to_string()).expect("it is ours");
+
+    let writer = base.bases.writer(&base.name, || {}).expect("nobody else writes");
+    writer.finish(Room::GiveBack).expect("it ends well");
+    for file in prowess_testkit::files_below(base.bases.root(), &|_| true) {
+        let bytes = prowess_testkit::bytes(&file);
+        assert!(!bytes.windows(5).any(|part| part == b"xyzzy"), "{}", file.display());
+    }
+    let found = wait(base.bases.search("test", &query("launch code", 9))).expect("it works");
+    assert_eq!(found.len(), 1);
+}
+
+#[test]
+fn vectors_of_parts_that_stay_are_kept_and_the_others_are_erased() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let embedder = Arc::new(Counted { words: Words::new(), asked: 0.into() });
+    let asked = || embedder.asked.load(std::sync::atomic::Ordering::SeqCst);
+    let name: BaseName = "test".parse().expect("it is a name");
+    let stamp = Some(embedder.stamp().clone());
+    let bases = Bases::open(folder.path());
+    let settings = Settings { language: Language::English, embedder: stamp };
+    bases.create(&name, &settings).expect("it can be made");
+    let bases = bases.asking(embedder.clone());
+    // Each is a chunk of its own: a sentence that leaves no room for another.
+    let part = |word: &str| format!("{}.", format!("{word} ").repeat(1500 / (word.len() + 1)));
+    let text = |words: &[&str]| words.iter().map(|it| part(it)).collect::<Vec<_>>().join("\n\n");
+    let rows = || prowess_testkit::bytes(&folder.path().join("test/data-1/vectors"));
+    let mut writer = bases.writer(&name, || {}).expect("nobody else writes");
+    writer.add(&document("a", &text(&["heron", "otter"]), &[])).expect("it can be added");
+    writer.finish(Room::GiveBack).expect("it ends well");
+    assert_eq!(asked(), 2);
+    let first = rows();
+
+    // The otter goes and comes back before anything counts, and so it never went.
+    let mut writer = bases.writer(&name, || {}).expect("nobody else writes");
+    writer.add(&document("a", &text(&["heron", "badger"]), &[])).expect("it can be added");
+    writer.add(&document("a", &text(&["mole", "otter"]), &[])).expect("it can be added");
+    writer.finish(Room::GiveBack).expect("it ends well");
+    assert_eq!(asked(), 4);
+    let second = rows();
+    let row_bytes = (first.len() - 64) / 2;
+    let row = |rows: &[u8], row: usize| rows[64 + row * row_bytes..][..row_bytes].to_vec();
+    let erased = vec![0; row_bytes];
+    assert_eq!((row(&second, 0), row(&second, 2)), (erased.clone(), erased.clone()));
+    assert_eq!(row(&second, 1), row(&first, 1));
+    assert_ne!(row(&second, 3), erased);
+
+    let base = bases.base(&name).expect("it opens");
+    for word in ["otter", "mole"] {
+        let found = base.search_vectors(&query(word, 1)).expect("the search works");
+        assert_eq!(found[0].text, part(word));
+    }
+    let verdict = base.verify().expect("it is looked at");
+    assert_eq!((verdict.chunks, verdict.problems), (2, Vec::new()));
 }
 
 /// Counts the texts that it is asked about.

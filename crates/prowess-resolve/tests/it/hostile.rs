@@ -9,56 +9,7 @@ use prowess_resolve::{
 };
 use semver::Version;
 
-fn package(number: u64) -> Package {
-    Package::new("hostile.example", format!("p{number}"))
-}
-
-/// Numbers that look random and are the same on every machine.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: u64) -> u64 {
-        // SplitMix64
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
-}
-
-/// Every release of every package needs others in two versions each, so that nearly nothing goes together and nearly every
-/// choice has to be tried to know.
-struct Tangle {
-    packages: u64,
-    versions: u64,
-    needs: u64,
-    seed: u64,
-}
-
-impl Index for Tangle {
-    type Error = Infallible;
-
-    fn releases(&self, package_: &Package) -> Result<Cow<'_, [Release]>, Infallible> {
-        let number: u64 = package_.name()[1..].parse().expect("a number");
-        let mut numbers = Numbers(self.seed.wrapping_mul(1_000_003).wrapping_add(number));
-        let releases = (0..self.versions)
-            .map(|version| {
-                let mut release = Release::new(Version::new(1, version, 0));
-                for _ in 0..self.needs {
-                    let low = numbers.below(self.versions - 1);
-                    let range = format!(">=1.{low}.0, <=1.{}.0", low + 1);
-                    release.dependencies.push(Dependency {
-                        package: package(numbers.below(self.packages)),
-                        range: range.parse().expect("a range"),
-                    });
-                }
-                release
-            })
-            .collect();
-        Ok(Cow::Owned(releases))
-    }
-}
+use crate::tangle::{Tangle, package};
 
 fn ask<I: Index>(index: &I, limits: Limits) -> Result<u64, ResolveError<I::Error>> {
     let request = Request {
@@ -75,7 +26,7 @@ fn ask<I: Index>(index: &I, limits: Limits) -> Result<u64, ResolveError<I::Error
 fn a_tangle_is_given_up_after_a_number_of_steps() {
     let mut given_up = 0;
     for seed in 0..10 {
-        let tangle = Tangle { packages: 100, versions: 5, needs: 3, seed };
+        let tangle = Tangle { packages: 100, versions: 5, needs: 3, width: 2 }.index(seed);
         match ask(&tangle, Limits { work: 200_000, ..Limits::USUAL }) {
             Err(ResolveError::OutOfWork { most }) => {
                 assert_eq!(most, 200_000);
@@ -93,7 +44,7 @@ fn a_tangle_is_given_up_after_a_number_of_steps() {
 #[test]
 fn a_long_proof_is_told_in_few_lines() {
     for seed in 0..5 {
-        let tangle = Tangle { packages: 30, versions: 5, needs: 3, seed };
+        let tangle = Tangle { packages: 30, versions: 5, needs: 3, width: 2 }.index(seed);
         match ask(&tangle, Limits { work: u64::MAX, ..Limits::USUAL }) {
             Err(ResolveError::Conflict(conflict)) => {
                 let lines = conflict.to_string().lines().count();
@@ -164,7 +115,7 @@ fn a_deep_graph_does_not_exhaust_the_stack() {
     }
     let error = ask(&Chain(1_000), Limits::USUAL).expect_err("the last is missing");
     let shown = error.to_string();
-    assert!(shown.starts_with("`hostile.example` has no skill `p1000`\n"), "{shown}");
+    assert!(shown.starts_with("`registry.example` has no skill `p1000`\n"), "{shown}");
     assert_eq!(shown.lines().count(), Conflict::MOST_LINES);
 }
 
@@ -184,5 +135,5 @@ fn a_failing_index_is_named() {
     let error = ask(&Broken, Limits::USUAL).expect_err("it fails");
     assert_eq!(error.to_string(), "could not look up the releases of `p0`");
     assert!(std::error::Error::source(&error).is_some());
-    assert_eq!(error.hint(), "see whether `hostile.example` can be reached, and try again");
+    assert_eq!(error.hint(), "see whether `registry.example` can be reached, and try again");
 }

@@ -5,4 +5,5 @@ mod hostile;
 mod laws;
 mod ranges;
 mod resolving;
+mod tangle;
 mod world;

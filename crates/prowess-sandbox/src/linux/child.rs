@@ -47,7 +47,16 @@ pub(super) struct Context<'p> {
     /// The list of threads of a control group to enter, where a process can't be cloned into it.
     pub(super) group: Option<RawFd>,
     /// The memory to watch over, where no control group does.
-    pub(super) memory: Option<u64>,
+    pub(super) memory: Option<Watched>,
+}
+
+/// Memory that the first process watches over.
+#[derive(Clone, Copy)]
+pub(super) struct Watched {
+    /// How much there may be, in bytes.
+    pub(super) most: u64,
+    /// The most that one socket holds.
+    pub(super) socket: u64,
 }
 
 /// The user that root's sandboxes run as, who owns nothing.
@@ -405,9 +414,9 @@ fn watch(context: &Context<'_>, signals: RawFd, executed: RawFd, program: i32) -
                 _ => sys::exit(0),
             }
         }
-        if let Some(most) = context.memory
+        if let Some(watched) = context.memory
             && executed.is_none()
-            && sys::memory_in_use() > most
+            && sys::memory_in_use(watched.socket) > watched.most
         {
             report(context.status, REPORT_MEMORY, 0, 0);
             sys::exit(0);

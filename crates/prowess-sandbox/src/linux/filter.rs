@@ -162,6 +162,15 @@ fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String>
         for call in [libc::SYS_memfd_create, libc::SYS_memfd_secret, libc::SYS_shmget] {
             rules.insert(call, Vec::new());
         }
+        // What waits in sockets is counted by their number, so their sizes stay as they are.
+        for option in [libc::SO_SNDBUF, libc::SO_RCVBUF, libc::SO_SNDBUFFORCE, libc::SO_RCVBUFFORCE]
+        {
+            let rule = all(vec![
+                when(1, SeccompCmpOp::Eq, u64::from(libc::SOL_SOCKET.cast_unsigned())),
+                when(2, SeccompCmpOp::Eq, u64::from(option.cast_unsigned())),
+            ])?;
+            rules.entry(libc::SYS_setsockopt).or_default().push(rule);
+        }
     }
     // Files that lend their owner's rights to whoever runs them would outlive the run, outside of all walls.
     let mode_arguments: &[(libc::c_long, u8)] = &[

@@ -116,6 +116,15 @@ pub fn counts_memory() -> bool {
     cgroup::Home::get().is_some()
 }
 
+/// How much can wait in a socket whose size the program can't change: what the kernel lets a sender begin with, and the
+/// one piece that it may be passed by.
+fn most_in_socket() -> u64 {
+    const USUAL: u64 = 208 << 10;
+    const PIECE: u64 = 64 << 10;
+    let text = std::fs::read_to_string("/proc/sys/net/core/wmem_default").unwrap_or_default();
+    text.trim().parse().unwrap_or(USUAL) + PIECE
+}
+
 fn set_up(stage: &'static str, source: io::Error) -> Error {
     Error::SetUp { stage, source }
 }
@@ -198,7 +207,7 @@ impl Launch {
             words: words.address(),
             start: start.map(plan::number),
             group: list.map(plan::number),
-            memory: watched,
+            memory: watched.map(|most| child::Watched { most, socket: most_in_socket() }),
         };
         let (pid, process) = launch(host, folder, context)?;
         if host.privileged && plan.ports.is_empty() && network.is_none() {

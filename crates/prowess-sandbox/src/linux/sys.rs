@@ -740,8 +740,9 @@ pub(super) fn pipe() -> Outcome<(RawFd, RawFd)> {
 }
 
 /// The sum of the memory of all processes that /proc shows but the first one, in bytes. That one is a copy of the
-/// supervisor and shares the supervisor's memory.
-pub(super) fn memory_in_use() -> u64 {
+/// supervisor and shares the supervisor's memory. What waits in a socket belongs to no process, so each socket counts with
+/// the most that it can hold.
+pub(super) fn memory_in_use(most_per_socket: u64) -> u64 {
     let Ok(folder) = open(c"/proc", libc::O_RDONLY | libc::O_DIRECTORY) else { return 0 };
     let mut sum = 0_u64;
     let mut shared = SharedMappings::new();
@@ -769,7 +770,24 @@ pub(super) fn memory_in_use() -> u64 {
         }
     }
     close(folder);
-    sum.wrapping_add(shared.bytes)
+    sum.wrapping_add(shared.bytes).wrapping_add(sockets_in_use().wrapping_mul(most_per_socket))
+}
+
+/// How many sockets there are in this network namespace.
+fn sockets_in_use() -> u64 {
+    let Ok(file) = open(c"/proc/self/net/sockstat", libc::O_RDONLY) else { return 0 };
+    let mut text = [0_u8; 256];
+    let count = read(file, &mut text).unwrap_or_default();
+    close(file);
+    let line = text.get(..count).unwrap_or_default().split(|byte| *byte == b'\n').next();
+    line.and_then(|line| line.strip_prefix(b"sockets: used ")).map_or(0, number_in)
+}
+
+/// The digits of a text as one number.
+fn number_in(text: &[u8]) -> u64 {
+    let digits = text.iter().filter(|byte| byte.is_ascii_digit());
+    digits
+        .fold(0_u64, |number, digit| number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
 }
 
 /// Opens a file of a process by its entry in /proc; nothing for the first process and for what is no process.
@@ -872,19 +890,16 @@ impl SharedMappings {
     }
 }
 
-/// Bytes in memory and in swap, by the text of `/proc/…/status`, less what is shared: that is counted by its mappings, and
-/// files of the private folders have a limit of their own.
+/// Bytes in memory and in swap, by the text of `/proc/…/status`, with the tables that the kernel keeps of them, less what is
+/// shared: that is counted by its mappings, and files of the private folders have a limit of their own.
 fn memory_of(status: &[u8]) -> u64 {
     const KIB: u64 = 1024;
     let field = |name: &[u8]| {
         let line = status.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(name));
-        let digits = line.unwrap_or_default().iter().filter(|byte| byte.is_ascii_digit());
-        digits.fold(0_u64, |number, digit| {
-            number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'))
-        })
+        number_in(line.unwrap_or_default())
     };
     let own = field(b"VmRSS:").saturating_sub(field(b"RssShmem:"));
-    own.wrapping_add(field(b"VmSwap:")).wrapping_mul(KIB)
+    own.wrapping_add(field(b"VmSwap:")).wrapping_add(field(b"VmPTE:")).wrapping_mul(KIB)
 }
 
 /// Memory that this process and its clones share.
@@ -968,6 +983,7 @@ mod tests {
         assert_eq!(super::memory_of(status), 123 << 10);
         assert_eq!(super::memory_of(b"State:\tZ (zombie)\n"), 0);
         assert_eq!(super::memory_of(b"VmRSS:\t     120 kB\nRssShmem:\t 20 kB\n"), 100 << 10);
+        assert_eq!(super::memory_of(b"VmRSS:\t     120 kB\nVmPTE:\t 20 kB\n"), 140 << 10);
     }
 
     #[test]

@@ -243,6 +243,16 @@ const HUNGRY: &[(&str, &str)] = &[
         "many processes",
         "for _ in range(8):\n    if os.fork() == 0:\n        block = bytearray(25 << 20)\n        signal.pause()\nsignal.pause()",
     ),
+    // One page of tables for each 2 MiB that are looked at, and nothing else: 100 GiB are never there.
+    (
+        "tables of pages",
+        "import mmap\nblock = mmap.mmap(-1, 100 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, prot=mmap.PROT_READ)\nblock.madvise(15)\nfor at in range(0, 100 << 30, 2 << 20):\n    block[at]\nsignal.pause()",
+    ),
+    // What was sent and not received belongs to no process.
+    (
+        "sockets",
+        "def fill():\n    kept = []\n    while True:\n        try:\n            pair = socket.socketpair()\n        except OSError:\n            return kept\n        pair[0].setblocking(False)\n        try:\n            while True:\n                pair[0].send(b'x' * 65536)\n        except BlockingIOError:\n            kept.append(pair)\nkept = fill()\nfor _ in range(8):\n    if os.fork() == 0:\n        for ends in kept:\n            for end in ends:\n                end.close()\n        kept = fill()\n        signal.pause()\nsignal.pause()",
+    ),
 ];
 
 #[test]

@@ -4,10 +4,11 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File, Metadata};
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use prowess_files::whole::{self, WriteOptions};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -127,10 +128,7 @@ impl Cache {
         let text = format!("{}\n{body}", header(&self.stamp, &body));
         let write = || -> std::io::Result<()> {
             fs::create_dir_all(&self.folder)?;
-            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-            file.write_all(text.as_bytes())?;
-            file.persist(self.folder.join(FILE_NAME))?;
-            Ok(())
+            whole::write(&self.folder.join(FILE_NAME), text.as_bytes(), WriteOptions::CACHE)
         };
         // Without a cache everything is as right as with it, and a full disk is reported by whoever needs it.
         let _ = write();

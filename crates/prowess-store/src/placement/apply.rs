@@ -65,7 +65,7 @@ pub enum UndoneHow {
 /// is not there, which harms nobody, and never the other way round.
 pub fn apply(places: &Places, wish: &Wish<'_>) -> Result<Vec<Placement>, PlacementError> {
     let mut outcomes = apply_all(places, std::slice::from_ref(wish))?;
-    outcomes.pop().expect("one wish has one outcome")
+    outcomes.pop().unwrap_or(Ok(Vec::new()))
 }
 
 /// Places many skills as [`apply`] does it, each whole or not at all: one that fails keeps no other from its place. The
@@ -77,20 +77,17 @@ pub fn apply_all(
     places: &Places,
     wishes: &[Wish<'_>],
 ) -> Result<Vec<Result<Vec<Placement>, PlacementError>>, PlacementError> {
-    let mut outcomes: Vec<Option<Outcome>> = Vec::new();
-    outcomes.resize_with(wishes.len(), || None);
+    let mut outcomes: BTreeMap<usize, Outcome> = BTreeMap::new();
     for scope in [Scope::Project, Scope::User] {
         let mut waiting: Vec<(usize, &Wish<'_>)> =
             wishes.iter().enumerate().filter(|(_, wish)| wish.scope == scope).collect();
         while !waiting.is_empty() {
             let (done, deferred) = apply_batch(places, scope, waiting)?;
-            for (number, outcome) in done {
-                outcomes[number] = Some(outcome);
-            }
+            outcomes.extend(done);
             waiting = deferred;
         }
     }
-    Ok(outcomes.into_iter().map(|outcome| outcome.expect("every scope had its turn")).collect())
+    Ok(outcomes.into_values().collect())
 }
 
 /// What became of a wish.
@@ -107,7 +104,8 @@ fn apply_batch<'w>(
     let held = Held::take(places, scope)?;
     let before = Record::read(places, scope)?;
     let ways = reach::all_folders(scope, places);
-    sweep(&ways, wishes.iter().map(|(_, wish)| wish.skill));
+    let skills: Vec<&SkillName> = wishes.iter().map(|(_, wish)| wish.skill).collect();
+    sweep(&ways, &skills);
     let mut record = before.clone();
     let mut taken: BTreeSet<PathBuf> = BTreeSet::new();
     let mut tasks: Vec<Task> = Vec::new();
@@ -285,7 +283,7 @@ pub fn undo_all(
     let held = Held::take(places, scope)?;
     let mut record = Record::read(places, scope)?;
     let ways = reach::all_folders(scope, places);
-    sweep(&ways, skills.iter().copied());
+    sweep(&ways, &skills.iter().copied().collect::<Vec<&SkillName>>());
     let known: Vec<Recorded> =
         record.all().filter(|known| skills.contains(&known.skill)).cloned().collect();
     let mut undone = Vec::new();
@@ -529,9 +527,9 @@ fn take_away(
 }
 
 /// Removes what a call that was killed has left under hidden names. What can't be removed harms nobody.
-fn sweep<'n>(ways: &[Reached], skills: impl Iterator<Item = &'n SkillName> + Clone) {
+fn sweep(ways: &[Reached], skills: &[&SkillName]) {
     for folder in ways.iter().filter_map(|reached| reached.open_existing().ok().flatten()) {
-        for skill in skills.clone() {
+        for skill in skills {
             let _ = clear(&folder, skill);
         }
     }

@@ -182,11 +182,7 @@ impl Record {
         let folders: Vec<String> = self.folders.iter().map(|path| shown(path)).collect();
         let value = json!({ "version": VERSION, "placements": placements, "folders": folders });
         let text = format!("{value:#}\n");
-        state.remove_tree(NEW.as_bytes())?;
-        state.make_file(NEW, 0o644, &mut text.as_bytes())?;
-        state.sync_file(NEW)?;
-        state.rename(NEW, state, FILE_NAME)?;
-        state.sync(FILE_NAME)
+        state.replace_file(FILE_NAME, NEW, 0o644, text.as_bytes())
     }
 }
 

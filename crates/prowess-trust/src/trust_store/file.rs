@@ -3,12 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use prowess_files::whole::{self, MOST_SMALL_BYTES, WriteOptions};
+use prowess_files::with_lock;
 use serde_json::{Map, Value, json};
 
 use super::{Accepted, NamePattern, Role, TrustStore, TrustedKey};
 use crate::json;
 use crate::material::{KINDS, Material};
-use crate::private_file::{self, Existing};
 use crate::timestamp::Timestamp;
 
 /// The format of the file.
@@ -52,7 +53,7 @@ pub enum TrustStoreError {
 /// Reads the trust store; a missing file is an empty store.
 pub fn load_trust_store(path: &Path) -> Result<TrustStore, TrustStoreError> {
     let disk = |source| TrustStoreError::Disk { path: path.to_owned(), source };
-    let Some(bytes) = private_file::read(path).map_err(disk)? else {
+    let Some(bytes) = whole::read(path, MOST_SMALL_BYTES).map_err(disk)? else {
         return Ok(TrustStore::empty());
     };
     if others_may_write(path).map_err(disk)? {
@@ -84,11 +85,11 @@ pub fn update_trust_store<T>(
             Failure::Lock(source)
         }
     }
-    let outcome = private_file::locked(path, || {
+    let outcome = with_lock(path, || {
         let mut store = load_trust_store(path).map_err(Failure::Store)?;
         let answer = change(&mut store);
         let text = format!("{:#}\n", written(&store));
-        private_file::write(path, text.as_bytes(), Existing::Replace)?;
+        whole::write(path, text.as_bytes(), WriteOptions::PRIVATE)?;
         Ok(answer)
     });
     outcome.map_err(|failure| match failure {

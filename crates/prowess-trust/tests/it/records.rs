@@ -109,7 +109,7 @@ fn every_change_of_the_files_is_noticed() {
     ");
 }
 
-/// GAIX-7
+/// GAIX-7, attack C5
 #[test]
 fn a_signature_can_not_be_moved_to_another_skill_or_version() {
     let signature = release(&skill(), 1);
@@ -186,6 +186,7 @@ fn every_field_of_the_record_is_bound_or_harmless() {
     ");
 }
 
+/// Attack C11
 #[test]
 fn a_record_with_two_readings_is_refused() {
     let record = String::from_utf8(release(&skill(), 1).bytes).unwrap();

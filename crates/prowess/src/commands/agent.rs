@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::{Args, Subcommand};
+use prowess_files::whole::folder_of;
 use prowess_format::diagnostic::Severity;
 use prowess_format::manifest::{ActiveSkills, AgentManifest, ChosenBy, FILE_NAMES, SkillSetError};
 use prowess_store::composition::{Composition, compose, present};
@@ -84,7 +85,7 @@ impl Agent {
         let bytes = loading::read(&path).map_err(|source| Error::io("read", &path, &source))?;
         loading::within_bounds(&bytes, &loading::shown(&path))?;
         let (text, checked) = checking::read_manifest(&bytes);
-        let folder = loading::parent(&path);
+        let folder = folder_of(&path);
         let folder = folder.canonicalize().map_err(|source| Error::io("find", folder, &source))?;
         let examined = checking::examine_agent(
             &path,

@@ -165,36 +165,51 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         let reference = packages.reference(text, &reach)?;
         Ok(Wish { reference, only: only.clone(), origin: "the command line".to_owned() })
     });
-    let wishes: Vec<Wish> = match &arguments.import {
-        Some(file) => importing::wishes(file.as_deref(), &packages, printer)?,
+    let import = match &arguments.import {
+        Some(file) => Some(importing::read(file.as_deref(), &packages, printer)?),
+        None => None,
+    };
+    let wishes: Vec<Wish> = match &import {
+        Some(import) => import.wishes.clone(),
         None => named.collect::<Result<_, Error>>()?,
     };
     let store = packages.store(arguments.scope.scope())?;
     let leave = arguments.leave.leave();
     packages.with_installer(&store, &reach, leave, arguments.fetching.min_age, |installer| {
-        let plan = installer.plan(&wishes)?;
-        carry_out(
-            plan,
-            arguments.dry_run,
-            arguments.leave.yes(),
-            arguments.format,
-            &placing,
-            printer,
-            installer,
-        )
+        let mut plan = installer.plan(&wishes)?;
+        if let Some(import) = &import {
+            import.ask(&mut plan);
+        }
+        let order = Order {
+            dry_run: arguments.dry_run,
+            yes: arguments.leave.yes(),
+            format: arguments.format,
+            placing: &placing,
+        };
+        carry_out(plan, &order, installer, printer)
     })
+}
+
+/// How a plan is to be carried out.
+pub(crate) struct Order<'o> {
+    /// Looks, and writes nothing.
+    pub(crate) dry_run: bool,
+    /// Everything is agreed to beforehand.
+    pub(crate) yes: bool,
+    /// How the result is written.
+    pub(crate) format: Format,
+    /// The agents that should find the skills.
+    pub(crate) placing: &'o Placing<'o>,
 }
 
 /// Shows a plan, asks, and does it.
 pub(crate) fn carry_out(
     plan: Plan,
-    dry_run: bool,
-    yes: bool,
-    format: Format,
-    placing: &Placing<'_>,
-    printer: &mut Printer,
+    order: &Order<'_>,
     installer: &Installer<'_>,
+    printer: &mut Printer,
 ) -> Result<Outcome, Stop> {
+    let Order { dry_run, yes, format, placing } = *order;
     let steps = plan.steps.iter().map(Step::name);
     let names: BTreeSet<SkillName> =
         steps.chain(plan.unchanged.iter().map(|(name, _)| name)).cloned().collect();

@@ -43,7 +43,13 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         return Err(missing.hint("it is written by `prowess install`"));
     }
     if arguments.check {
-        return verify::look(&[], arguments.scope, arguments.format, printer);
+        return verify::look(
+            &[],
+            arguments.scope,
+            verify::Asked::Nobody,
+            arguments.format,
+            printer,
+        );
     }
     let store = packages.store(arguments.scope.scope())?;
     // Read and written, so that what is printed is a lock and nothing else.

@@ -4,16 +4,20 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use prowess_format::text::closest;
+use prowess_package::name::SkillName;
+use prowess_store::places::Scope;
+use prowess_store::review::Leave;
 use prowess_trust::{
-    Accepted, Material, NamePattern, Role, Timestamp, TrustStore, TrustStoreError, TrustedKey,
-    update_trust_store,
+    Accepted, Material, NamePattern, Role, SignedBy, Timestamp, TrustStore, TrustStoreError,
+    TrustedKey, update_trust_store,
 };
 use serde_json::{Value, json};
 
 use super::Outcome;
 use super::install::Format;
 use crate::error::Error;
-use crate::packages::{Packages, now, skill_name};
+use crate::packages::{Packages, lock_of, now, skill_name};
 use crate::printer::{Printer, inline};
 
 /// Decide whose signatures count, and for what
@@ -86,6 +90,10 @@ enum Action {
         revoked: Option<Timestamp>,
     },
     /// Accept that an installed skill has a new signer
+    ///
+    /// The key is one that you trust, or one that has signed what the source of the
+    /// skill offers now, which is looked at. Ask the author before, on a way that
+    /// whoever changed the key can't have changed as well.
     ///
     /// This is about one skill, and makes the key no more than it is: whether its
     /// signatures prove anything is decided with `trust add`. `prowess trust remove
@@ -182,12 +190,16 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         }
         Action::Accept { skill, key } => {
             let skill = skill_name(skill)?;
-            change(&mut |store| store.accept(skill.as_str(), key, now()))?;
-            printer.say(&format!("`{skill}` may be signed by {} from now on", inline(key)));
-            if packages.trust()?.get(key).is_none() {
-                printer.note(
-                    "its signatures prove nothing yet, so that the skill is experimental; `prowess trust add FILE` trusts the key itself",
-                );
+            if acceptable(&packages, &skill, key, printer)? {
+                change(&mut |store| store.accept(skill.as_str(), key, now()))?;
+                printer.say(&format!("`{skill}` may be signed by {} from now on", inline(key)));
+                if packages.trust()?.get(key).is_none() {
+                    printer.note(
+                        "its signatures prove nothing yet, so that the skill is experimental; `prowess trust add FILE` trusts the key itself",
+                    );
+                }
+            } else {
+                printer.say(&format!("`{skill}` is signed by {} already", inline(key)));
             }
         }
     }
@@ -288,6 +300,77 @@ fn removed(key: &TrustedKey) -> String {
 fn taken_back(accepted: &Accepted) -> String {
     let skill = inline(&accepted.skill);
     format!("`{skill}` may not be signed by {} any more", inline(&accepted.key_id))
+}
+
+/// Whether there is something to accept: the skill is installed, and the key is new to it but no invention. A word that is
+/// accepted for nothing would wait for whoever makes a key of that name.
+fn acceptable(
+    packages: &Packages,
+    skill: &SkillName,
+    key: &str,
+    printer: &mut Printer,
+) -> Result<bool, Error> {
+    let mut installed = Vec::new();
+    let mut known = Vec::new();
+    for scope in [Scope::Project, Scope::User] {
+        let store = packages.store(scope)?;
+        let lock = lock_of(&store)?;
+        known.extend(lock.skills.keys().map(ToString::to_string));
+        installed.extend(lock.skills.get(skill).map(|entry| (store, entry.clone())));
+    }
+    if installed.is_empty() {
+        let error = Error::not_found(format!("`{skill}` is not installed, so it has no signer"));
+        return Err(match closest(skill.as_str(), known.iter().map(String::as_str)) {
+            Some(similar) => error.hint(format!("did you mean `{similar}`?")),
+            None => error.hint("`prowess list` shows what is installed"),
+        });
+    }
+    let signs = |signers: &[SignedBy]| signers.iter().any(|signer| signer.key_id == key);
+    if installed.iter().any(|(_, entry)| signs(&entry.signers)) {
+        return Ok(false);
+    }
+    if packages.trust()?.keys().any(|trusted| trusted.id() == key) {
+        return Ok(true);
+    }
+    let reach = packages.reach(printer, false)?;
+    let mut offered = Vec::new();
+    for (store, _) in &installed {
+        let names = [skill.clone()].into();
+        let plan = packages.with_installer(store, &reach, Leave::default(), None, |installer| {
+            installer.plan_update(&names)
+        });
+        let plan = plan.map_err(|error| {
+            error.hint(format!(
+                "`prowess trust add` lets a key count that you have from its owner; then what `{skill}` offers is not asked for"
+            ))
+        })?;
+        let steps = plan.steps.iter().filter(|step| step.name() == skill);
+        for step in steps {
+            if signs(&step.entry.signers) {
+                return Ok(true);
+            }
+            let version = &step.entry.version;
+            let signers = step.entry.signers.iter().map(|signer| format!("`{}`", signer.key_id));
+            let signers: Vec<String> = signers.collect();
+            offered.push(if signers.is_empty() {
+                format!("{version} is offered, and nobody has signed it")
+            } else {
+                format!("{version} is offered, signed by the key {}", signers.join(" and "))
+            });
+        }
+    }
+    let error = Error::not_found(format!(
+        "the key `{}` has signed nothing that is offered for `{skill}`, and is none that you trust",
+        inline(key)
+    ));
+    Err(if offered.is_empty() {
+        error.hint("nothing newer is offered for it")
+    } else {
+        error.hint(format!(
+            "{}; accept that one when its author has confirmed it",
+            offered.join("; ")
+        ))
+    })
 }
 
 fn read(file: &std::path::Path) -> Result<String, Error> {

@@ -6,7 +6,7 @@ use clap::Args;
 use prowess_package::name::SkillName;
 
 use super::Outcome;
-use super::install::{FetchOptions, Format, LeaveOptions, carry_out};
+use super::install::{FetchOptions, Format, LeaveOptions, Order, carry_out};
 use crate::error::Error;
 use crate::packages::{Packages, ScopeOption, skill_name};
 use crate::placing::Placing;
@@ -61,14 +61,12 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let placing = Placing::as_before(&packages, arguments.scope.scope());
     packages.with_installer(&store, &reach, leave, arguments.fetching.min_age, |installer| {
         let plan = installer.plan_update(&names)?;
-        carry_out(
-            plan,
-            arguments.dry_run,
-            arguments.leave.yes(),
-            arguments.format,
-            &placing,
-            printer,
-            installer,
-        )
+        let order = Order {
+            dry_run: arguments.dry_run,
+            yes: arguments.leave.yes(),
+            format: arguments.format,
+            placing: &placing,
+        };
+        carry_out(plan, &order, installer, printer)
     })
 }

@@ -6,24 +6,27 @@ use clap::Args;
 use prowess_package::name::SkillName;
 use prowess_store::drift::{self, Drift, Finding};
 use prowess_store::places::Scope;
+use prowess_store::source::Pinned;
 use prowess_trust::{Standing, Verdict};
 use serde_json::{Value, json};
 
 use super::Outcome;
 use super::install::Format;
 use crate::error::Error;
-use crate::packages::{Packages, ScopeOption, install_failed, now, skill_name};
+use crate::packages::{Packages, ScopeOption, install_failed, now, skill_name, source_failed};
 use crate::printer::{Printer, inline};
 
 /// Check that installed skills are what was installed, and their signatures
 ///
 /// Every file is hashed and compared with the lock file, and every signature is
-/// checked again with the keys that you trust now.
+/// checked again with the keys that you trust now. A version that its registry
+/// has revoked is told as far as that is known; `--online` asks.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   prowess verify
   prowess verify greet --format json
+  prowess verify --online
 
 Exit codes:
   0  everything is as it was installed
@@ -35,6 +38,9 @@ pub(crate) struct Arguments {
     names: Vec<String>,
     #[command(flatten)]
     scope: ScopeOption,
+    /// Ask registries whether they have revoked what is installed
+    #[arg(long)]
+    online: bool,
     /// How the result is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -43,21 +49,33 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let names: Vec<SkillName> =
         arguments.names.iter().map(|name| skill_name(name)).collect::<Result<_, Error>>()?;
-    look(&names, arguments.scope, arguments.format, printer)
+    let asked = if arguments.online { Asked::Registries } else { Asked::Nobody };
+    look(&names, arguments.scope, asked, arguments.format, printer)
+}
+
+/// Whether registries are asked about what is installed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// What they said last counts.
+    Nobody,
+    /// What they say now counts.
+    Registries,
 }
 
 /// Looks at skills and tells what is not as it was installed.
 pub(crate) fn look(
     names: &[SkillName],
     scope: ScopeOption,
+    asked: Asked,
     format: Format,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     let packages = Packages::new()?;
     let store = packages.store(scope.scope())?;
     let trust = packages.trust()?;
-    let findings =
+    let mut findings =
         drift::look(&store, names, &trust, now()).map_err(|error| install_failed(&error))?;
+    add_revocations(&mut findings, &packages, asked, printer)?;
     let is_fine = findings.iter().all(|finding| finding.drifts.is_empty());
     match format {
         Format::Json => {
@@ -90,6 +108,12 @@ fn next_steps(findings: &[Finding], scope: Scope) -> BTreeSet<String> {
     let restore = restore_command(scope);
     let step = |finding: &Finding| {
         let has = |is_meant: fn(&Drift) -> bool| finding.drifts.iter().any(is_meant);
+        if has(|drift| matches!(drift, Drift::Revoked(_))) {
+            return Some(
+                "remove what was revoked: `prowess remove NAME`, or `prowess update NAME`"
+                    .to_owned(),
+            );
+        }
         if has(|drift| matches!(drift, Drift::NotLocked)) {
             return Some(format!(
                 "what is not in the lock file was not installed: remove its folder, or install it with `{restore} FOLDER`"
@@ -100,7 +124,9 @@ fn next_steps(findings: &[Finding], scope: Scope) -> BTreeSet<String> {
             | Drift::Content { .. }
             | Drift::Unreadable(_)
             | Drift::Version { .. } => true,
-            Drift::NotLocked | Drift::Tier { .. } | Drift::Signature(_) => false,
+            Drift::NotLocked | Drift::Tier { .. } | Drift::Signature(_) | Drift::Revoked(_) => {
+                false
+            }
         };
         if has(is_put_back) {
             return Some(format!("`{restore}` puts back what the lock file says"));
@@ -136,6 +162,35 @@ fn warn(finding: &Finding, printer: &mut Printer) {
             printer.warning(&format!("`{}`: {warning}", finding.name));
         }
     }
+}
+
+/// Adds what registries have revoked (attack C22).
+fn add_revocations(
+    findings: &mut [Finding],
+    packages: &Packages,
+    asked: Asked,
+    printer: &mut Printer,
+) -> Result<(), Error> {
+    let is_registry = |finding: &&mut Finding| {
+        let source = finding.entry.as_ref().and_then(|entry| entry.source.as_ref());
+        matches!(source, Some(Pinned::Registry { .. }))
+    };
+    let mut concerned: Vec<&mut Finding> = findings.iter_mut().filter(is_registry).collect();
+    if concerned.is_empty() {
+        return Ok(());
+    }
+    let reach = packages.reach(printer, asked == Asked::Nobody)?;
+    for finding in &mut concerned {
+        let source = finding.entry.as_ref().and_then(|entry| entry.source.as_ref());
+        let Some(source) = source else { continue };
+        match reach.sources.revoked(&finding.name, source) {
+            Ok(why) => finding.drifts.extend(why.map(Drift::Revoked)),
+            Err(error) if asked == Asked::Registries => return Err(source_failed(&error)),
+            // Nothing is known, and nobody was to be asked.
+            Err(_) => {}
+        }
+    }
+    Ok(())
 }
 
 fn shown(finding: &Finding) -> String {

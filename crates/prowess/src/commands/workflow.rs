@@ -17,6 +17,7 @@ use prowess_engine::{
     ApprovalStore, Approver, Asked, Cancel, Consent, Event, FolderShelf, Model, ModelError, Reply,
     SystemClock, World,
 };
+use prowess_files::whole::folder_of;
 use prowess_format::diagnostic::{Diagnostic, Severity};
 use prowess_policy::Mode;
 use serde_json::{Value, json};
@@ -294,7 +295,7 @@ fn load(file: &Path) -> Result<String, Error> {
 
 /// Skills by their names: of the folders that are named, beside the workflow, and installed.
 fn shelf(named: &[PathBuf], file: &Path, world: &World) -> FolderShelf {
-    let beside = loading::parent(file);
+    let beside = folder_of(file);
     let own = world.state.skills();
     let folders = named.iter().cloned().chain([beside.to_owned(), beside.join("skills"), own]);
     FolderShelf { folders: folders.collect() }

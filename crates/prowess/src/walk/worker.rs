@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use prowess_files::whole::folder_of;
 use prowess_format::form_of;
 
 use super::folder::{Folder, Kind, Scratch};
@@ -225,7 +226,7 @@ fn source<'s>(path: &'s Path, bytes: &'s [u8]) -> Source<'s> {
         path,
         form: form_of(file_name),
         bytes,
-        directory: main.then(|| loading::parent(path)),
+        directory: main.then(|| folder_of(path)),
         directory_name: None,
     }
 }

@@ -1,9 +1,9 @@
 //! `prowess agent`.
 
 use insta::assert_snapshot;
-use prowess_testkit::Scene;
+use prowess_testkit::{Published, Scene, TestRegistry};
 
-use crate::scene;
+use crate::{packages, scene};
 
 /// A skill with further lines of front matter.
 fn skill(name: &str, more: &str) -> String {
@@ -188,6 +188,74 @@ fn the_tools_of_all_skills_are_under_one_roof() {
     assert_snapshot!(scene.run("agent tools desk --format json"));
     let without = at_home().file("desk/AGENT.yaml", DESK);
     assert_snapshot!(without.run("agent tools desk"));
+}
+
+/// A registry with `notes`, which needs `paper`, and `mail`; those that are named are signed.
+fn registry(signed: &[&str]) -> (TestRegistry, String) {
+    let needs = "dependencies:\n  skills:\n    - paper@^1\n";
+    let author = packages::home()
+        .file("notes/SKILL.md", packages::manifest("notes", "1.4.0", needs))
+        .file("paper/SKILL.md", packages::manifest("paper", "1.0.0", ""))
+        .file("mail/SKILL.md", packages::manifest("mail", "2.1.0", ""));
+    assert!(author.run("key new release").starts_with("exit 0"));
+    let registry = TestRegistry::start();
+    for (name, version) in [("notes", "1.4.0"), ("paper", "1.0.0"), ("mail", "2.1.0")] {
+        if signed.contains(&name) {
+            packages::sign(&author, name, "release");
+        }
+        let archive = packages::packed(&author, name);
+        let dependencies = match name {
+            "notes" => vec![("acme/paper".to_owned(), "^1".to_owned())],
+            _ => Vec::new(),
+        };
+        let version = Published::new("acme", name, version, archive);
+        registry.publish(Published { dependencies, ..version });
+    }
+    (registry, author.stdout("key export release"))
+}
+
+/// A desk whose skills are in a registry, and whose user trusts a key.
+fn desk_with(registry: &TestRegistry, key: &str) -> Scene {
+    let scene = packages::home_with(registry).file("desk/AGENT.yaml", DESK);
+    let said = scene.run_with(&["trust", "add", "-", "--role", "publisher"], key);
+    assert!(said.starts_with("exit 0"), "{said}");
+    scene
+}
+
+#[test]
+fn signed_skills_of_a_registry_are_installed_for_an_agent() {
+    let (registry, key) = registry(&["notes", "paper", "mail"]);
+    let scene = desk_with(&registry, &key);
+    assert_snapshot!(packages::steady(&scene.run("agent install desk")));
+    let lock = scene.text("desk/.prowess/skill-lock.json");
+    for name in ["notes", "paper", "mail"] {
+        assert!(lock.contains(&format!("\"{name}\"")), "{lock}");
+        assert!(scene.path().join(format!("desk/.prowess/skills/{name}/SIGNATURE.json")).exists());
+    }
+    assert!(scene.run("agent check desk").starts_with("exit 0"));
+    // The same bytes again, and for somebody who trusts nobody they are refused.
+    std::fs::remove_dir_all(scene.path().join("desk/.prowess/skills")).expect("it is there");
+    assert!(scene.run("agent install desk --frozen").starts_with("exit 0"));
+    let stranger = packages::home_with(&registry).file("desk/AGENT.yaml", DESK);
+    let said = stranger.run("agent install desk");
+    assert!(said.starts_with("exit 4"), "{said}");
+    assert!(!stranger.path().join("desk/.prowess").exists(), "nothing is left");
+}
+
+#[test]
+fn experimental_skills_are_installed_by_their_own_names_only() {
+    // GAIA-4.3-2: not because a manifest lists it, and not because another skill needs it. What the registry says of them
+    // does not count.
+    let (registry, key) = registry(&["notes"]);
+    let scene = desk_with(&registry, &key);
+    assert_snapshot!(packages::steady(&scene.run("agent install desk")));
+    // A name that is not the one in the way changes nothing.
+    let said = scene.run("agent install desk --allow-experimental notes");
+    assert!(said.starts_with("exit 4") && said.contains("`paper`"), "{said}");
+    assert!(!scene.path().join("desk/.prowess").exists(), "nothing is left");
+    // The one that is needed is named and comes along; the optional one is not named and stays away.
+    assert_snapshot!(packages::steady(&scene.run("agent install desk --allow-experimental paper")));
+    assert!(!scene.path().join("desk/.prowess/skills/mail").exists());
 }
 
 /// The names in an archive, and the text of one of its files.

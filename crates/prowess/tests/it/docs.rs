@@ -63,3 +63,29 @@ fn manual_pages_are_written_for_every_verb() {
         assert!(scene.run(&format!("man {verb}")).starts_with("exit 3"), "{verb}");
     }
 }
+
+#[test]
+fn every_attack_in_the_table_has_a_test() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join("docs/design/installing.md")).expect("a page");
+    let sources: String = prowess_testkit::files_below(&root.join("crates"), &|name| {
+        std::path::Path::new(name).extension().is_some_and(|extension| extension == "rs")
+    })
+    .iter()
+    .map(|file| String::from_utf8_lossy(&prowess_testkit::bytes(file)).into_owned())
+    .collect();
+    for number in 1..=24 {
+        let start = format!("| C{number} ");
+        let row = page.lines().find(|line| line.starts_with(&start));
+        let row = row.unwrap_or_else(|| panic!("attack C{number} is not in the table"));
+        let tests = row.trim_end_matches(" |").rsplit(" | ").next().expect("a column");
+        let names: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
+        assert!(!names.is_empty(), "{row}");
+        for name in names {
+            assert!(
+                sources.contains(&format!("fn {name}(")),
+                "C{number}: there is no test `{name}`"
+            );
+        }
+    }
+}

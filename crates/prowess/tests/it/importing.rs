@@ -47,3 +47,25 @@ fn a_lock_file_is_found_where_no_project_is() {
     assert!(said.starts_with("exit 0"), "{said}");
     assert!(scene.path().join("home/.local/share/prowess/skills/greet/SKILL.md").is_file());
 }
+
+#[test]
+fn what_the_other_tool_has_installed_is_what_is_wanted() {
+    let hash = |text: &str| {
+        // The skills CLI hashes path and bytes without anything between them.
+        let digest =
+            prowess_package::digest::Sha256Digest::of(format!("SKILL.md{text}").as_bytes());
+        LOCK.replace("\"computedHash\": \"00\"", &format!("\"computedHash\": \"{digest}\""))
+    };
+    let scene = machine()
+        .file("work/skills-lock.json", hash(&skill("greet")))
+        .file("work/their-skills/greet/SKILL.md", skill("greet"));
+    let same = scene.run("install --import --allow-experimental --dry-run");
+    assert!(same.starts_with("exit 0") && !same.contains("its files are not"), "{same}");
+    // Somebody has exchanged the files since: nobody who does not agree gets them.
+    let scene =
+        scene.file("work/their-skills/greet/SKILL.md", skill("greet").replace("Do it.", "Do."));
+    assert_snapshot!(scene.run("install --import --allow-experimental"));
+    assert!(!scene.path().join("home/.local").exists(), "nothing was installed");
+    let agreed = scene.run("install --import --allow-experimental --yes");
+    assert!(agreed.contains("installed greet"), "{agreed}");
+}

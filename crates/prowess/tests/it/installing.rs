@@ -378,21 +378,6 @@ fn recipes_are_told_and_never_run() {
 }
 
 #[test]
-fn names_with_escape_sequences_are_shown_safely() {
-    let more = "permissions:\n  - \"network:read:\\e[31mapi.example.com\"\n";
-    let scene = home()
-        .file("greet/SKILL.md", manifest("greet", "1.0.0", more))
-        .file("evil\u{1b}[2J/SKILL.md", manifest("\"e\\e[2Jvil\"", "1.0.0", ""));
-    for folder in ["greet", "evil\u{1b}[2J"] {
-        let path = format!("./{folder}");
-        let said = scene.run_with(&["install", &path, "--allow-experimental"], "");
-        assert!(!said.contains('\u{1b}'), "{said:?}");
-        assert!(!said.starts_with("exit 0"), "{said:?}");
-    }
-    assert!(installed(&scene).is_empty());
-}
-
-#[test]
 fn the_lock_gives_the_same_bytes_or_nothing() {
     // GAIA-7.3-2.
     let scene = home()
@@ -557,6 +542,11 @@ fn a_full_or_read_only_disk_changes_nothing() {
         mount -o remount,ro home
         $1 install ./large --allow-experimental --quiet; echo large $?
         $1 remove greet --quiet; echo remove $?
+        $1 verify; echo verify $?
+        $1 list; echo list $?
+        $1 info greet --quiet > /dev/null; echo info $?
+        $1 lock --check; echo lock $?
+        $1 install --frozen; echo frozen $?
         find home -type f | sort";
     let Some(said) = run_with_mounts(&scene, script) else {
         eprintln!("SKIPPED a full disk: this system gives nobody mounts of their own");
@@ -571,10 +561,19 @@ fn a_full_or_read_only_disk_changes_nothing() {
     home/.local/share/prowess/skill-lock.json
     home/.local/share/prowess/skills/greet/SKILL.md
     home/.local/share/prowess/store.lock
-    error: cannot lock `[SCENE]/home/.local/share/prowess/store.lock`: Read-only file system (os error 30); make it writable for you and try again
+    error: cannot prepare a change in `[SCENE]/home/.local/share/prowess/staging`: Read-only file system (os error 30); make it writable for you and try again
     large 1
-    error: cannot lock `[SCENE]/home/.local/share/prowess/store.lock`: Read-only file system (os error 30); make it writable for you and try again
+    error: cannot lock `[SCENE]/home/.local/share/prowess`: Read-only file system (os error 30)
     remove 1
+    greet 1.0.0: as installed, experimental, not signed
+    verify 0
+    greet  1.0.0  experimental  ok  ~/.local/share/prowess/skills/greet
+    list 0
+    info 0
+    greet 1.0.0: as installed, experimental, not signed
+    lock 0
+    everything is as it should be (1 skill)
+    frozen 0
     home/.local/share/prowess/skill-lock.json
     home/.local/share/prowess/skills/greet/SKILL.md
     home/.local/share/prowess/store.lock

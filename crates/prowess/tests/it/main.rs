@@ -10,6 +10,8 @@ mod expectations;
 mod explain;
 mod fix;
 mod formats;
+#[cfg(target_os = "linux")]
+mod hostile_texts;
 mod importing;
 mod info;
 mod installing;
@@ -20,6 +22,8 @@ mod migrate;
 mod models;
 mod models_tls;
 mod new;
+mod offline;
+mod overtaking;
 mod packages;
 mod packing;
 mod placing;

@@ -206,6 +206,24 @@ fn nobody_who_reads_ends_the_conversation() {
     assert_eq!(provider.ending(0), prowess_testkit::Ending::ClientLeft);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_ends_the_conversation() {
+    let (scene, provider) = asking(SUMMARY, Answer::text(["line\n"]).gate("never"));
+    for format in ["text", "events"] {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("it is there");
+        let output = scene
+            .command(&["run", "article-summary", "--input", "article=x", "--format", format])
+            .stdout(full)
+            .output()
+            .expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("cannot write to standard output"), "{said}");
+    }
+    assert_eq!(provider.ending(0), prowess_testkit::Ending::ClientLeft);
+}
+
 #[test]
 fn a_newer_runtime_is_not_here() {
     // SRT-4.3-2

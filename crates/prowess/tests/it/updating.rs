@@ -94,6 +94,69 @@ fn another_signer_is_refused_until_accepted() {
 }
 
 #[test]
+fn only_a_signer_that_is_offered_or_trusted_is_accepted() {
+    let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
+    assert_snapshot!(scene.run("trust accept greet 00"), @"
+    exit 3
+    --- stderr
+    error: `greet` is not installed, so it has no signer
+    hint: `prowess list` shows what is installed
+    ");
+    sign(&scene, "greet", "first");
+    trust(&scene, "first", "publisher");
+    assert!(scene.run("install ./greet").starts_with("exit 0"));
+    assert_snapshot!(scene.run("trust accept gret 00"), @"
+    exit 3
+    --- stderr
+    error: `gret` is not installed, so it has no signer
+    hint: did you mean `greet`?
+    ");
+    assert_snapshot!(scene.run("trust accept greet 00"), @"
+    exit 3
+    --- stderr
+    error: the key `00` has signed nothing that is offered for `greet`, and is none that you trust
+    hint: nothing newer is offered for it
+    ");
+    let first = key_id(&scene, "first");
+    assert_snapshot!(steady(&scene.run(&format!("trust accept greet {first}"))), @"
+    exit 0
+    --- stderr
+    `greet` is signed by [HEX] already
+    ");
+    let scene = scene.file("greet/SKILL.md", manifest("greet", "1.1.0", ""));
+    sign(&scene, "greet", "second");
+    assert_snapshot!(steady(&scene.run("trust accept greet anything")), @"
+    exit 3
+    --- stderr
+    error: the key `anything` has signed nothing that is offered for `greet`, and is none that you trust
+    hint: 1.1.0 is offered, signed by the key `[HEX]`; the refusal of `prowess update greet` shows it
+    ");
+    let accepted = scene.stdout("trust list --format json");
+    let accepted: serde_json::Value = serde_json::from_str(&accepted).expect("JSON");
+    assert_eq!(accepted["accepted"], serde_json::json!([]), "nothing was written down");
+    // Offered, although nobody trusts it.
+    let second = key_id(&scene, "second");
+    assert_snapshot!(steady(&scene.run(&format!("trust accept greet {second}"))), @"
+    exit 0
+    --- stderr
+    `greet` may be signed by [HEX] from now on
+    ");
+    // What can't be looked at is accepted only when it is trusted.
+    std::fs::remove_dir_all(scene.path().join("greet")).expect("it is there");
+    assert!(scene.run("key new third").starts_with("exit 0"));
+    let third = key_id(&scene, "third");
+    assert_snapshot!(steady(&scene.run(&format!("trust accept greet {third}"))), @"
+    exit 3
+    --- stderr
+    error: `[SCENE]/greet` does not exist
+    hint: check the spelling; a path is relative to the current folder
+    hint: `prowess trust add` lets a key count that you have from its owner; then what `greet` offers is not asked for
+    ");
+    trust(&scene, "third", "publisher");
+    assert!(scene.run(&format!("trust accept greet {third}")).starts_with("exit 0"));
+}
+
+#[test]
 fn all_skills_are_updated_within_their_ranges() {
     let registry = TestRegistry::start();
     registry.publish(release("greet", "1.0.0", ""));
@@ -148,6 +211,17 @@ fn a_version_that_was_taken_back_is_installed_where_it_is_locked() {
     // Found to be harmful, it is not installed by anybody.
     let harmful = Some("it steals keys".to_owned());
     registry.publish(Published { revoked: harmful, ..release("greet", "1.1.0", "") });
+    // Where it is installed already, it is found by asking, and after that without.
+    assert!(scene.run("verify").starts_with("exit 0"), "nobody has been asked since");
+    assert_snapshot!(steady(&scene.run("verify --online")), @"
+    exit 1
+    --- stdout
+    greet 1.1.0: not as installed
+      revoked: its registry has revoked it: it steals keys
+    --- stderr
+    hint: remove what was revoked: `prowess remove NAME`, or `prowess update NAME`
+    ");
+    assert!(scene.run("verify").contains("revoked: its registry has revoked it: it steals keys"));
     std::fs::remove_dir_all(scene.path().join(STORE).join("skills/greet")).expect("it is there");
     assert_snapshot!(steady(&scene.run("install --frozen")), @"
     exit 1

@@ -32,11 +32,15 @@ impl Body for Pipe {
 }
 
 fn answer() -> (mpsc::UnboundedSender<Bytes>, AnswerStream<Pipe>) {
+    answer_with(Key::read(&KeySource::None, "scripted", &[]).expect("no key is needed"))
+}
+
+fn answer_with(key: Key) -> (mpsc::UnboundedSender<Bytes>, AnswerStream<Pipe>) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let reading = Reading {
         provider: "scripted".to_owned(),
         kind: Kind::OpenAi,
-        key: Key::read(&KeySource::None, "scripted", &[]).expect("no key is needed"),
+        key,
         first_token: Instant::now() + Duration::from_secs(100),
         first_token_limit: Duration::from_secs(100),
         stall: Duration::from_secs(10),
@@ -124,4 +128,44 @@ async fn nothing_counts_after_the_end() {
     assert_eq!(next(&mut stream).await, Some(Ok(Piece::Text("a".to_owned()))));
     assert!(matches!(next(&mut stream).await, Some(Ok(Piece::End(_)))));
     assert_eq!(next(&mut stream).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_the_provider_repeats_is_not_shown() {
+    const KEY: &str = "sk-verysecret12345";
+    /// The text of an answer that is sent in these pieces and then ends, properly or not.
+    async fn shown(pieces: &[&str], end: &'static str) -> String {
+        let source = KeySource::Variable { name: "THE_KEY".to_owned(), is_needed: true };
+        let variables = [("THE_KEY".to_owned(), KEY.to_owned())];
+        let key = Key::read(&source, "scripted", &variables).expect("the key is there");
+        let (sender, mut stream) = answer_with(key);
+        for piece in pieces {
+            sender.send(text(piece)).expect("sent");
+        }
+        sender.send(end.into()).expect("sent");
+        drop(sender);
+        let mut shown = String::new();
+        while let Some(piece) = next(&mut stream).await {
+            match piece {
+                Ok(Piece::Text(text)) => shown.push_str(&text),
+                Ok(Piece::End(_)) => shown.push_str(" END"),
+                Ok(other) => shown.push_str(&format!(" {other:?}")),
+                Err(_) => shown.push_str(" ERROR"),
+            }
+        }
+        shown
+    }
+    const DONE: &str =
+        "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    let cut: Vec<&str> = KEY.split("").filter(|piece| !piece.is_empty()).collect();
+    for (pieces, end, expected) in [
+        (vec!["it is ", KEY, "!"], DONE, "it is [redacted: THE_KEY]! END"),
+        (cut, DONE, "[redacted: THE_KEY] END"),
+        // What only looked like the key comes after all, before the end and before an error.
+        (vec!["sk-very", "known é"], DONE, "sk-veryknown é END"),
+        (vec!["sk-verys"], DONE, "sk-verys END"),
+        (vec!["sk-verys"], "data: no JSON\n\n", "sk-verys ERROR"),
+    ] {
+        assert_eq!(shown(&pieces, end).await, expected, "{pieces:?}");
+    }
 }

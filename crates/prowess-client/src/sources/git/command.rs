@@ -98,12 +98,15 @@ impl Workshop<'_> {
         std::thread::spawn(move || {
             let _ = sender.send(listen(stderr, &progress));
         });
-        let status = self.wait(&mut child)?;
+        let status = self.wait(&mut child);
+        // Of one that was ended nothing is awaited: its children may hold the pipes.
+        let said = if status.is_ok() { said.recv().unwrap_or_default() } else { String::new() };
+        self.progress.over();
+        let status = status?;
         let written = written
             .recv()
             .unwrap_or_else(|_| Ok(Vec::new()))
             .map_err(|error| unreachable(format!("cannot read what git wrote: {error}")))?;
-        let said = said.recv().unwrap_or_default();
         if written.len() as u64 > most {
             return Err(unusable(format!(
                 "`{}` has more files than can be looked at",

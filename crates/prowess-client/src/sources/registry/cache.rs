@@ -1,8 +1,8 @@
 //! Indexes that were fetched before, so that what has not changed is not sent again, and what is offline is still known.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use prowess_files::whole::{self, WriteOptions};
 use prowess_package::digest::Sha256Digest;
 
 /// The first line of each file. Another one is a file of another version, and is not read.
@@ -47,13 +47,10 @@ impl Cache {
         let Some(folder) = path.parent() else { return };
         let write = || {
             std::fs::create_dir_all(folder)?;
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
             let etag = etag.filter(|etag| !etag.contains('\n')).unwrap_or_default();
-            write!(file, "{HEADER}\n{address}\n{etag}\n")?;
-            file.write_all(body)?;
+            let head = format!("{HEADER}\n{address}\n{etag}\n");
             // Others that read meanwhile see the old file or the new one.
-            file.persist(&path).map_err(|error| error.error)?;
-            std::io::Result::Ok(())
+            whole::write(&path, &[head.as_bytes(), body].concat(), WriteOptions::CACHE)
         };
         let _ = write();
     }

@@ -34,13 +34,37 @@ impl IndexLine {
     }
 }
 
-/// Reads an index. A line of it that makes no sense is an error: to leave it out would be to choose another version than
+/// The versions of a skill, and perhaps the number of the list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Index {
+    pub(super) head: Option<Head>,
+    pub(super) lines: Vec<IndexLine>,
+}
+
+/// What tells an old index from a new one (attack C17).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Head {
+    /// Higher with every change.
+    pub(super) sequence: u64,
+    /// Seconds since 1970, until which it may be believed.
+    pub(super) expires: Option<u64>,
+}
+
+/// Reads the index of `package`, which is `namespace/name`. A line of it that makes no sense is an error: to leave it out would be to choose another version than
 /// the one that was asked for.
-pub(super) fn index(body: &[u8]) -> Result<Vec<IndexLine>, String> {
+pub(super) fn index(body: &[u8], package: &str) -> Result<Index, String> {
     let text = std::str::from_utf8(body).map_err(|_| "it is not UTF-8".to_owned())?;
+    let mut head = None;
     let mut lines: Vec<IndexLine> = Vec::new();
     for (number, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
+            continue;
+        }
+        if lines.is_empty()
+            && head.is_none()
+            && let Some(found) = index_head(line, package)
+        {
+            head = Some(found.map_err(|why| format!("line {}: {why}", number + 1))?);
             continue;
         }
         if lines.len() == MOST_LINES {
@@ -57,7 +81,29 @@ pub(super) fn index(body: &[u8]) -> Result<Vec<IndexLine>, String> {
         }
         lines.push(line);
     }
-    Ok(lines)
+    Ok(Index { head, lines })
+}
+
+/// The line before all versions, if it is one.
+fn index_head(line: &str, package: &str) -> Option<Result<Head, String>> {
+    let value: Value = serde_json::from_str(line).ok()?;
+    let named = value.get("index")?;
+    // The list of another skill, with a number that is right for that one.
+    if named.as_str() != Some(package) {
+        let named = named.as_str().unwrap_or("something else");
+        return Some(Err(format!("it is the index of `{}`", short(named))));
+    }
+    let Some(sequence) = value["sequence"].as_u64() else {
+        return Some(Err("it has no `sequence`".to_owned()));
+    };
+    let expires = match &value["expires"] {
+        Value::Null => None,
+        expires => match expires.as_u64() {
+            Some(expires) => Some(expires),
+            None => return Some(Err("`expires` is no time".to_owned())),
+        },
+    };
+    Some(Ok(Head { sequence, expires }))
 }
 
 fn index_line(line: &str) -> Result<IndexLine, String> {
@@ -155,8 +201,9 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let shown = match index(text.as_bytes()) {
-            Ok(lines) => lines
+        let shown = match index(text.as_bytes(), "acme/greet") {
+            Ok(index) => index
+                .lines
                 .iter()
                 .map(|line| {
                     let marks = [(line.yanked, " yanked"), (line.revoked.is_some(), " revoked")];
@@ -193,7 +240,7 @@ mod tests {
         #[test]
         fn nothing_that_a_server_sends_makes_reading_fail(bytes: Vec<u8>, text in "[\\[\\]{}\":,a-z0-9.\n]{0,200}") {
             for body in [bytes.as_slice(), text.as_bytes()] {
-                let _ = (index(body), namespace(body), candidates(body), detail(body), hits(body));
+                let _ = (index(body, "a/b"), namespace(body), candidates(body), detail(body), hits(body));
             }
         }
     }

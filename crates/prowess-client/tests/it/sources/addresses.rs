@@ -153,3 +153,32 @@ fn a_certificate_that_nobody_vouches_for_is_refused() {
     assert!(told(&error).to_lowercase().contains("certificate"), "{}", told(&error));
     assert!(server.requests().is_empty());
 }
+
+#[test]
+fn a_download_tells_how_far_it_is() {
+    let home = tempfile::TempDir::new().expect("a folder");
+    let filling = "x".repeat(300 << 10);
+    let page = format!("{}\n{filling}\n", super::manifest("greet"));
+    let length = page.len().div_ceil(1024);
+    let script = prowess_testkit::Script::new([])
+        .page("/SKILL.md", prowess_testkit::Reply::bytes(200, "text/markdown", page));
+    let server = prowess_testkit::ScriptedProvider::start(script);
+    let told: std::sync::Arc<std::sync::Mutex<Vec<Option<String>>>> = std::sync::Arc::default();
+    let mut options = super::options(home.path(), &std::sync::Arc::default());
+    let heard = std::sync::Arc::clone(&told);
+    options.progress = prowess_client::sources::Progress::new(move |line| {
+        heard.lock().expect("a list").push(line.map(str::to_owned));
+    });
+    let sources = prowess_client::sources::Sources::new(options);
+    let address = format!("{}/SKILL.md", server.url());
+    super::only(&sources, &super::reference(&address));
+    let told = told.lock().expect("a list");
+    let host = server.url().trim_start_matches("http://");
+    let (over, lines) = told.split_last().expect("something was told");
+    assert_eq!(*over, None, "the line goes away at the end");
+    assert!(lines.len() > 1, "{lines:?}");
+    // Of how much, as the server says it.
+    let last = format!("{host}: {length} KiB of {length} KiB");
+    assert_eq!(lines.last(), Some(&Some(last)), "{lines:?}");
+    assert!(lines.iter().flatten().all(|line| line.ends_with(&format!(" of {length} KiB"))));
+}

@@ -402,8 +402,9 @@ fn repositories_are_fetched_over_http() {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&lines);
     let sources = repository.with(|options| {
-        options.progress =
-            Progress::new(move |line| heard.lock().expect("a list").push(line.to_owned()));
+        options.progress = Progress::new(move |line| {
+            heard.lock().expect("a list").extend(line.map(str::to_owned));
+        });
     });
     let show = |path: &str| {
         let reference = reference(&format!("git+{}/{path}", server.url()));

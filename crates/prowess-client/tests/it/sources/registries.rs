@@ -166,6 +166,11 @@ fn other_bytes_than_promised_are_refused() {
     let home = TempDir::new().expect("a folder");
     let registry = TestRegistry::start();
     registry.publish(published("acme", "weather", "1.0.0"));
+    // Without a cache: what was fetched before would be taken from there, and what was said before be remembered.
+    let asking = |home: &Path, registry: &TestRegistry| {
+        let variables = [("PROWESS_REGISTRY", registry.url())];
+        sources_with(home, &variables, "", |options| options.cache_folder = None)
+    };
     let pinned = {
         let sources = asking(home.path(), &registry);
         sources.offers(&reference("acme/weather")).expect("an offer").skills.remove(0).pinned
@@ -237,6 +242,100 @@ fn an_index_that_has_not_changed_is_not_sent_again() {
     Unreachable: `URL` can't be asked while offline, and nothing is known of `acme/other`
       hint: leave `--offline` away
     ");
+}
+
+#[test]
+fn an_index_of_yesterday_is_refused() {
+    // Attack C17.
+    let home = TempDir::new().expect("a folder");
+    let registry = TestRegistry::start();
+    let package = Package::new(registry.url(), "acme/weather");
+    let now = std::time::UNIX_EPOCH + std::time::Duration::from_hours(500_000);
+    let look = |offline: bool| {
+        let variables = [("PROWESS_REGISTRY", registry.url())];
+        let sources = sources_with(home.path(), &variables, "", |options| {
+            (options.offline, options.now) = (offline, now);
+        });
+        match sources.releases(&package) {
+            Ok(releases) => format!("{} versions", releases.len()),
+            Err(error) => told(&error).replace(registry.url(), "URL"),
+        }
+    };
+    registry.publish(published("acme", "weather", "1.0.0"));
+    registry.publish(Published { yanked: true, ..published("acme", "weather", "1.1.0") });
+    registry.number(7, Some(1_800_000_060));
+    assert_eq!(look(false), "2 versions");
+    // A mirror that hides that a version was taken back.
+    registry.publish(published("acme", "weather", "1.1.0"));
+    registry.number(6, Some(1_800_000_060));
+    assert_snapshot!(look(false), @"
+    Mismatch: URL answers with an older index of `acme/weather` than before: it has the number 6, and 7 was seen before
+      hint: somebody may be hiding newer versions, or that one was taken back; ask whoever runs the registry. If it was set back on purpose, delete `registry-index` in the cache folder
+    ");
+    registry.number(7, Some(1_800_000_060));
+    assert_snapshot!(look(false), @"
+    Mismatch: URL answers with an older index of `acme/weather` than before: it says something else than before under the number 7
+      hint: somebody may be hiding newer versions, or that one was taken back; ask whoever runs the registry. If it was set back on purpose, delete `registry-index` in the cache folder
+    ");
+    // One that hides a version.
+    registry.forget("acme", "weather", "1.1.0");
+    registry.number(8, Some(1_800_000_060));
+    assert_snapshot!(look(false), @"
+    Mismatch: URL answers with an older index of `acme/weather` than before: version 1.1.0 is gone
+      hint: somebody may be hiding newer versions, or that one was taken back; ask whoever runs the registry. If it was set back on purpose, delete `registry-index` in the cache folder
+    ");
+    // What was refused is not remembered: offline the last one counts that was believed, also when its time is over.
+    assert_eq!(look(true), "2 versions");
+    registry.publish(published("acme", "weather", "1.1.0"));
+    registry.number(8, Some(1_799_990_000));
+    assert_snapshot!(look(false), @"
+    Mismatch: URL answers with an old index of `acme/weather`: it expired 2 hours ago
+      hint: somebody may be hiding newer versions; look at the clock of this machine, try again later, or take what is known with `--offline`
+    ");
+    registry.number(8, Some(1_800_000_060));
+    assert_eq!(look(false), "2 versions");
+    // The list of another skill, whatever its number.
+    let other = published("acme", "other", "1.0.0");
+    registry.publish(Published { name: "weather".to_owned(), ..other });
+    registry.number(9, None);
+    assert!(look(false).contains("has other bytes for `acme/weather` 1.0.0 than before"));
+}
+
+#[test]
+fn what_was_fetched_before_is_there_without_a_network() {
+    let home = TempDir::new().expect("a folder");
+    let registry = TestRegistry::start();
+    registry.publish(published("acme", "weather", "1.0.0"));
+    let pinned = {
+        let sources = asking(home.path(), &registry);
+        let pinned =
+            sources.offers(&reference("acme/weather")).expect("an offer").skills.remove(0).pinned;
+        sources.fetch("weather", &pinned).expect("files");
+        pinned
+    };
+    let asked = registry.requests().len();
+    let variables = [("PROWESS_REGISTRY", registry.url())];
+    let alone = || sources_with(home.path(), &variables, "", |options| options.offline = true);
+    let fetch = |sources: Sources| match sources.fetch("weather", &pinned) {
+        Ok(fetched) => format!("{} files", fetched.tree.files().count()),
+        Err(error) => told(&error).replace(registry.url(), "URL"),
+    };
+    assert_eq!(fetch(alone()), "1 files");
+    // With a network the index is asked for, and the archive is not sent again.
+    assert_eq!(fetch(asking(home.path(), &registry)), "1 files");
+    assert_eq!(registry.paths()[asked..], ["/api/v1/index/acme/weather"]);
+    // Bytes that somebody has changed there are not used, and the folder can be deleted.
+    let folder = home.path().join("cache/archives");
+    for entry in std::fs::read_dir(&folder).expect("a folder") {
+        std::fs::write(entry.expect("an entry").path(), "evil").expect("written");
+    }
+    assert_eq!(fetch(asking(home.path(), &registry)), "1 files");
+    std::fs::remove_dir_all(&folder).expect("it is there");
+    assert_snapshot!(fetch(alone()), @"
+    Unreachable: `URL/api/v1/skills/acme/weather/1.0.0/download` can't be asked while offline
+      hint: leave `--offline` away
+    ");
+    assert_eq!(fetch(asking(home.path(), &registry)), "1 files");
 }
 
 #[test]

@@ -5,14 +5,16 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use prowess_files::whole::{self, MOST_SMALL_BYTES, WriteOptions};
+use prowess_files::with_lock;
 use serde_json::{Map, Value, json};
 
 use super::outside;
 use super::versions::{self, Version};
 use crate::closure;
+use crate::platform;
 use crate::run::Cancel;
 use crate::world::{State, World};
-use crate::{platform, state_file};
 
 /// An interpreter of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,7 +125,7 @@ struct Known {
 impl Known {
     fn load(state: &State) -> Self {
         let path = state.cache.join("interpreters.json");
-        let text = state_file::read(&path).ok().flatten().unwrap_or_default();
+        let text = whole::read_text(&path, MOST_SMALL_BYTES).ok().flatten().unwrap_or_default();
         let mut file: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
         let answers = match file["interpreters"].take() {
             Value::Object(answers) if file["version"] == VERSION => answers,
@@ -168,7 +170,9 @@ impl Known {
         if self.changed {
             let file = json!({ "version": VERSION, "interpreters": self.answers });
             let text = format!("{file:#}\n");
-            let _ = state_file::locked(&self.path, || state_file::replace(&self.path, &text));
+            let _ = with_lock(&self.path, || {
+                whole::write(&self.path, text.as_bytes(), WriteOptions::PRIVATE)
+            });
         }
     }
 }

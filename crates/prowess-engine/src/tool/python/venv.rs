@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use prowess_files::with_lock;
 use prowess_policy::scope::Program;
 use sha2::{Digest as _, Sha256};
 
@@ -19,7 +20,7 @@ use super::versions;
 use crate::programs::Finder;
 use crate::run::Cancel;
 use crate::world::World;
-use crate::{digest, platform, state_file};
+use crate::{digest, platform};
 
 /// Long enough for the largest wheels on a slow line.
 const PATIENCE: Duration = Duration::from_mins(15);
@@ -153,7 +154,7 @@ pub(super) fn packages(
     if place.join(PINNED).is_file() {
         return site_packages(&place, wanted.interpreter);
     }
-    let built = state_file::locked(&place, || {
+    let built = with_lock(&place, || {
         // Somebody else may have been faster.
         if place.join(PINNED).is_file() {
             return Ok(());

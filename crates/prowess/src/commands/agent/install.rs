@@ -19,7 +19,7 @@ use prowess_store::store::{LOCK_FILE, Store};
 
 use super::{Agent, AgentOptions};
 use crate::commands::Outcome;
-use crate::commands::install::{FetchOptions, Format, carry_out, show_restored};
+use crate::commands::install::{FetchOptions, Format, Order, carry_out, show_restored};
 use crate::error::Error;
 use crate::packages::{
     Packages, Reach, Stop, install_failed, lock_of, now, skill_name, source_failed,
@@ -131,15 +131,13 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         if let Some(obstacle) = obstacle(&plan, &wanted, &named) {
             return Err(Stop::from(obstacle.error(agent.name())));
         }
-        carry_out(
-            plan,
-            arguments.dry_run,
-            arguments.yes,
-            arguments.format,
-            &placing,
-            printer,
-            installer,
-        )
+        let order = Order {
+            dry_run: arguments.dry_run,
+            yes: arguments.yes,
+            format: arguments.format,
+            placing: &placing,
+        };
+        carry_out(plan, &order, installer, printer)
     })
 }
 
@@ -264,22 +262,30 @@ fn plan(
     let wishes = |chosen: &[&Wanted<'_>]| -> Vec<Wish> {
         chosen.iter().map(|wanted| wanted.wish.clone()).collect()
     };
+    // GAIA §4.3: whoever names a skill knows of it, also when only another skill needs it.
+    let plan_of = |chosen: &[&Wanted<'_>]| -> Result<Plan, InstallError> {
+        let mut plan = installer.plan(&wishes(chosen))?;
+        for step in plan.steps.iter_mut().filter(|step| named.contains(step.name())) {
+            step.review.refusals.retain(|refusal| *refusal != Refusal::ExperimentalDependency);
+        }
+        Ok(plan)
+    };
     let mut chosen: Vec<&Wanted<'_>> = wanted.iter().collect();
-    let whole = installer.plan(&wishes(&chosen));
+    let whole = plan_of(&chosen);
     let is_fine = whole.as_ref().is_ok_and(|plan| obstacle(plan, wanted, named).is_none());
     if is_fine || wanted.iter().all(|wanted| wanted.dependency.required) {
         return Ok((whole?, Vec::new()));
     }
     // One after the other, so that the one that is in the way is the one that is left out.
     chosen.retain(|wanted| wanted.dependency.required);
-    let mut best = installer.plan(&wishes(&chosen))?;
+    let mut best = plan_of(&chosen)?;
     let mut left_out = Vec::new();
     if obstacle(&best, wanted, named).is_some() {
         return Ok((best, left_out));
     }
     for one in wanted.iter().filter(|wanted| !wanted.dependency.required) {
         chosen.push(one);
-        let why = match installer.plan(&wishes(&chosen)) {
+        let why = match plan_of(&chosen) {
             Ok(plan) => match obstacle(&plan, wanted, named) {
                 None => {
                     best = plan;
@@ -340,7 +346,9 @@ impl Obstacle {
     fn what(&self) -> String {
         match self {
             Self::Experimental(name) => {
-                format!("`{name}` is experimental, and that a manifest lists it is not enough")
+                format!(
+                    "`{name}` is experimental, and that a manifest lists it or a skill needs it is not enough"
+                )
             }
             Self::OtherVersion { name, version, range } => {
                 format!("what there is of `{name}` is {version}, which is not in `{range}`")

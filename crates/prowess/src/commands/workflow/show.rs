@@ -30,7 +30,7 @@ impl<'p> Show<'p> {
         self.printer
     }
 
-    /// Whether nobody reads what is shown any more.
+    /// Whether nothing that is shown arrives any more.
     pub(super) fn is_unread(&self) -> bool {
         self.printer.is_closed()
     }

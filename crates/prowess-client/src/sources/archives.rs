@@ -1,0 +1,235 @@
+//! Archives that were fetched before, by their content: what is locked can be installed again without a network.
+//!
+//! A folder that can be deleted at any time. An archive is found by its digest and hashed again whenever it is used, so
+//! whatever happens to the folder, nothing else than what was asked for comes out of it. Skills without an archive, as those
+//! of repositories, are packed; a small file beside them says which place they are from.
+
+use std::io::{Cursor, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use prowess_package::digest::Sha256Digest;
+use prowess_package::limits::Limits;
+use prowess_package::pack::pack;
+use prowess_package::tree::Tree;
+use prowess_package::unpack::{UnpackOptions, unpack_to_memory};
+
+/// The folder below the cache.
+const FOLDER: &str = "archives";
+/// More than this is not kept: what was not used for longest goes first.
+const MOST_BYTES: u64 = 256 << 20;
+/// What a file takes at least, so that small ones are bounded too.
+const LEAST_BYTES: u64 = 4096;
+/// The first line of a file that says what a place has. Another one is of another version, and is not read.
+const HEADER: &str = "prowess place 1";
+
+/// The folder.
+#[derive(Debug, Clone)]
+pub(crate) struct Archives {
+    folder: Option<PathBuf>,
+    most_bytes: u64,
+}
+
+impl Archives {
+    pub(crate) fn new(cache_folder: Option<&Path>) -> Self {
+        let folder = cache_folder.map(|folder| folder.join(FOLDER));
+        Self { folder, most_bytes: MOST_BYTES }
+    }
+
+    /// The archive with a digest, `sha256:` and hexadecimal digits.
+    pub(crate) fn get(&self, sha256: &str, limits: &Limits) -> Option<Vec<u8>> {
+        let digest = digest(sha256)?;
+        let path = self.folder.as_ref()?.join(digest.to_string());
+        let bytes = read(&path, limits.archive_bytes)?;
+        if Sha256Digest::of(&bytes) != digest {
+            // Cut short or changed: of no use to anybody.
+            let _ = std::fs::remove_file(&path);
+            return None;
+        }
+        used(&path);
+        Some(bytes)
+    }
+
+    /// Keeps an archive. That it can't be kept is no reason to fail.
+    pub(crate) fn keep(&self, bytes: &[u8]) {
+        let name = Sha256Digest::of(bytes).to_string();
+        // What is there under this name has these bytes, or is thrown away by whoever asks for it.
+        if !self.folder.as_ref().is_some_and(|folder| folder.join(&name).is_file()) {
+            self.write(&name, &[bytes]);
+        }
+    }
+
+    /// The files that came from a place, such as a folder of a commit.
+    pub(crate) fn tree(&self, place: &str, limits: &Limits) -> Option<Tree> {
+        let path = self.folder.as_ref()?.join(file_of(place));
+        let text = String::from_utf8(read(&path, LEAST_BYTES)?).ok()?;
+        let mut lines = text.splitn(3, '\n');
+        if lines.next()? != HEADER {
+            return None;
+        }
+        let sha256 = lines.next()?;
+        // Two places never share a file, unless somebody has renamed one.
+        if lines.next()? != place {
+            return None;
+        }
+        let bytes = self.get(sha256, limits)?;
+        used(&path);
+        let options = UnpackOptions { limits: *limits, name: None };
+        unpack_to_memory(Cursor::new(bytes), &options).ok().map(|(_, tree)| tree)
+    }
+
+    /// Keeps the files of a place.
+    pub(crate) fn keep_tree(&self, place: &str, tree: &Tree) {
+        if self.folder.is_none() {
+            return;
+        }
+        let bytes = pack(tree);
+        self.keep(&bytes);
+        let text = format!("{HEADER}\nsha256:{}\n{place}", Sha256Digest::of(&bytes));
+        if text.len() as u64 <= LEAST_BYTES {
+            self.write(&file_of(place), &[text.as_bytes()]);
+        }
+    }
+
+    fn write(&self, name: &str, parts: &[&[u8]]) {
+        let Some(folder) = &self.folder else { return };
+        let path = folder.join(name);
+        let write = || {
+            std::fs::create_dir_all(folder)?;
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            for part in parts {
+                file.write_all(part)?;
+            }
+            // Others that read meanwhile see all of it or nothing.
+            file.persist(&path).map_err(|error| error.error)?;
+            std::io::Result::Ok(())
+        };
+        if write().is_ok() {
+            self.tidy(&path);
+        }
+    }
+
+    /// Removes what was not used for longest until the rest is within the bound. The newest stays in any case.
+    fn tidy(&self, newest: &Path) {
+        let Some(Ok(entries)) = self.folder.as_ref().map(std::fs::read_dir) else { return };
+        let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
+            .filter_map(|entry| {
+                let entry = entry.ok()?;
+                let metadata = entry.metadata().ok().filter(std::fs::Metadata::is_file)?;
+                Some((metadata.modified().ok()?, metadata.len().max(LEAST_BYTES), entry.path()))
+            })
+            .collect();
+        let mut total: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+        files.sort();
+        for (_, bytes, path) in files {
+            if total <= self.most_bytes {
+                break;
+            }
+            if path != newest && std::fs::remove_file(path).is_ok() {
+                total -= bytes;
+            }
+        }
+    }
+}
+
+fn digest(sha256: &str) -> Option<Sha256Digest> {
+    sha256.strip_prefix("sha256:")?.parse().ok()
+}
+
+fn file_of(place: &str) -> String {
+    format!("place-{}", Sha256Digest::of(place.as_bytes()))
+}
+
+/// A regular file of at most so many bytes; everything else counts as nothing.
+fn read(path: &Path, most: u64) -> Option<Vec<u8>> {
+    // A pipe would have to be waited for.
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    if !metadata.is_file() || metadata.len() > most {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path).ok()?.take(most).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// Marks a file as used just now.
+fn used(path: &Path) {
+    let file = std::fs::File::options().append(true).open(path);
+    let _ = file.and_then(|file| file.set_modified(SystemTime::now()));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use prowess_package::tree::TreeFile;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn archives(folder: &TempDir, most_bytes: u64) -> Archives {
+        Archives { most_bytes, ..Archives::new(Some(folder.path())) }
+    }
+
+    fn sha256(bytes: &[u8]) -> String {
+        format!("sha256:{}", Sha256Digest::of(bytes))
+    }
+
+    #[test]
+    fn only_the_bytes_that_were_asked_for_come_out() {
+        let folder = TempDir::new().expect("a folder");
+        let archives = archives(&folder, MOST_BYTES);
+        let (limits, wanted) = (Limits::PACKAGE, sha256(b"one"));
+        assert_eq!(archives.get(&wanted, &limits), None);
+        archives.keep(b"one");
+        assert_eq!(archives.get(&wanted, &limits).as_deref(), Some(&b"one"[..]));
+        for wrong in ["", "one", "sha256:", "sha256:../x", "sha512:00"] {
+            assert_eq!(archives.get(wrong, &limits), None, "{wrong}");
+        }
+        // Changed behind our back: nothing comes out, and it is not kept.
+        let path = folder.path().join(FOLDER).join(Sha256Digest::of(b"one").to_string());
+        std::fs::write(&path, "two").expect("a file");
+        assert_eq!(archives.get(&wanted, &limits), None);
+        assert!(!path.exists());
+        assert_eq!(Archives::new(None).get(&wanted, &limits), None);
+    }
+
+    #[test]
+    fn the_files_of_a_place_are_found_by_its_name_alone() {
+        let folder = TempDir::new().expect("a folder");
+        let archives = archives(&folder, MOST_BYTES);
+        let file =
+            TreeFile { bytes: b"---\nname: a\ndescription: d\n---\n".to_vec(), executable: false };
+        let tree =
+            Tree::from_files([("SKILL.md".parse().expect("a path"), file)], &Limits::PACKAGE)
+                .expect("a tree");
+        archives.keep_tree("git x 1", &tree);
+        assert_eq!(archives.tree("git x 1", &Limits::PACKAGE), Some(tree));
+        assert_eq!(archives.tree("git x 2", &Limits::PACKAGE), None);
+        // Somebody gives it the name of another place.
+        let named = |place: &str| folder.path().join(FOLDER).join(file_of(place));
+        std::fs::rename(named("git x 1"), named("git x 2")).expect("it is there");
+        assert_eq!(archives.tree("git x 2", &Limits::PACKAGE), None);
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_goes_first() {
+        let folder = TempDir::new().expect("a folder");
+        let archives = archives(&folder, 3 * LEAST_BYTES);
+        let day = |number: u64| SystemTime::UNIX_EPOCH + Duration::from_hours(24 * number);
+        for (number, bytes) in [b"one", b"two", b"six"].into_iter().enumerate() {
+            archives.keep(bytes);
+            let path = folder.path().join(FOLDER).join(Sha256Digest::of(bytes).to_string());
+            let file = std::fs::File::options().append(true).open(path).expect("a file");
+            file.set_modified(day(number as u64)).expect("a time");
+        }
+        // Used again, it is the newest.
+        assert!(archives.get(&sha256(b"one"), &Limits::PACKAGE).is_some());
+        archives.keep(b"ten");
+        let kept = |bytes: &[u8]| archives.get(&sha256(bytes), &Limits::PACKAGE).is_some();
+        assert_eq!(
+            [kept(b"one"), kept(b"two"), kept(b"six"), kept(b"ten")],
+            [true, false, true, true]
+        );
+    }
+}
