@@ -630,7 +630,18 @@ fn one_of_many_that_fails_keeps_no_other_from_its_place() {
     let outcomes = place_many(&home, &skills, "claude-code codex").expect("the list is fine");
     let is_placed: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
     assert_eq!(is_placed, [true, false, true]);
-    assert_snapshot!(tree(&home), @"");
+    assert_snapshot!(tree(&home), @"
+    .agents/
+    .agents/skills/
+    .agents/skills/skill-0 -> ../../.prowess/skills/skill-0
+    .agents/skills/skill-2 -> ../../.prowess/skills/skill-2
+    .claude/
+    .claude/skills/
+    .claude/skills/skill-0 -> ../../.prowess/skills/skill-0
+    .claude/skills/skill-1/
+    .claude/skills/skill-1/SKILL.md 644
+    .claude/skills/skill-2 -> ../../.prowess/skills/skill-2
+    ");
     let known: Vec<String> = placed(&home.places, Scope::Project)
         .expect("a list")
         .iter()

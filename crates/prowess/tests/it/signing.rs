@@ -245,7 +245,6 @@ fn a_skill_that_calls_itself_experimental_is_told_from_one_that_nobody_signed() 
       from   [SCENE]/greet
       files  2 (546 bytes)
       signed ed25519 key [HEX]
-      tier   its signatures prove community, and it calls itself experimental (line 5 of its SKILL.md)
       ! it is signed by somebody that you trust, but it calls itself experimental (line 5 of its SKILL.md)
     error: `greet` was not installed: it is signed by somebody that you trust, but it calls itself experimental (line 5 of its SKILL.md)
     hint: its author writes `security_tier: community` and signs it again; to have it as it is, give `--allow-experimental`

@@ -46,8 +46,7 @@ fn every_kind_of_drift_is_told() {
       unlocked: it is on disk and not in the lock file
     --- stderr
     hint: `prowess install` puts back what the lock file says
-    hint: `prowess trust list` shows whose signatures count; trust the key again with `prowess trust add`, or take the skill away with `prowess remove`
-    hint: what is not in the lock file was not installed: remove its folder, or `prowess install FOLDER` it
+    hint: what is not in the lock file was not installed: remove its folder, or install it with `prowess install FOLDER`
     ");
     assert_snapshot!(steady(&scene.run("verify changed --format json")), @r#"
     exit 1
@@ -171,7 +170,6 @@ fn a_revoked_key_that_still_counts_is_told() {
       signature: the signature `SIGNATURE.json` does not count: the key `[HEX]` was revoked at [TIME]
       tier: it was installed as community and is experimental by what its signatures prove now
     --- stderr
-    hint: `prowess trust list` shows whose signatures count; trust the key again with `prowess trust add`, or take the skill away with `prowess remove`
     hint: do not use a skill whose signature does not hold; ask its author, or take it away with `prowess remove`
     ");
 }
@@ -193,7 +191,7 @@ fn the_next_step_is_one_that_helps() {
     greet 1.0.0: not as installed
       tier: it was installed as community and is experimental by what its signatures prove now
     --- stderr
-    hint: `prowess trust list` shows whose signatures count; trust the key again with `prowess trust add`, or take the skill away with `prowess remove`
+    hint: `prowess trust list` shows whose signatures count; trust the key with `prowess trust add`, or take the skill away with `prowess remove`
     ");
     trust(&scene, "release", "publisher");
     // In a project the command is another one.
@@ -207,8 +205,6 @@ fn the_next_step_is_one_that_helps() {
       tier: it was installed as community and is experimental by what its signatures prove now
     --- stderr
     hint: `prowess install --project` puts back what the lock file says
-    hint: `prowess trust list` shows whose signatures count; trust the key again with `prowess trust add`, or take the skill away with `prowess remove`
-    hint: do not use a skill whose signature does not hold; ask its author, or take it away with `prowess remove`
     ");
     std::fs::remove_file(scene.path().join("work/.prowess/skills/greet/more.txt"))
         .expect("it is there");

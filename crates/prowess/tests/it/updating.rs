@@ -129,7 +129,7 @@ fn only_a_signer_that_is_offered_or_trusted_is_accepted() {
     exit 3
     --- stderr
     error: the key `anything` has signed nothing that is offered for `greet`, and is none that you trust
-    hint: 1.1.0 is offered, signed by the key `[HEX]`; the refusal of `prowess update greet` shows it
+    hint: 1.1.0 is offered, signed by the key `[HEX]`; accept that one when its author has confirmed it
     ");
     let accepted = scene.stdout("trust list --format json");
     let accepted: serde_json::Value = serde_json::from_str(&accepted).expect("JSON");
@@ -140,6 +140,7 @@ fn only_a_signer_that_is_offered_or_trusted_is_accepted() {
     exit 0
     --- stderr
     `greet` may be signed by [HEX] from now on
+    note: its signatures prove nothing yet, so that the skill is experimental; `prowess trust add FILE` trusts the key itself
     ");
     // What can't be looked at is accepted only when it is trusted.
     std::fs::remove_dir_all(scene.path().join("greet")).expect("it is there");

@@ -217,11 +217,22 @@ fn a_home_that_is_not_there_stops_nothing() {
 #[test]
 fn what_a_variable_says_is_no_fault_of_a_file() {
     let scene = scene().home("home").variable("PROWESS_REGISTRY", "foo");
-    assert_snapshot!(scene.run("search greet"), @"");
+    assert_snapshot!(scene.run("search greet"), @"
+    exit 1
+    --- stderr
+    error: the variable `PROWESS_REGISTRY` is no address, write `https://HOST`
+    hint: or give it the name of a `[registries.NAME]` of your settings
+    ");
     let manifest = "name: helper\nversion: 1.0.0\ndescription: Helps\ndefault_set: office\nskill_sets:\n  office: [greet]\n";
     let scene = crate::scene()
         .home("home")
         .file("AGENT.yaml", manifest)
         .variable("PROWESS_SKILL_SET", "zz");
-    assert_snapshot!(scene.run("agent tools AGENT.yaml"), @"");
+    assert_snapshot!(scene.run("agent tools AGENT.yaml"), @"
+    exit 2
+    --- stderr
+    error: no skill set is called `zz`, and the selector asks for it
+    hint: choose `office`
+    hint: the variable `PROWESS_SKILL_SET` selects it
+    ");
 }
