@@ -154,6 +154,12 @@ impl Sources {
         }
     }
 
+    /// Removes what is only here while these sources are, for a process that is about to end by a signal.
+    pub fn tidy_up(&self) -> impl Fn() + Send + use<> {
+        let scratches = self.git.scratches.clone();
+        move || scratches.remove_all()
+    }
+
     /// Asks many domains at once for the skill that each may publish (SKL-WK-1), each for at most so long.
     pub fn trawl(&self, domains: &[String], limit: Duration) -> Trawl {
         self.well_known.trawl(domains, limit)

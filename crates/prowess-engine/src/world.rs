@@ -104,7 +104,16 @@ impl World {
             path.canonicalize()
                 .map_err(|source| WorldError::Folder { path: path.to_owned(), source })
         };
-        let home = real(home)?;
+        // A home that is not there yet is still a home, as many containers and service accounts have it. Whoever writes
+        // there makes it.
+        let home = match real(home) {
+            Err(WorldError::Folder { path, source })
+                if source.kind() == io::ErrorKind::NotFound =>
+            {
+                path
+            }
+            home => home?,
+        };
         let current = real(current)?;
         let state = State::of(&home, |name| {
             let found = environment.iter().find(|(known, _)| known == name);

@@ -31,7 +31,7 @@ pub struct Field {
     pub rule: Option<&'static Rule>,
     /// A wrong value is ignored by the dialect's own reader: a warning, and the schema accepts it.
     pub lenient: bool,
-    /// What people write by mistake for it, with a text behind it, though it looks more like another field.
+    /// What people write by mistake for it, with a value of its kind behind it, though it looks more like another field.
     pub mistakes: &'static [&'static str],
 }
 
@@ -103,6 +103,13 @@ pub enum Shape {
     MapOf(&'static Shape),
     /// Any one of these.
     Either(&'static [Shape]),
+}
+
+impl Shape {
+    /// Whether a value is made of others.
+    pub fn is_structure(&self) -> bool {
+        matches!(self, Shape::List { .. } | Shape::Map(_) | Shape::MapOf(_))
+    }
 }
 
 /// A textual format with a name, a pattern for the schema and a check for the reader; the two mean the same.

@@ -107,6 +107,12 @@ impl fmt::Display for Drift {
                         parts.push(format!("{what}: {}", paths.join(", ")));
                     }
                 }
+                // Every file is as it was: then the lock file contradicts itself, or knows no files.
+                if parts.is_empty() {
+                    return formatter.write_str(
+                        "its files do not have the digest that the lock file names as `integrity`",
+                    );
+                }
                 write!(formatter, "its files are not what was installed ({})", parts.join("; "))
             }
             Self::Unreadable(why) => write!(formatter, "its files can't be read: {why}"),

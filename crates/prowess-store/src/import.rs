@@ -220,7 +220,14 @@ pub fn find(places: &Places) -> Vec<PathBuf> {
         "~/.openclaw/.clawhub/lock.json",
         "${GAIA_CONFIG_DIR:-~/.gaia}/skills/skill-lock.json",
     ];
-    let found = USUAL.iter().filter_map(|usual| places.locate(usual)).map(|found| found.path);
+    // Other tools write theirs where they were started, also where no project is.
+    let here = |usual: &str| {
+        let is_relative = !usual.starts_with(['$', '~']);
+        is_relative.then(|| places.current.join(usual))
+    };
+    let found = USUAL
+        .iter()
+        .filter_map(|usual| places.locate(usual).map(|found| found.path).or_else(|| here(usual)));
     found.filter(|path| path.is_file()).collect()
 }
 

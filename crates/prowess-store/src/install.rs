@@ -26,7 +26,7 @@ use crate::agreement::Demand;
 use crate::described::{DescribeError, Described, describe};
 use crate::lock::{Lock, LockError, Locked, MOST_BYTES};
 use crate::reference::Reference;
-use crate::review::{Candidate, Leave, Review, review};
+use crate::review::{Candidate, Leave, Modesty, Review, review};
 use crate::source::{self, Catalogue, Offer, Pinned, Source, SourceError};
 use crate::store::{Store, StoreError};
 use crate::switch::CommitError;
@@ -509,6 +509,7 @@ impl Installer<'_> {
             source: &offer.pinned,
             is_explicit,
             signer_accepted,
+            modesty: Modesty::of(&described.skill, attestation.tier, tree.manifest()),
         };
         let demands = self.demands(&described.name, &hashes, &candidate);
         let mut review = review(&candidate, installed, self.leave);
@@ -603,7 +604,7 @@ struct Needed {
 }
 
 /// The files at the root of a skill, any of which may be a signature.
-fn signatures_of(tree: &Tree) -> Vec<prowess_trust::Signature> {
+pub fn signatures_of(tree: &Tree) -> Vec<prowess_trust::Signature> {
     let at_root = tree.files().filter(|(path, _)| path.parts().count() == 1);
     let as_signature =
         |(path, file): (&prowess_package::path::PackagePath, &prowess_package::tree::TreeFile)| {

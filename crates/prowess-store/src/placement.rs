@@ -23,7 +23,7 @@ use crate::places::{Places, Scope};
 use reach::Reached;
 use record::Record;
 
-pub use apply::{Owners, Undone, UndoneHow, apply, undo};
+pub use apply::{Owners, Undone, UndoneHow, apply, apply_all, undo, undo_all};
 pub use record::{FILE_NAME as RECORD_FILE_NAME, Recorded, placed};
 
 /// A skill, and the agents that should find it.
@@ -175,20 +175,22 @@ pub fn plan(places: &Places, wish: &Wish<'_>) -> Result<Vec<Placement>, Placemen
     Ok(planned.into_iter().map(|(_, placement)| placement).collect())
 }
 
-/// Whether the places of a wish are free or ours, for a skill that is not in the store yet. Nothing is written.
+/// Whether the places of wishes are free or ours, for skills that are not in the store yet. Nothing is written.
 ///
 /// Somebody may take a place after that: [`apply`] looks again.
-pub fn check(places: &Places, wish: &Wish<'_>) -> Result<(), PlacementError> {
-    let record = Record::read(places, wish.scope)?;
-    let source = Source::expect(wish.directory);
-    for (reached, agents) in folders_of(places, wish)? {
-        let Place { path, there, why, is_recorded, .. } =
-            Place::look(wish, &record, &reached.real, &agents)?;
-        match there {
-            There::Nothing | There::Ours(_) => {}
-            There::Theirs(Theirs::Link(target))
-                if why.is_none() && target == source.seen_from(&reached.real) => {}
-            There::Theirs(theirs) => return Err(occupied(path, &theirs, is_recorded)),
+pub fn check(places: &Places, scope: Scope, wishes: &[Wish<'_>]) -> Result<(), PlacementError> {
+    let record = Record::read(places, scope)?;
+    for wish in wishes {
+        let source = Source::expect(wish.directory);
+        for (reached, agents) in folders_of(places, wish)? {
+            let Place { path, there, why, is_recorded, .. } =
+                Place::look(wish, &record, &reached.real, &agents)?;
+            match there {
+                There::Nothing | There::Ours(_) => {}
+                There::Theirs(Theirs::Link(target))
+                    if why.is_none() && target == source.seen_from(&reached.real) => {}
+                There::Theirs(theirs) => return Err(occupied(path, &theirs, is_recorded)),
+            }
         }
     }
     Ok(())

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use prowess_policy::{Grant, GrantSet, Source, Tier, matrix};
+use prowess_format::skill::Skill;
+use prowess_policy::{Grant, GrantSet, Origin, Source, Tier, Trust, matrix};
 use prowess_trust::{Change, Evidence};
 
 use crate::lock::Locked;
@@ -33,6 +34,40 @@ pub struct Candidate<'a> {
     pub is_explicit: bool,
     /// Whether one of its signers was accepted for this skill, although an earlier version had another one.
     pub signer_accepted: bool,
+    /// What it claims, where that is less than what its signatures prove.
+    pub modesty: Option<Modesty>,
+}
+
+/// A skill that claims less than is proved: the lower one counts (R19), which nobody guesses who has just trusted its signer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Modesty {
+    /// What it calls itself.
+    pub claimed: Tier,
+    /// What its signatures prove.
+    pub proved: Tier,
+    /// The line of its `SKILL.md` that says so.
+    pub line: usize,
+}
+
+impl Modesty {
+    /// Compares what a skill calls itself with what its signatures prove. `manifest` is its `SKILL.md`.
+    pub fn of(skill: &Skill, proved: Tier, manifest: &[u8]) -> Option<Self> {
+        let word = skill.security_tier.as_ref()?;
+        let claimed = Trust::of(skill, proved, None, Origin::Downloaded).claimed()?;
+        let before = manifest.get(..word.span.range().start).unwrap_or_default();
+        let line = before.split(|byte| *byte == b'\n').count();
+        (claimed < proved).then_some(Self { claimed, proved, line })
+    }
+}
+
+impl fmt::Display for Modesty {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { claimed, proved, line } = self;
+        write!(
+            formatter,
+            "its signatures prove {proved}, and it calls itself {claimed} (line {line} of its SKILL.md)"
+        )
+    }
 }
 
 /// What the user has allowed beforehand, each by a word of its own.
@@ -60,6 +95,8 @@ pub struct Review {
 pub enum Refusal {
     /// Nobody vouches for it, and nobody said that this is all right (GAIA §4.3).
     Experimental,
+    /// Somebody vouches for it, and it calls itself experimental: the lower one counts (R19).
+    CallsItselfExperimental(Modesty),
     /// The same, of a skill that came along with another one (GAIA §4.3): it must be named.
     ExperimentalDependency,
     /// The earlier version was signed (attack C3), or by somebody else (attack C4).
@@ -131,7 +168,10 @@ pub fn review(candidate: &Candidate<'_>, installed: Option<&Locked>, leave: Leav
         if !candidate.is_explicit {
             review.refusals.push(Refusal::ExperimentalDependency);
         } else if !leave.experimental {
-            review.refusals.push(Refusal::Experimental);
+            review.refusals.push(match &candidate.modesty {
+                Some(modesty) => Refusal::CallsItselfExperimental(modesty.clone()),
+                None => Refusal::Experimental,
+            });
         }
     }
     if let Some(own) = candidate.calls_itself
@@ -284,6 +324,10 @@ impl Refusal {
                 "read it first (`prowess show`, `prowess policy`), then give `--allow-experimental`, or trust whoever signed it with `prowess trust add`"
                     .to_owned()
             }
+            Self::CallsItselfExperimental(modesty) => format!(
+                "its author writes `security_tier: {}` and signs it again; to have it as it is, give `--allow-experimental`",
+                modesty.proved
+            ),
             Self::ExperimentalDependency => {
                 "install it by its own name with `--allow-experimental`, then what needs it"
                     .to_owned()
@@ -292,7 +336,7 @@ impl Refusal {
                 "ask its author; if it is right, give `--allow-unsigned`".to_owned()
             }
             Self::Signature(_) => {
-                "ask its author; if the new key is right, accept it with `prowess trust accept`"
+                "ask its author; if the new key is right, trust it with `prowess trust add`, and accept it for this skill with `prowess trust accept`"
                     .to_owned()
             }
             Self::OtherOwner { .. } | Self::OtherPlace { .. } => {
@@ -310,6 +354,10 @@ impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Experimental => formatter.write_str("nobody that you trust has signed it: it is experimental"),
+            Self::CallsItselfExperimental(Modesty { line, .. }) => write!(
+                formatter,
+                "it is signed by somebody that you trust, but it calls itself experimental (line {line} of its SKILL.md)"
+            ),
             Self::ExperimentalDependency => formatter.write_str(
                 "it would come along with another skill, and experimental skills are only installed by name",
             ),
@@ -396,6 +444,8 @@ mod tests {
         owner: &'static str,
         registry: &'static str,
         explicit: bool,
+        /// Whether it calls itself experimental, and somebody who is trusted has signed it.
+        modesty: bool,
     }
 
     const SIGNED: Case = Case {
@@ -406,6 +456,7 @@ mod tests {
         owner: "u-1",
         registry: "https://one.example",
         explicit: true,
+        modesty: false,
     };
     const UNSIGNED: Case = Case { tier: Tier::Experimental, signer: None, ..SIGNED };
 
@@ -433,6 +484,11 @@ mod tests {
             source: &registry(now.registry),
             is_explicit: now.explicit,
             signer_accepted: false,
+            modesty: now.modesty.then_some(Modesty {
+                claimed: Tier::Experimental,
+                proved: Tier::Community,
+                line: 4,
+            }),
         };
         let review = review(&candidate, before.map(locked).as_ref(), leave);
         let refused = review.refusals.iter().map(|refusal| format!("refused: {refusal}"));
@@ -546,6 +602,15 @@ mod tests {
         let dependency = Case { explicit: false, ..UNSIGNED };
         let refused = "refused: it would come along with another skill, and experimental skills are only installed by name";
         check(&dependency, None, Leave { experimental: true, ..NONE }, &[refused]);
+    }
+
+    #[test]
+    fn a_trusted_signer_does_not_make_up_for_a_modest_claim() {
+        // R19: the lower of what is claimed and what is proved counts, and the user is told which one it was.
+        let modest = Case { tier: Tier::Experimental, modesty: true, ..SIGNED };
+        let refused = "refused: it is signed by somebody that you trust, but it calls itself experimental (line 4 of its SKILL.md)";
+        check(&modest, None, NONE, &[refused]);
+        check(&modest, None, Leave { experimental: true, ..NONE }, &[]);
     }
 
     #[test]

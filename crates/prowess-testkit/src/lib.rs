@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 
 pub use provider::{Answer, Ending, Recorded, Reply, Script, ScriptedProvider};
 pub use registry::{Published, TestRegistry};
+#[cfg(target_os = "linux")]
+pub use scene::Interrupted;
 pub use scene::Scene;
 
 /// The root of the repository.

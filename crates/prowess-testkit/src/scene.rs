@@ -39,6 +39,18 @@ const AMBIENT: [&str; 20] = [
     "all_proxy",
 ];
 
+/// How a program on a terminal ended by a signal.
+#[cfg(target_os = "linux")]
+#[derive(Debug, PartialEq, Eq)]
+pub struct Interrupted {
+    /// Whether the terminal showed what is typed at the question.
+    pub shows_at_question: bool,
+    /// Whether it did when the program had ended.
+    pub shows_afterwards: bool,
+    /// The signal that the program ended by.
+    pub signal: Option<i32>,
+}
+
 impl Scene {
     /// An empty folder. A test of a binary hands in `env!("CARGO_BIN_EXE_…")`.
     pub fn new(program: &str) -> Self {
@@ -211,6 +223,33 @@ impl Scene {
             String::from_utf8_lossy(&shown).replace("\r\n", "\n").replace(&place, "[SCENE]");
         let code = status.code().map_or("signal".to_owned(), |code| code.to_string());
         format!("exit {code}\n--- terminal\n{shown}")
+    }
+
+    /// Starts the program on a terminal of its own that shows what is typed, ends it by a signal at a question, and tells
+    /// whether the terminal showed what is typed then and afterwards.
+    #[cfg(target_os = "linux")]
+    pub fn interrupted(&self, arguments: &[&str], question: &str) -> Interrupted {
+        use std::io::Read as _;
+        use std::os::unix::process::ExitStatusExt as _;
+        let (mut screen, terminal) = crate::terminal::open();
+        crate::terminal::show_what_is_typed(&terminal);
+        let same = || Stdio::from(terminal.try_clone().expect("a descriptor can be copied"));
+        let mut command = self.command(arguments);
+        command.stdin(same()).stdout(same()).stderr(same()).env("NO_COLOR", "1");
+        let mut child = command.spawn().expect("the program starts");
+        let mut shown = Vec::new();
+        let mut byte = [0];
+        while !shown.ends_with(question.as_bytes()) {
+            assert!(matches!(screen.read(&mut byte), Ok(1)), "it asks `{question}`");
+            shown.push(byte[0]);
+        }
+        let shows_at_question = crate::terminal::shows_what_is_typed(&terminal);
+        let id = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        let id = id.expect("a process has an id");
+        rustix::process::kill_process(id, rustix::process::Signal::INT).expect("it is ours");
+        let status = child.wait().expect("the program ends");
+        let shows_afterwards = crate::terminal::shows_what_is_typed(&terminal);
+        Interrupted { shows_at_question, shows_afterwards, signal: status.signal() }
     }
 
     /// Standard output alone.

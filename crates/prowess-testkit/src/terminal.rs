@@ -20,3 +20,16 @@ pub(crate) fn open() -> (File, File) {
     tcsetattr(&terminal, OptionalActions::Now, &settings).expect("its settings can be changed");
     (File::from(screen), terminal)
 }
+
+/// Whether a terminal shows what is typed.
+pub(crate) fn shows_what_is_typed(terminal: &File) -> bool {
+    let settings = tcgetattr(terminal).expect("it is a terminal");
+    settings.local_modes.contains(LocalModes::ECHO)
+}
+
+/// Makes a terminal show what is typed, as terminals of people do.
+pub(crate) fn show_what_is_typed(terminal: &File) {
+    let mut settings = tcgetattr(terminal).expect("it is a terminal");
+    settings.local_modes.insert(LocalModes::ECHO);
+    tcsetattr(terminal, OptionalActions::Now, &settings).expect("its settings can be changed");
+}

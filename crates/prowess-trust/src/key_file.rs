@@ -179,6 +179,14 @@ impl KeyFolder {
         })
     }
 
+    /// Removes a key for good, and gives its public half. Whoever has no copy of the file can't sign with it any more.
+    pub fn remove(&self, name: &KeyName) -> Result<PublicKey, KeyFileError> {
+        let public = self.read(name)?.public;
+        let path = self.file(name);
+        fs::remove_file(&path).map_err(|source| KeyFileError::Disk { path, source })?;
+        Ok(public)
+    }
+
     /// The public half of a key, for which no passphrase is needed.
     pub fn public(&self, name: &KeyName) -> Result<PublicKey, KeyFileError> {
         Ok(self.read(name)?.public)

@@ -134,6 +134,14 @@ impl TrustStore {
         }
     }
 
+    /// Takes back that this signer was accepted, for one skill or for all; says for which ones it was.
+    pub fn take_back(&mut self, key_id: &str, skill: Option<&str>) -> Vec<Accepted> {
+        let is_meant = |entry: &mut Accepted| {
+            entry.key_id == key_id && skill.is_none_or(|skill| entry.skill == skill)
+        };
+        self.accepted.extract_if(.., is_meant).collect()
+    }
+
     /// Whether the user has accepted this signer for a skill.
     pub fn accepts(&self, skill: &str, key_id: &str) -> bool {
         self.accepted.iter().any(|entry| entry.skill == skill && entry.key_id == key_id)

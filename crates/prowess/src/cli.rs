@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use prowess_format::dialect::{self, Dialect};
 
@@ -29,6 +30,8 @@ Examples:
   prowess show examples/git-insights
   prowess convert examples/git-insights --to agent-skills
   prowess policy examples/git-insights
+  prowess install ./examples/release-notes --allow-experimental
+  prowess list
 
 Exit codes:
   0  all is well
@@ -57,7 +60,8 @@ pub(crate) struct Talk {
 }
 
 /// The arguments of a verb are put together when it is called, and not those of all others: that was a third of the time of
-/// `prowess --version`. So aliases of a verb stand here.
+/// `prowess --version`. So aliases of a verb stand here: what other
+/// tools call the same, for fingers that know them.
 #[derive(Subcommand)]
 #[command(defer = true)]
 pub(crate) enum Verb {
@@ -65,6 +69,7 @@ pub(crate) enum Verb {
     Show(show::Arguments),
     Convert(convert::Arguments),
     Migrate(migrate::Arguments),
+    #[command(alias = "init")]
     New(new::Arguments),
     Render(render::Arguments),
     Run(run::Arguments),
@@ -76,11 +81,15 @@ pub(crate) enum Verb {
     Kb(kb::Arguments),
     Search(search::Arguments),
     Trawl(trawl::Arguments),
+    #[command(aliases = ["add", "i"])]
     Install(install::Arguments),
     Agent(agent::Arguments),
+    #[command(alias = "upgrade")]
     Update(update::Arguments),
     Outdated(outdated::Arguments),
+    #[command(aliases = ["uninstall", "rm"])]
     Remove(remove::Arguments),
+    #[command(alias = "ls")]
     List(list::Arguments),
     Info(info::Arguments),
     Which(which::Arguments),
@@ -136,6 +145,16 @@ fn begins_with_verb(command: &clap::Command, arguments: &[OsString]) -> bool {
     let mut words = arguments.iter().skip(1).filter_map(|word| word.to_str());
     let first = words.find(|word| !talk.contains(word));
     first.is_some_and(|word| command.find_subcommand(word).is_some())
+}
+
+/// What does here what another tool has a verb for.
+pub(crate) fn other_word(error: &clap::Error) -> Option<&'static str> {
+    const OTHERS: [(&str, &str); 1] =
+        [("publish", "`prowess pack` makes the archive that registries take")];
+    let ContextValue::String(word) = error.get(ContextKind::InvalidSubcommand)? else {
+        return None;
+    };
+    OTHERS.into_iter().find(|(other, _)| other == word).map(|(_, hint)| hint)
 }
 
 /// In a question to a knowledge base nothing is an operator, so that `-word` is a word too, as far as it is no option. It

@@ -15,6 +15,7 @@ use prowess_store::reference::Named;
 use prowess_store::source::Pinned;
 use prowess_store::store::{LOCK_FILE, Store};
 
+use crate::commands::verify::restore_command;
 use crate::error::Error;
 use crate::packages::{Packages, install_failed, now, store_failed};
 
@@ -71,7 +72,8 @@ pub(crate) fn trust(skill: &Skill, directory: Option<&Path>) -> Result<Trust, Er
     let Some(lock) = read_lock(&root)? else { return Ok(own) };
     let Some(entry) = lock.skills.get(&name) else { return Ok(own) };
     let store = Store::open(&root).map_err(|error| store_failed(&error))?;
-    let keys = Packages::new()?.trust()?;
+    let packages = Packages::new()?;
+    let keys = packages.trust()?;
     let findings = drift::look(&store, std::slice::from_ref(&name), &keys, now())
         .map_err(|error| install_failed(&error))?;
     let drifts: Vec<String> = findings
@@ -81,11 +83,13 @@ pub(crate) fn trust(skill: &Skill, directory: Option<&Path>) -> Result<Trust, Er
         .map(ToString::to_string)
         .collect();
     if !drifts.is_empty() && !entry.signers.is_empty() {
+        let is_own = packages.store_path(Scope::User) == root;
+        let scope = if is_own { Scope::User } else { Scope::Project };
         return Err(Error::refused(format!(
             "`{name}` was signed, and is not what was installed: {}",
             drifts.join("; ")
         ))
-        .hint("`prowess install` puts back what the lock file says"));
+        .hint(format!("`{}` puts back what the lock file says", restore_command(scope))));
     }
     let attested = findings.iter().find_map(|finding| finding.attestation.as_ref());
     let attested = match attested {

@@ -10,6 +10,7 @@ pub(crate) use prowess_engine::SPELLINGS;
 use prowess_files::whole::folder_of;
 use prowess_format::document::{Form, MAX_FILE_BYTES};
 use prowess_format::form_of;
+use prowess_store::reference::Named;
 
 use crate::error::Error;
 use crate::installed;
@@ -60,7 +61,7 @@ pub(crate) fn load(reference: &Path) -> Result<Loaded, Error> {
         // What is no path may be the name of an installed skill.
         Err(source) => match installed::find(reference)? {
             Some(directory) => return load(&directory),
-            None => return Err(Error::io("read", reference, &source)),
+            None => return Err(not_there(reference, &source)),
         },
     };
     if !metadata.is_dir() {
@@ -70,6 +71,19 @@ pub(crate) fn load(reference: &Path) -> Result<Loaded, Error> {
         return Err(no_skill(reference));
     };
     load_file(&path, Some(reference))
+}
+
+/// What is neither a path nor an installed skill.
+fn not_there(reference: &Path, source: &io::Error) -> Error {
+    let is_name = reference.to_str().is_some_and(|text| text.parse::<Named>().is_ok());
+    if source.kind() != io::ErrorKind::NotFound || !is_name {
+        return Error::io("read", reference, source);
+    }
+    Error::not_found(format!(
+        "`{}` is neither a file or folder nor an installed skill",
+        shown(reference)
+    ))
+    .hint("check the spelling; `prowess list` shows the installed skills, and a path is relative to the current folder")
 }
 
 fn load_stdin() -> Result<Loaded, Error> {

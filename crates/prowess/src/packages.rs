@@ -24,7 +24,7 @@ use prowess_store::store::{Shared, Store, StoreError};
 use prowess_trust::{Timestamp, TrustStore, load_trust_store};
 
 use crate::error::{Error, ErrorKind};
-use crate::interrupting;
+use crate::interrupting::{self, Repaired};
 use crate::printer::{Channel, Printer};
 use crate::running;
 use crate::wrapping::wrap;
@@ -110,6 +110,8 @@ pub(crate) struct Reach {
     pub(crate) sources: Sources,
     /// Whether names can be looked up.
     pub(crate) has_registry: bool,
+    /// A fetch that a signal ends leaves nothing behind.
+    _tidied: Repaired,
 }
 
 impl Reach {
@@ -207,7 +209,8 @@ impl Packages {
             pause: Arc::new(std::thread::sleep),
             now: SystemTime::now(),
         });
-        Ok(Reach { sources, has_registry })
+        let tidied = interrupting::repaired_by(sources.tidy_up());
+        Ok(Reach { sources, has_registry, _tidied: tidied })
     }
 
     /// Does something with an installer, and again when another process has changed the store meanwhile.

@@ -3,6 +3,8 @@
 use std::io::{self, BufRead as _, IsTerminal as _};
 
 use crate::error::Error;
+#[cfg(target_os = "linux")]
+use crate::interrupting::{self, Repaired};
 use crate::printer::{Channel, Printer};
 
 /// For programs that sign without anybody in front of them.
@@ -33,8 +35,9 @@ pub(crate) fn choose(printer: &mut Printer) -> Result<String, Error> {
 }
 
 fn hidden(question: &str, printer: &mut Printer) -> Result<String, Error> {
-    printer.piece(Channel::Err, question.as_bytes());
+    // Quiet before the question: whoever answers at once is not seen either.
     let quiet = Quiet::new();
+    printer.piece(Channel::Err, question.as_bytes());
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
     drop(quiet);
@@ -43,24 +46,24 @@ fn hidden(question: &str, printer: &mut Printer) -> Result<String, Error> {
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// A terminal that does not show what is typed, until it is dropped.
+/// A terminal that does not show what is typed, until it is dropped or a signal ends this program.
 struct Quiet {
     #[cfg(target_os = "linux")]
-    before: Option<rustix::termios::Termios>,
+    before: Option<(rustix::termios::Termios, Repaired)>,
 }
 
 impl Quiet {
     #[cfg(target_os = "linux")]
     fn new() -> Self {
         use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-        let before = tcgetattr(io::stdin()).ok();
-        if let Some(before) = &before {
-            let mut quiet = before.clone();
-            quiet.local_modes.remove(LocalModes::ECHO);
-            // A terminal that shows it anyway is still a terminal.
-            let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &quiet);
-        }
-        Self { before }
+        let Ok(before) = tcgetattr(io::stdin()) else { return Self { before: None } };
+        let mut quiet = before.clone();
+        quiet.local_modes.remove(LocalModes::ECHO);
+        let as_before = before.clone();
+        let repaired = interrupting::repaired_by(move || restore(&as_before));
+        // A terminal that shows it anyway is still a terminal.
+        let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &quiet);
+        Self { before: Some((before, repaired)) }
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -70,11 +73,16 @@ impl Quiet {
 }
 
 #[cfg(target_os = "linux")]
+fn restore(terminal: &rustix::termios::Termios) {
+    use rustix::termios::{OptionalActions, tcsetattr};
+    let _ = tcsetattr(io::stdin(), OptionalActions::Flush, terminal);
+}
+
+#[cfg(target_os = "linux")]
 impl Drop for Quiet {
     fn drop(&mut self) {
-        use rustix::termios::{OptionalActions, tcsetattr};
-        if let Some(before) = &self.before {
-            let _ = tcsetattr(io::stdin(), OptionalActions::Flush, before);
+        if let Some((before, _)) = &self.before {
+            restore(before);
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Putting installed skills where agents look, for the verbs that install, update and remove.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use clap::Args;
 use prowess_package::name::SkillName;
 use prowess_store::agents::{self, Agent};
 use prowess_store::placement::{
-    self, Change, Destination, Form, Manner, Owners, Placement, PlacementError, UndoneHow, Wish,
+    self, Change, Destination, Form, Manner, Owners, Placement, PlacementError, Undone, UndoneHow,
+    Wish,
 };
 use prowess_store::places::Scope;
 use prowess_store::store::Store;
@@ -101,14 +103,15 @@ impl<'p> Placing<'p> {
     /// nothing has changed. Places of earlier are no reason: what is somebody else's by now is left alone.
     pub(crate) fn check(&self, store: &Store, names: &BTreeSet<SkillName>) -> Result<(), Error> {
         let Whom::These(agents, manner) = &self.whom else { return Ok(()) };
-        for name in names {
-            let directory = store.skill_path(name);
-            let (scope, manner) = (self.scope, *manner);
-            let wish = Wish { skill: name, directory: &directory, agents, scope, manner };
-            placement::check(&self.packages.places, &wish)
-                .map_err(|error| failed(&error).hint("nothing was installed or placed"))?;
-        }
-        Ok(())
+        let folders: Vec<(&SkillName, PathBuf)> =
+            names.iter().map(|name| (name, store.skill_path(name))).collect();
+        let (scope, manner) = (self.scope, *manner);
+        let wishes: Vec<Wish<'_>> = folders
+            .iter()
+            .map(|(skill, directory)| Wish { skill, directory, agents, scope, manner })
+            .collect();
+        placement::check(&self.packages.places, scope, &wishes)
+            .map_err(|error| failed(&error).hint("nothing was installed or placed"))
     }
 
     /// Where skills would be placed, and what is in the way. Nothing is written.
@@ -152,33 +155,57 @@ impl<'p> Placing<'p> {
             placed.failures.push(error);
             BTreeMap::new()
         });
-        for name in names {
-            let directory = store.skill_path(name);
-            let apply = |agents: &[&'static Agent], manner| {
-                let scope = self.scope;
-                let wish = Wish { skill: name, directory: &directory, agents, scope, manner };
-                placement::apply(&self.packages.places, &wish)
-            };
-            // Place by place: one that is somebody else's by now keeps no other from being renewed.
-            for agents in earlier.get(name).into_iter().flatten() {
-                match apply(agents, Manner::AsSeen) {
-                    Ok(placements) => placed.placements.extend(
-                        placements.into_iter().filter(|placement| is_new(placement.change)),
-                    ),
-                    Err(PlacementError::Occupied { path, .. }) => {
-                        placed.left_alone.push(shown(&self.packages.places, &path));
-                    }
-                    Err(error) => placed.failures.push(error),
-                }
+        let scope = self.scope;
+        let folders: Vec<(&SkillName, PathBuf)> =
+            names.iter().map(|name| (name, store.skill_path(name))).collect();
+        // Place by place: one that is somebody else's by now keeps no other from being renewed.
+        let mut renewals = Vec::new();
+        for (skill, directory) in &folders {
+            for agents in earlier.get(*skill).into_iter().flatten() {
+                let manner = Manner::AsSeen;
+                renewals.push(Wish { skill, directory, agents, scope, manner });
             }
-            if let Whom::These(agents, manner) = &self.whom {
-                match apply(agents, *manner) {
+        }
+        for outcome in self.apply(&renewals, &mut placed.failures) {
+            match outcome {
+                Ok(placements) => placed
+                    .placements
+                    .extend(placements.into_iter().filter(|placement| is_new(placement.change))),
+                Err(PlacementError::Occupied { path, .. }) => {
+                    placed.left_alone.push(shown(&self.packages.places, &path));
+                }
+                Err(error) => placed.failures.push(error),
+            }
+        }
+        if let Whom::These(agents, manner) = &self.whom {
+            let manner = *manner;
+            let wishes: Vec<Wish<'_>> = folders
+                .iter()
+                .map(|(skill, directory)| Wish { skill, directory, agents, scope, manner })
+                .collect();
+            for outcome in self.apply(&wishes, &mut placed.failures) {
+                match outcome {
                     Ok(placements) => placed.placements.extend(placements),
                     Err(error) => placed.failures.push(error),
                 }
             }
         }
         placed
+    }
+
+    /// Places all at once: what was placed is one list, and is written for all of them together.
+    fn apply(
+        &self,
+        wishes: &[Wish<'_>],
+        failures: &mut Vec<PlacementError>,
+    ) -> Vec<Result<Vec<Placement>, PlacementError>> {
+        if wishes.is_empty() {
+            return Vec::new();
+        }
+        placement::apply_all(&self.packages.places, wishes).unwrap_or_else(|error| {
+            failures.push(error);
+            Vec::new()
+        })
     }
 
     /// For whom skills were placed earlier, place by place. Without a project there is no list of one.
@@ -220,9 +247,19 @@ impl Placed {
                     format!("{skill} is in {place} already, by a link that somebody else made")
                 }
             });
-            if let Some(why) = placement.why.as_ref().filter(|_| is_new(placement.change)) {
-                printer.note(&format!("it is a copy, because {why}"));
+        }
+        // Once for all of them: with hundreds of skills nobody reads it again and again.
+        let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+        for placement in self.placements.iter().filter(|placement| is_new(placement.change)) {
+            if let Some(why) = &placement.why {
+                *reasons.entry(why).or_default() += 1;
             }
+        }
+        for (why, count) in reasons {
+            printer.note(&match count {
+                1 => format!("it is a copy, because {why}"),
+                count => format!("{count} of them are copies, because {why}"),
+            });
         }
     }
 
@@ -277,20 +314,19 @@ pub(crate) fn take_away<'n>(
     names: impl Iterator<Item = &'n SkillName>,
     printer: &mut Printer,
 ) -> Result<(), Error> {
-    for name in names {
-        let undone = match placement::undo(&packages.places, scope, name, Owners::All) {
-            Err(PlacementError::NoProject) => return Ok(()),
-            undone => undone.map_err(|error| failed(&error))?,
-        };
-        for undone in undone {
-            let place = shown(&packages.places, &undone.path);
-            match undone.how {
-                UndoneHow::Removed => printer.say(&format!("took {name} out of {place}")),
-                UndoneHow::Changed => printer.warning(&format!(
-                    "`{place}` has been changed since it was placed, so it stays and is yours"
-                )),
-                UndoneHow::StillNeeded(_) | UndoneHow::Missing => {}
-            }
+    let names: BTreeSet<&SkillName> = names.collect();
+    let undone = match placement::undo_all(&packages.places, scope, &names, Owners::All) {
+        Err(PlacementError::NoProject) => return Ok(()),
+        undone => undone.map_err(|error| failed(&error))?,
+    };
+    for Undone { skill, path, how } in undone {
+        let place = shown(&packages.places, &path);
+        match how {
+            UndoneHow::Removed => printer.say(&format!("took {skill} out of {place}")),
+            UndoneHow::Changed => printer.warning(&format!(
+                "`{place}` has been changed since it was placed, so it stays and is yours"
+            )),
+            UndoneHow::StillNeeded(_) | UndoneHow::Missing => {}
         }
     }
     Ok(())

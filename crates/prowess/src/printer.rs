@@ -298,8 +298,18 @@ impl Printer {
 
 /// Prints what the argument parser has to say: help and version to stdout, mistakes to stderr.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    // A closed pipe is the only thing that can go wrong, and then nobody listens.
-    let _ = error.print();
+    let printed = error.print().and_then(|()| io::stdout().lock().flush());
+    if let Some(hint) = crate::cli::other_word(error) {
+        err(&format!("hint: {hint}\n"));
+    }
+    // A reader that has seen enough is no failure, a full disk is one.
+    if let Err(failure) = printed
+        && failure.kind() != io::ErrorKind::BrokenPipe
+    {
+        let reason = crate::error::reason(&failure);
+        err(&format!("error: cannot write what should be shown: {reason}\n"));
+        return ExitCode::from(ErrorKind::Failed.exit_code());
+    }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(ErrorKind::Usage.exit_code()))
 }
 

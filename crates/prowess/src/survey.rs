@@ -1,23 +1,27 @@
 //! The skills of this machine together with what our lock files say of them.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use prowess_format::text::closest;
 use prowess_package::name::SkillName;
+use prowess_policy::Tier;
 use prowess_store::agents::{self, Agent};
 use prowess_store::discovery::{
     self, DiscoverOptions, Found, Listing, Memory, RootKind, program_stamp,
 };
+use prowess_store::drift::{self, Drift, Finding};
 use prowess_store::lock::{Lock, Locked, MOST_BYTES};
 use prowess_store::placement::{self, PlacementError, Recorded};
 use prowess_store::places::{Places, Scope};
 use prowess_store::store::LOCK_FILE;
+use prowess_trust::TrustStore;
 use serde_json::{Value, json};
 
 use crate::error::Error;
-use crate::packages::Packages;
+use crate::packages::{Packages, install_failed, now};
 use crate::printer::{Printer, inline};
 
 /// Everything that was found, and what is known of it.
@@ -26,8 +30,28 @@ pub(crate) struct Survey {
     pub(crate) listing: Listing,
     project: Lock,
     user: Lock,
-    /// What was put into the folders of agents by us.
-    placed: Vec<Recorded>,
+    /// What was put into the folders of agents by us, by its path.
+    placed: BTreeMap<PathBuf, Recorded>,
+    /// What the signatures of installed skills prove now. A lock file is a file like any other, and its word for a tier
+    /// is nobody's word.
+    proved: BTreeMap<(Scope, SkillName), Proved>,
+    /// What a lock file names and nobody finds.
+    pub(crate) missing: Vec<Missing>,
+}
+
+/// What is known of an installed skill that somebody has signed.
+#[derive(Clone, Copy)]
+struct Proved {
+    tier: Tier,
+    /// Whether its files are not those that were installed.
+    is_changed: bool,
+}
+
+/// A skill that a lock file names, and that is not on disk.
+pub(crate) struct Missing {
+    pub(crate) name: SkillName,
+    pub(crate) version: String,
+    pub(crate) directory: PathBuf,
 }
 
 /// How a copy of a skill stands.
@@ -37,27 +61,25 @@ pub(crate) enum State {
     Counts,
     /// Another one stands before it.
     Shadowed,
+    /// A copy of an installed skill, put there for an agent by us.
+    Placed,
+    /// It was signed, and is not what was installed any more.
+    Changed,
+    /// A lock file names it, and it is not there.
+    Missing,
     /// It can't be used.
     Broken,
 }
 
 impl State {
-    /// How a skill that was found stands.
-    pub(crate) fn of(found: &Found) -> Self {
-        if found.is_broken() {
-            State::Broken
-        } else if found.shadowed_by.is_some() {
-            State::Shadowed
-        } else {
-            State::Counts
-        }
-    }
-
     /// The word for it, also on the wire.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             State::Counts => "ok",
             State::Shadowed => "shadowed",
+            State::Placed => "placed",
+            State::Changed => "changed",
+            State::Missing => "missing",
             State::Broken => "broken",
         }
     }
@@ -80,15 +102,55 @@ impl Survey {
             })
         };
         let (project, user) = (lock(Scope::Project), lock(Scope::User));
-        let mut placed = Vec::new();
+        let mut placed = BTreeMap::new();
         for scope in [Scope::Project, Scope::User] {
             match placement::placed(&packages.places, scope) {
-                Ok(known) => placed.extend(known),
+                Ok(known) => {
+                    placed.extend(known.into_iter().map(|known| (known.path.clone(), known)));
+                }
                 Err(PlacementError::NoProject) => {}
                 Err(error) => printer.warning(&error.to_string()),
             }
         }
-        Self { listing, project, user, placed }
+        let (mut proved, mut missing) = (BTreeMap::new(), Vec::new());
+        let found: BTreeSet<&Path> =
+            listing.skills.iter().map(|found| found.directory.as_path()).collect();
+        for (scope, lock) in [(Scope::Project, &project), (Scope::User, &user)] {
+            proved.extend(prove(packages, scope, lock, printer));
+            let folder = packages.store_path(scope).join("skills");
+            for (name, entry) in &lock.skills {
+                let directory = folder.join(name.as_str());
+                if !found.contains(directory.as_path()) && !directory.exists() {
+                    let version = entry.version.to_string();
+                    missing.push(Missing { name: name.clone(), version, directory });
+                }
+            }
+        }
+        Self { listing, project, user, placed, proved, missing }
+    }
+
+    /// How a skill that was found stands.
+    pub(crate) fn state(&self, found: &Found) -> State {
+        if found.is_broken() {
+            return State::Broken;
+        }
+        if let Some(winner) = self.winner(found) {
+            let is_ours = !self.placed_for(found).is_empty() && self.locked(winner).is_some();
+            return if is_ours { State::Placed } else { State::Shadowed };
+        }
+        let is_changed = self.proved(found).is_some_and(|proved| proved.is_changed);
+        if is_changed { State::Changed } else { State::Counts }
+    }
+
+    /// The tier of a skill that was installed: what its signatures prove now.
+    pub(crate) fn tier(&self, found: &Found) -> Option<Tier> {
+        self.locked(found)?;
+        Some(self.proved(found).map_or(Tier::Experimental, |proved| proved.tier))
+    }
+
+    fn proved(&self, found: &Found) -> Option<Proved> {
+        let (scope, name, _) = self.locked(found)?;
+        self.proved.get(&(scope, name)).copied()
     }
 
     /// What the lock file says of a skill, when it is one that we installed.
@@ -147,7 +209,7 @@ impl Survey {
 
     /// The ids of the agents for which a copy was put where it is, when that was done by us.
     pub(crate) fn placed_for(&self, found: &Found) -> &[String] {
-        let placed = self.placed.iter().find(|placed| placed.path == found.real);
+        let placed = self.placed.get(&found.real);
         placed.map(|placed| placed.owners.as_slice()).unwrap_or_default()
     }
 
@@ -155,6 +217,44 @@ impl Survey {
     pub(crate) fn winner(&self, found: &Found) -> Option<&Found> {
         found.shadowed_by.map(|winner| &self.listing.skills[winner])
     }
+}
+
+/// Checks the signatures of the skills that a lock file calls more than experimental. The others need no proof, and their
+/// files are not read: hundreds of them are listed at once.
+fn prove(
+    packages: &Packages,
+    scope: Scope,
+    lock: &Lock,
+    printer: &mut Printer,
+) -> Vec<((Scope, SkillName), Proved)> {
+    let above = lock.skills.iter().filter(|(_, entry)| entry.tier > Tier::Experimental);
+    let names: Vec<SkillName> = above.map(|(name, _)| name.clone()).collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let trust = packages.trust().unwrap_or_else(|error| {
+        printer.warning(&error.message);
+        TrustStore::empty()
+    });
+    let looked = packages.store(scope).and_then(|store| {
+        drift::look(&store, &names, &trust, now()).map_err(|error| install_failed(&error))
+    });
+    let findings = looked.unwrap_or_else(|error| {
+        printer.warning(&error.message);
+        Vec::new()
+    });
+    let proved = |finding: Finding| {
+        let is_changed = finding.drifts.iter().any(Drift::is_about_files);
+        let now = finding.drifts.iter().find_map(|drift| match drift {
+            Drift::Tier { found, .. } => Some(*found),
+            _ => None,
+        });
+        let before = finding.entry.map_or(Tier::Experimental, |entry| entry.tier);
+        // Files that somebody has changed are nobody's word.
+        let tier = if is_changed { Tier::Experimental } else { now.unwrap_or(before) };
+        ((scope, finding.name), Proved { tier, is_changed })
+    };
+    findings.into_iter().map(proved).collect()
 }
 
 /// Why a skill is broken, in a line.

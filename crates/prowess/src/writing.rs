@@ -1,6 +1,7 @@
 //! Writes a skill's files so that nobody ever sees half of them.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
 use prowess_files::whole::{self, Access, Durability, Existing, WriteOptions, folder_of};
@@ -78,12 +79,32 @@ pub(crate) const ORDINARY: WriteOptions = WriteOptions {
 pub(crate) fn whole_file(output: &Path, bytes: &[u8]) -> Result<(), Error> {
     let failed = |source: std::io::Error| Error::io("write", output, &source);
     let target = behind_links(output);
+    // A pipe or a device is written to, as a shell does it. A file in its place would take it away from everybody.
+    if target.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        let mut there = fs::OpenOptions::new().write(true).open(&target).map_err(failed)?;
+        return there.write_all(bytes).map_err(failed);
+    }
+    let folder = folder_of(&target);
+    if !folder.is_dir() {
+        let missing = Error::not_found(format!("the folder `{}` does not exist", folder.display()));
+        return Err(missing.hint(format!("make it with `mkdir -p {}`", folder.display())));
+    }
     whole::write(&target, bytes, ORDINARY).map_err(failed)
 }
 
-/// The file that a name leads to; the name itself where nothing is there yet.
+/// The file that a name leads to, which need not be there yet.
 pub(crate) fn behind_links(output: &Path) -> PathBuf {
-    output.canonicalize().unwrap_or_else(|_| output.to_owned())
+    const MOST_LINKS: usize = 40; // What Linux follows.
+    let mut path = output.to_owned();
+    for _ in 0..MOST_LINKS {
+        if let Ok(real) = path.canonicalize() {
+            return real;
+        }
+        // A link to a file that is yet to be made.
+        let Ok(target) = fs::read_link(&path) else { return path };
+        path = folder_of(&path).join(target);
+    }
+    output.to_owned()
 }
 
 /// Writes all files into a temporary folder beside the target.

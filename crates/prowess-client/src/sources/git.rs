@@ -6,6 +6,7 @@
 mod command;
 mod failure;
 mod place;
+mod scratch;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,10 +21,10 @@ use prowess_store::source::{
     Fetched, Found, MOST_MANIFEST_BYTES, Offer, Offers, Pinned, SourceError, SourceErrorKind,
     declared_name, distinct, skill_folders, withheld,
 };
-use tempfile::TempDir;
 
 use self::command::{GitError, Workshop};
 use self::place::Place;
+use self::scratch::{Scratch, Scratches};
 use super::archives::Archives;
 use super::web::{not_found, offline, unreachable, unusable};
 use super::{Progress, Prompts};
@@ -65,11 +66,13 @@ pub(crate) struct Git {
     archives: Archives,
     /// What was fetched already: many skills of one repository are one fetch.
     kept: Mutex<Vec<Arc<Commit>>>,
+    /// Where it was fetched to.
+    pub(crate) scratches: Scratches,
 }
 
 /// A commit in a temporary repository, which goes away with it.
 struct Commit {
-    folder: TempDir,
+    folder: Scratch,
     place: Place,
     id: String,
 }
@@ -102,8 +105,8 @@ impl Git {
         progress: Progress,
         archives: Archives,
     ) -> Self {
-        let kept = Mutex::default();
-        Self { variables, prompts, offline, bounds, limits, progress, archives, kept }
+        let (kept, scratches) = (Mutex::default(), Scratches::default());
+        Self { variables, prompts, offline, bounds, limits, progress, archives, kept, scratches }
     }
 
     pub(crate) fn offers(&self, reference: &GitReference) -> Result<Offers, SourceError> {
@@ -275,7 +278,9 @@ impl Git {
         if self.offline {
             return Err(offline(&place.clean));
         }
-        let folder = TempDir::with_prefix("prowess-git-")
+        let folder = self
+            .scratches
+            .make()
             .map_err(|error| unreachable(format!("cannot make a temporary folder: {error}")))?;
         let workshop = Workshop {
             folder: folder.path(),

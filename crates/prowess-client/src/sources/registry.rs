@@ -529,6 +529,9 @@ fn refused(registry: &Registry, reply: &Reply) -> SourceError {
             KeySource::None => {
                 format!("give `registries.{}` a `token_env` or `token_file`", registry.name)
             }
+            KeySource::Variable { name, is_needed: false } => {
+                format!("it wants a token: set `{name}` to one that it knows")
+            }
             KeySource::Variable { name, .. } => format!("look at the token in `{name}`"),
             KeySource::File(path) => format!("look at the token in `{}`", path.display()),
         }),

@@ -132,7 +132,8 @@ const FIELDS: &[Field] = &[
         "Permission grants.",
     )
     .rule(&rules::INVALID_PERMISSION),
-    Field::new("requirements", Shape::Map(REQUIREMENTS), "§2.1", "Runtime requirements."),
+    Field::new("requirements", Shape::Map(REQUIREMENTS), "§2.1", "Runtime requirements.")
+        .mistakes(&["requires"]),
     Field::new(
         "tools",
         Shape::List { item: &Shape::Map(TOOL), least: 0, most: 1000 },

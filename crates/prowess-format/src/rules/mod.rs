@@ -242,7 +242,7 @@ impl<'s> Subject<'s> {
                 let fields = || skill.layers.iter().flat_map(|layer| layer.fields);
                 let mistaken = fields()
                     .find(|field| field.mistakes.contains(&&*entry.key))
-                    .filter(|_| entry.value.text().is_some())
+                    .filter(|field| field.shape.is_structure() != entry.value.text().is_some())
                     .map(|field| field.name);
                 let names = fields().map(|field| field.name);
                 (entry, mistaken.or_else(|| closest(&entry.key, names)))

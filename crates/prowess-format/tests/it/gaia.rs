@@ -313,3 +313,15 @@ fn a_parameter_keeps_every_key_in_each_dialect_that_writes_it_by_name() {
         assert_eq!(again.tools[0].parameters[0].label.as_deref(), Some("City"), "{written}");
     }
 }
+
+/// Skills that another one can't do without would vanish without a word.
+#[test]
+fn requirements_by_another_name_are_pointed_out() {
+    let with = |line: &str| WHOLE.replace("security_tier:", &format!("{line}\nsecurity_tier:"));
+    let requires = "requires:\n  skills:\n    - name: web-search\n      version: '>=1.0.0'";
+    assert_snapshot!(problems(&with(requires)), @"14:1 warning misspelt-field `requires` has no effect");
+    // A text behind it is something else.
+    assert_snapshot!(problems(&with("requires: courage")), @"");
+    let right = requires.replace("requires", "requirements");
+    assert_snapshot!(problems(&with(&right)), @"");
+}

@@ -8,7 +8,7 @@ use semver::Version;
 
 use super::{InstallError, Installer, Plan, Step, parse_lock};
 use crate::lock::{Lock, Locked, MOST_BYTES};
-use crate::review::Question;
+use crate::review::{Modesty, Question};
 use crate::stage::Stage;
 use crate::store::Store;
 use crate::switch::Changes;
@@ -242,6 +242,11 @@ fn approved(entry: &Locked, questions: &[Question]) -> Option<String> {
 }
 
 impl Step {
+    /// What it claims, where that is less than what its signatures prove.
+    pub fn modesty(&self) -> Option<Modesty> {
+        Modesty::of(&self.described.skill, self.attestation.tier, self.tree.manifest())
+    }
+
     /// Whether the lock would say something new about a skill whose files stay the same.
     pub(super) fn changes_entry(&self, lock: &Lock) -> bool {
         let Some(installed) = lock.skills.get(self.name()) else { return true };

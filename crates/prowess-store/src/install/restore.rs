@@ -13,7 +13,7 @@ use semver::Version;
 use super::{InstallError, Installer, Plan, Step};
 use crate::described::{Described, describe};
 use crate::lock::{Lock, Locked};
-use crate::review::{Candidate, Leave, Review, review};
+use crate::review::{Candidate, Leave, Modesty, Review, review};
 use crate::source::{self, Pinned, SourceError, SourceErrorKind};
 
 /// What was done to get to what the lock file says.
@@ -172,7 +172,7 @@ impl Installer<'_> {
         let evidence = Evidence { tier, ..attestation.to_evidence() };
         let candidate = Candidate {
             calls_itself: described.calls_itself.as_deref(),
-            is_prose: described.is_prose(),
+            is_prose: described.is_prose,
             errors: &described.errors,
             version: &described.version,
             grants: &described.grants,
@@ -181,6 +181,7 @@ impl Installer<'_> {
             source,
             is_explicit: true,
             signer_accepted: false,
+            modesty: Modesty::of(&described.skill, attestation.tier, tree.manifest()),
         };
         let demands = self.demands(&described.name, &tree.hashes(), &candidate);
         if !shared.agreements.cover(&demands) {

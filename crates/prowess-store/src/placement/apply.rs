@@ -1,7 +1,10 @@
 //! Placing and taking away, whole or not at all.
 
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use prowess_files::folder::{Folder, Swap, flock};
 use prowess_package::name::SkillName;
@@ -34,6 +37,8 @@ pub enum Owners<'o> {
 /// What became of a placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undone {
+    /// The skill.
+    pub skill: SkillName,
     /// Where it was.
     pub path: PathBuf,
     /// What became of it.
@@ -59,73 +64,203 @@ pub enum UndoneHow {
 /// is about to be made or placed is written down before it gets its name: after a crash the list may name something that
 /// is not there, which harms nobody, and never the other way round.
 pub fn apply(places: &Places, wish: &Wish<'_>) -> Result<Vec<Placement>, PlacementError> {
-    let held = Held::take(places, wish.scope)?;
-    let before = Record::read(places, wish.scope)?;
-    sweep(places, wish.scope, wish.skill);
-    let planned = plan_with(places, wish, &before)?;
-    let source = Source::look(wish.directory)?;
-    let mut record = before.clone();
-    let mut works = Vec::new();
-    let result = place_all(planned, &source, &mut record, &mut works, &held);
-    if result.is_err() {
-        let taken_back: Vec<io::Result<()>> = works.iter_mut().rev().map(Work::take_back).collect();
-        // What can't be taken back stays in the list, so that the next call or `undo` knows it.
-        if taken_back.iter().all(Result::is_ok) {
-            record.placements.clone_from(&before.placements);
-            remove_made_folders(places, wish.scope, &mut record);
-            let _ = held.write(&record);
-        }
-    }
-    result?;
-    Ok(works.into_iter().map(|work| work.placement).collect())
+    let mut outcomes = apply_all(places, std::slice::from_ref(wish))?;
+    outcomes.pop().unwrap_or(Ok(Vec::new()))
 }
 
-fn place_all(
-    planned: Vec<(Reached, Placement)>,
-    source: &Source,
-    record: &mut Record,
-    works: &mut Vec<Work>,
-    held: &Held,
-) -> Result<(), PlacementError> {
-    let before_folders = record.folders.len();
-    for (reached, _) in &planned {
-        record.folders.extend(reached.missing()?);
-    }
-    if record.folders.len() > before_folders {
-        held.write(record)?;
-    }
-    for (reached, placement) in planned {
-        let folder = reached.open()?;
-        works.push(Work { folder, placement, progress: Progress::Nothing });
-    }
-    for work in works.iter_mut() {
-        work.stage(source)?;
-    }
-    for Work { placement, .. } in works.iter().filter(|work| work.is_ours()) {
-        record.put(Recorded {
-            skill: placement.skill.clone(),
-            path: placement.path.clone(),
-            form: placement.form.clone(),
-            was: placement.replaces.clone(),
-            owners: placement.owners.clone(),
-        });
-    }
-    held.write(record)?;
-    for work in works.iter_mut() {
-        work.switch().map_err(disk("place", &work.placement.path))?;
-    }
-    // From here on everything is in its place, and what is left to do is tidying up.
-    for work in works.iter().filter(|work| work.is_ours()) {
-        let _ = clear(&work.folder, &work.placement.skill);
-    }
-    for recorded in &mut record.placements {
-        if works.iter().any(|work| work.placement.path == recorded.path) {
-            recorded.was = None;
+/// Places many skills as [`apply`] does it, each whole or not at all: one that fails keeps no other from its place. The
+/// answers are in the order of the wishes.
+///
+/// The list of what is placed is read and written a fixed number of times, however many skills there are: it holds all
+/// of them, and once for each would be quadratic.
+pub fn apply_all(
+    places: &Places,
+    wishes: &[Wish<'_>],
+) -> Result<Vec<Result<Vec<Placement>, PlacementError>>, PlacementError> {
+    let mut outcomes: BTreeMap<usize, Outcome> = BTreeMap::new();
+    for scope in [Scope::Project, Scope::User] {
+        let mut waiting: Vec<(usize, &Wish<'_>)> =
+            wishes.iter().enumerate().filter(|(_, wish)| wish.scope == scope).collect();
+        while !waiting.is_empty() {
+            let (done, deferred) = apply_batch(places, scope, waiting)?;
+            outcomes.extend(done);
+            waiting = deferred;
         }
     }
+    Ok(outcomes.into_values().collect())
+}
+
+/// What became of a wish.
+type Outcome = Result<Vec<Placement>, PlacementError>;
+/// Something of each wish, with the number of the wish.
+type Numbered<T> = Vec<(usize, T)>;
+
+/// Places what does not meet at a path; the others are given back, and wait until they can see what was placed now.
+fn apply_batch<'w>(
+    places: &Places,
+    scope: Scope,
+    wishes: Numbered<&'w Wish<'w>>,
+) -> Result<(Numbered<Outcome>, Numbered<&'w Wish<'w>>), PlacementError> {
+    let held = Held::take(places, scope)?;
+    let before = Record::read(places, scope)?;
+    let ways = reach::all_folders(scope, places);
+    let skills: Vec<&SkillName> = wishes.iter().map(|(_, wish)| wish.skill).collect();
+    sweep(&ways, &skills);
+    let mut record = before.clone();
+    let mut taken: BTreeSet<PathBuf> = BTreeSet::new();
+    let mut tasks: Vec<Task> = Vec::new();
+    let mut deferred = Vec::new();
+    for (number, wish) in wishes {
+        let planned = plan_with(places, wish, &before)
+            .and_then(|planned| Ok((planned, Source::look(wish.directory)?)));
+        match planned {
+            Err(error) => tasks.push(Task { number, works: Vec::new(), failure: Some(error) }),
+            Ok((planned, _)) if planned.iter().any(|(_, it)| taken.contains(&it.path)) => {
+                deferred.push((number, wish));
+            }
+            Ok((planned, source)) => {
+                taken.extend(planned.iter().map(|(_, placement)| placement.path.clone()));
+                let source = Rc::new(source);
+                let works = planned.into_iter().map(|(reached, placement)| Work {
+                    reached,
+                    folder: None,
+                    source: Rc::clone(&source),
+                    placement,
+                    progress: Progress::Nothing,
+                });
+                tasks.push(Task { number, works: works.collect(), failure: None });
+            }
+        }
+    }
+    let result = place_all(&mut tasks, &before, &mut record, &held);
+    let failed = result.is_err() || tasks.iter().any(|task| task.failure.is_some());
+    if result.is_err() {
+        for task in &mut tasks {
+            task.take_back(&before, &mut record);
+        }
+    }
+    if failed {
+        remove_made_folders(&ways, &mut record);
+        let _ = held.write(&record);
+    }
+    result?;
+    let done = tasks.into_iter().map(|task| {
+        let placements = task.works.into_iter().map(|work| work.placement).collect();
+        (task.number, task.failure.map_or(Ok(placements), Err))
+    });
+    Ok((done.collect(), deferred))
+}
+
+/// Does the tasks. One that fails is taken back at once; an error of the list is everybody's.
+fn place_all(
+    tasks: &mut [Task],
+    before: &Record,
+    record: &mut Record,
+    held: &Held,
+) -> Result<(), PlacementError> {
+    let had_folders = record.folders.len();
+    let mut looked_at: BTreeSet<PathBuf> = BTreeSet::new();
+    each(tasks, before, record, |work, record| {
+        if looked_at.insert(work.reached.real.clone()) {
+            let missing = work.reached.missing()?;
+            record.folders.extend(missing);
+        }
+        Ok(())
+    });
+    if record.folders.len() > had_folders {
+        held.write(record)?;
+    }
+    // One descriptor for a folder, however many skills go there: a process has only so many.
+    let mut opened: BTreeMap<PathBuf, Rc<Folder>> = BTreeMap::new();
+    each(tasks, before, record, |work, _| {
+        let folder = match opened.get(&work.reached.real) {
+            Some(folder) => Rc::clone(folder),
+            None => Rc::new(work.reached.open()?),
+        };
+        opened.insert(work.reached.real.clone(), Rc::clone(&folder));
+        work.folder = Some(folder);
+        Ok(())
+    });
+    each(tasks, before, record, |work, _| work.stage());
+    each(tasks, before, record, |work, record| {
+        let placement = &work.placement;
+        if work.is_ours() {
+            record.put(Recorded {
+                skill: placement.skill.clone(),
+                path: placement.path.clone(),
+                form: placement.form.clone(),
+                was: placement.replaces.clone(),
+                owners: placement.owners.clone(),
+            });
+        }
+        Ok(())
+    });
+    held.write(record)?;
+    each(tasks, before, record, |work, _| {
+        work.switch().map_err(disk("place", &work.placement.path))
+    });
+    let mut synced: BTreeSet<PathBuf> = BTreeSet::new();
+    each(tasks, before, record, |work, _| {
+        if work.progress == Progress::Nothing || synced.contains(&work.reached.real) {
+            return Ok(());
+        }
+        let name = work.placement.skill.as_str();
+        work.folder().sync(name).map_err(disk("place", &work.placement.path))?;
+        synced.insert(work.reached.real.clone());
+        Ok(())
+    });
+    // From here on everything is in its place, and what is left to do is tidying up.
+    each(tasks, before, record, |work, record| {
+        if work.is_ours() {
+            let _ = clear(work.folder(), &work.placement.skill);
+        }
+        record.settle(&work.placement.path);
+        Ok(())
+    });
     // The list that is there names the new form and the old one, which is as good.
     let _ = held.write(record);
     Ok(())
+}
+
+/// A step of all tasks that have not failed yet.
+fn each(
+    tasks: &mut [Task],
+    before: &Record,
+    record: &mut Record,
+    mut step: impl FnMut(&mut Work, &mut Record) -> Result<(), PlacementError>,
+) {
+    for task in tasks.iter_mut().filter(|task| task.failure.is_none()) {
+        let result = task.works.iter_mut().try_for_each(|work| step(work, record));
+        if let Err(error) = result {
+            task.failure = Some(error);
+            task.take_back(before, record);
+        }
+    }
+}
+
+/// A wish on its way.
+struct Task {
+    /// Which of the wishes.
+    number: usize,
+    works: Vec<Work>,
+    failure: Option<PlacementError>,
+}
+
+impl Task {
+    /// What can't be taken back stays in the list, so that the next call or `undo` knows it.
+    fn take_back(&mut self, before: &Record, record: &mut Record) {
+        let taken_back: Vec<io::Result<()>> =
+            self.works.iter_mut().rev().map(Work::take_back).collect();
+        if taken_back.iter().any(Result::is_err) {
+            return;
+        }
+        for work in &self.works {
+            match before.at(&work.placement.path) {
+                Some(known) => record.put(known.clone()),
+                None => record.forget(&work.placement.path),
+            }
+        }
+    }
 }
 
 /// Takes a skill out of the folders of agents. Only what is still as it was placed is removed.
@@ -135,12 +270,25 @@ pub fn undo(
     skill: &SkillName,
     owners: Owners<'_>,
 ) -> Result<Vec<Undone>, PlacementError> {
+    undo_all(places, scope, &BTreeSet::from([skill]), owners)
+}
+
+/// Takes many skills out of the folders of agents. The list is read and written once, as in [`apply_all`].
+pub fn undo_all(
+    places: &Places,
+    scope: Scope,
+    skills: &BTreeSet<&SkillName>,
+    owners: Owners<'_>,
+) -> Result<Vec<Undone>, PlacementError> {
     let held = Held::take(places, scope)?;
     let mut record = Record::read(places, scope)?;
-    sweep(places, scope, skill);
+    let ways = reach::all_folders(scope, places);
+    sweep(&ways, &skills.iter().copied().collect::<Vec<&SkillName>>());
     let known: Vec<Recorded> =
-        record.placements.iter().filter(|known| known.skill == *skill).cloned().collect();
+        record.all().filter(|known| skills.contains(&known.skill)).cloned().collect();
     let mut undone = Vec::new();
+    let mut opened = BTreeMap::new();
+    let mut failure = None;
     for mut recorded in known {
         let leaving = |id: &String| match owners {
             Owners::All => true,
@@ -150,23 +298,35 @@ pub fn undo(
             continue;
         }
         recorded.owners.retain(|id| !leaving(id));
-        let path = recorded.path.clone();
+        let (skill, path) = (recorded.skill.clone(), recorded.path.clone());
         if !recorded.owners.is_empty() {
             let how = UndoneHow::StillNeeded(recorded.owners.clone());
             record.put(recorded);
-            undone.push(Undone { path, how });
+            undone.push(Undone { skill, path, how });
             continue;
         }
-        let how = take_away(places, scope, &recorded)?;
-        record.forget(&path);
-        undone.push(Undone { path, how });
+        match take_away(&ways, &recorded, &mut opened) {
+            Ok(how) => {
+                record.forget(&path);
+                undone.push(Undone { skill, path, how });
+            }
+            Err(error) => {
+                failure = Some(error);
+                break;
+            }
+        }
+    }
+    for (path, folder) in opened {
+        if let Err(error) = folder.sync("") {
+            failure.get_or_insert(disk("remove from", &path)(error));
+        }
     }
     let had_folders = !record.folders.is_empty();
-    remove_made_folders(places, scope, &mut record);
+    remove_made_folders(&ways, &mut record);
     if had_folders || !undone.is_empty() {
         held.write(&record)?;
     }
-    Ok(undone)
+    failure.map_or(Ok(undone), Err)
 }
 
 /// The lock on the placements of a scope.
@@ -194,7 +354,10 @@ impl Held {
 
 /// One placement on its way.
 struct Work {
-    folder: Folder,
+    reached: Reached,
+    /// Open once the way there is made.
+    folder: Option<Rc<Folder>>,
+    source: Rc<Source>,
     placement: Placement,
     progress: Progress,
 }
@@ -216,21 +379,26 @@ impl Work {
         self.placement.change != Change::Theirs
     }
 
+    fn folder(&self) -> &Folder {
+        self.folder.as_deref().expect("folders are opened before anything is staged")
+    }
+
     fn staging(&self) -> String {
         staging(&self.placement.skill)
     }
 
     /// Makes the link or the copy.
-    fn stage(&mut self, source: &Source) -> Result<(), PlacementError> {
+    fn stage(&mut self) -> Result<(), PlacementError> {
         match self.placement.change {
             Change::Keep | Change::Theirs => return Ok(()),
             Change::Make | Change::Replace => {}
         }
         let failed = || disk("write into", self.placement.path.parent().unwrap_or(Path::new("/")));
         let staging = self.staging();
-        clear(&self.folder, &self.placement.skill).map_err(failed())?;
+        let source = &self.source;
+        clear(self.folder(), &self.placement.skill).map_err(failed())?;
         if let Form::Link(target) = &self.placement.form {
-            match self.folder.make_link(target, &staging) {
+            match self.folder().make_link(target, &staging) {
                 Ok(()) => {
                     self.progress = Progress::Staged;
                     return Ok(());
@@ -241,7 +409,7 @@ impl Work {
                 Err(error) => return Err(failed()(error)),
             }
         }
-        let folder = self.folder.make_folder(&staging).map_err(failed())?;
+        let folder = self.folder().make_folder(&staging).map_err(failed())?;
         self.progress = Progress::Staged;
         let from = Folder::open(&source.folder).map_err(disk("open", &source.folder))?;
         from.copy_into(&folder, &is_copied).map_err(disk("copy", &source.folder))?;
@@ -258,9 +426,10 @@ impl Work {
 
     /// Gives it its name.
     fn switch(&mut self) -> io::Result<()> {
-        let (folder, name, staging) = (&self.folder, self.placement.skill.as_str(), self.staging());
+        let (folder, name, staging) =
+            (self.folder(), self.placement.skill.as_str(), self.staging());
         match self.placement.change {
-            Change::Keep | Change::Theirs => return Ok(()),
+            Change::Keep | Change::Theirs => {}
             Change::Make => {
                 folder.rename_new(&staging, name)?;
                 self.progress = Progress::Made;
@@ -270,13 +439,17 @@ impl Work {
                 self.progress = Progress::Exchanged;
             }
         }
-        folder.sync(name)
+        Ok(())
     }
 
     fn take_back(&mut self) -> io::Result<()> {
-        let (folder, name, staging) = (&self.folder, self.placement.skill.as_str(), self.staging());
+        if self.progress == Progress::Nothing {
+            return Ok(());
+        }
+        let (folder, name, staging) =
+            (self.folder(), self.placement.skill.as_str(), self.staging());
         match self.progress {
-            Progress::Nothing => return Ok(()),
+            Progress::Nothing => {}
             Progress::Staged => {}
             Progress::Made => folder.rename(name, folder, &staging)?,
             Progress::Exchanged => swap(folder, &staging, name)?,
@@ -324,16 +497,20 @@ fn has_no_links(error: &io::Error) -> bool {
 }
 
 fn take_away(
-    places: &Places,
-    scope: Scope,
+    ways: &[Reached],
     recorded: &Recorded,
+    opened: &mut BTreeMap<PathBuf, Folder>,
 ) -> Result<UndoneHow, PlacementError> {
-    let folder = recorded.path.parent().unwrap_or(Path::new("/"));
-    let Some(opened) = reach_recorded(places, scope, folder)? else {
-        return Ok(UndoneHow::Missing);
+    let path = recorded.path.parent().unwrap_or(Path::new("/"));
+    let folder = match opened.entry(path.to_owned()) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(vacant) => match reach_recorded(ways, path)? {
+            Some(folder) => vacant.insert(folder),
+            None => return Ok(UndoneHow::Missing),
+        },
     };
     let failed = |doing| disk(doing, &recorded.path);
-    match found_in(&opened, &recorded.skill, Some(recorded)).map_err(failed("look at"))? {
+    match found_in(folder, &recorded.skill, Some(recorded)).map_err(failed("look at"))? {
         There::Nothing => return Ok(UndoneHow::Missing),
         There::Theirs(_) => return Ok(UndoneHow::Changed),
         There::Ours(_) => {}
@@ -341,62 +518,55 @@ fn take_away(
     // Out of sight in one step, so that no agent ever sees half a skill.
     let staging = staging(&recorded.skill);
     let remove = || -> io::Result<()> {
-        clear(&opened, &recorded.skill)?;
-        opened.rename(recorded.skill.as_str(), &opened, &staging)?;
-        clear(&opened, &recorded.skill)?;
-        opened.sync(recorded.skill.as_str())
+        clear(folder, &recorded.skill)?;
+        folder.rename(recorded.skill.as_str(), folder, &staging)?;
+        clear(folder, &recorded.skill)
     };
     remove().map_err(failed("remove"))?;
     Ok(UndoneHow::Removed)
 }
 
 /// Removes what a call that was killed has left under hidden names. What can't be removed harms nobody.
-fn sweep(places: &Places, scope: Scope, skill: &SkillName) {
-    for reached in reach::all_folders(scope, places) {
-        if let Ok(Some(folder)) = reached.open_existing() {
+fn sweep(ways: &[Reached], skills: &[&SkillName]) {
+    for folder in ways.iter().filter_map(|reached| reached.open_existing().ok().flatten()) {
+        for skill in skills {
             let _ = clear(&folder, skill);
         }
     }
 }
 
 /// Opens a folder of the list by the way of the agent whose folder it is.
-fn reach_recorded(
-    places: &Places,
-    scope: Scope,
-    folder: &Path,
-) -> Result<Option<Folder>, PlacementError> {
-    let mut folders = reach::all_folders(scope, places).into_iter();
-    match folders.find(|reached| reached.real == folder) {
+fn reach_recorded(ways: &[Reached], folder: &Path) -> Result<Option<Folder>, PlacementError> {
+    match ways.iter().find(|reached| reached.real == folder) {
         Some(reached) => reached.open_existing(),
         None => Ok(None),
     }
 }
 
 /// Folders that were made for placements, when nothing is in them any more.
-fn remove_made_folders(places: &Places, scope: Scope, record: &mut Record) {
+fn remove_made_folders(ways: &[Reached], record: &mut Record) {
     let mut made = std::mem::take(&mut record.folders);
     made.sort();
     made.dedup();
     // The deepest first.
     for path in made.into_iter().rev() {
-        let is_needed = record.placements.iter().any(|known| known.path.starts_with(&path));
-        if is_needed || !remove_folder(places, scope, &path) {
+        let is_needed = record.all().any(|known| known.path.starts_with(&path));
+        if is_needed || !remove_folder(ways, &path) {
             record.folders.push(path);
         }
     }
 }
 
 /// Whether it is gone. What can't be removed stays, and nothing is lost by that.
-fn remove_folder(places: &Places, scope: Scope, path: &Path) -> bool {
-    let mut folders = reach::all_folders(scope, places).into_iter();
-    let reached = folders.find(|reached| reached.real.starts_with(path));
+fn remove_folder(ways: &[Reached], path: &Path) -> bool {
+    let reached = ways.iter().find(|reached| reached.real.starts_with(path));
     let Some(reached) = reached else { return true };
     let (Some(above), Some(name)) =
         (path.parent(), path.file_name().and_then(|name| name.to_str()))
     else {
         return true;
     };
-    let above = Reached { anchor: reached.anchor, real: above.to_owned() };
+    let above = Reached { anchor: reached.anchor.clone(), real: above.to_owned() };
     match above.open_existing() {
         Ok(Some(folder)) => folder.remove_empty(name).unwrap_or(false),
         Ok(None) => true,

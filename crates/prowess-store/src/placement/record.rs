@@ -1,5 +1,6 @@
 //! What was placed: `placements.json` beside the store.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -24,7 +25,8 @@ const MOST_BYTES: u64 = 16 << 20;
 pub(super) struct Record {
     /// The folder that paths are relative to where they can be: the project or the home.
     base: PathBuf,
-    pub(super) placements: Vec<Recorded>,
+    /// What is at each path. Hundreds of skills are placed at once, so that finding one must not be a walk.
+    placements: BTreeMap<PathBuf, Recorded>,
     /// Folders that were made for placements, to be removed with the last of them.
     pub(super) folders: Vec<PathBuf>,
 }
@@ -53,7 +55,7 @@ impl Recorded {
 
 /// What was placed in a scope, as far as the list says.
 pub fn placed(places: &Places, scope: Scope) -> Result<Vec<Recorded>, PlacementError> {
-    Record::read(places, scope).map(|record| record.placements)
+    Record::read(places, scope).map(|record| record.placements.into_values().collect())
 }
 
 impl Record {
@@ -91,12 +93,12 @@ impl Record {
             None => return Err("`version` is missing".to_owned()),
         }
         let folders = reach::all_folders(scope, places);
-        let folders: Vec<PathBuf> = folders.into_iter().map(|folder| folder.real).collect();
+        let folders: BTreeSet<PathBuf> = folders.into_iter().map(|folder| folder.real).collect();
         let rows = value["placements"].as_array().ok_or("`placements` is no list")?;
         for (number, row) in rows.iter().enumerate() {
             let recorded = self.recorded(row, &folders);
             let recorded = recorded.map_err(|why| format!("`placements[{number}]`: {why}"))?;
-            self.placements.push(recorded);
+            self.put(recorded);
         }
         let made = value["folders"].as_array().map(Vec::as_slice).unwrap_or_default();
         for folder in made.iter().filter_map(Value::as_str) {
@@ -113,12 +115,13 @@ impl Record {
         Ok(self)
     }
 
-    fn recorded(&self, row: &Value, folders: &[PathBuf]) -> Result<Recorded, String> {
+    fn recorded(&self, row: &Value, folders: &BTreeSet<PathBuf>) -> Result<Recorded, String> {
         let text = |key: &str| row[key].as_str().ok_or_else(|| format!("`{key}` is missing"));
         let skill: SkillName = text("skill")?.parse().map_err(|error| format!("{error}"))?;
         let path = self.base.join(text("path")?);
         // Attack B13: a place is the folder of an agent and the name of the skill, and no list can make it another one.
-        let is_known = folders.iter().any(|folder| path == folder.join(skill.as_str()));
+        let is_known = path.parent().is_some_and(|folder| folders.contains(folder))
+            && path.file_name() == Some(skill.as_str().as_ref());
         if !is_plain(&path) || !is_known {
             return Err(format!("`{}` is not `{skill}` in a folder of an agent", path.display()));
         }
@@ -128,21 +131,31 @@ impl Record {
         Ok(Recorded { skill, path, form, was: form_of(row.get("was")), owners })
     }
 
+    /// Everything that was placed, sorted by path.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Recorded> {
+        self.placements.values()
+    }
+
     /// What was placed at a path.
     pub(super) fn at(&self, path: &Path) -> Option<&Recorded> {
-        self.placements.iter().find(|recorded| recorded.path == path)
+        self.placements.get(path)
     }
 
     /// Writes down what is at a path.
     pub(super) fn put(&mut self, recorded: Recorded) {
-        self.placements.retain(|known| known.path != recorded.path);
-        self.placements.push(recorded);
-        self.placements.sort_by(|a, b| a.path.cmp(&b.path));
+        self.placements.insert(recorded.path.clone(), recorded);
     }
 
     /// Forgets what is at a path.
     pub(super) fn forget(&mut self, path: &Path) {
-        self.placements.retain(|known| known.path != path);
+        self.placements.remove(path);
+    }
+
+    /// The change of what is at a path is done: nothing of earlier is there any more.
+    pub(super) fn settle(&mut self, path: &Path) {
+        if let Some(recorded) = self.placements.get_mut(path) {
+            recorded.was = None;
+        }
     }
 
     /// Writes the list whole: every reader sees the old one or the new one.
@@ -151,8 +164,7 @@ impl Record {
             path.strip_prefix(&self.base).unwrap_or(path).to_string_lossy().into_owned()
         };
         let placements: Vec<Value> = self
-            .placements
-            .iter()
+            .all()
             .map(|recorded| {
                 let mut row = Map::new();
                 row.insert("skill".to_owned(), json!(recorded.skill.as_str()));

@@ -10,8 +10,8 @@ use prowess_files::faults::{self, Exchange, Fault};
 use prowess_package::name::SkillName;
 use prowess_store::agents::{self, Agent};
 use prowess_store::placement::{
-    Change, Form, Manner, Owners, Placement, PlacementError, Undone, Wish, apply, placed, plan,
-    undo,
+    Change, Form, Manner, Owners, Placement, PlacementError, Undone, Wish, apply, apply_all,
+    placed, plan, undo, undo_all,
 };
 use prowess_store::places::{Places, Scope};
 
@@ -557,4 +557,147 @@ fn whatever_step_fails_the_old_state_or_the_new_one_is_there() {
         }
         assert!(at > 10, "there were steps to fail");
     }
+}
+
+/// Skills of the project's store.
+fn many(home: &Home, count: usize) -> Vec<SkillName> {
+    let names: Vec<SkillName> = (0..count).map(|number| name(&format!("skill-{number}"))).collect();
+    for skill in &names {
+        home.skill(&format!(".prowess/skills/{skill}"));
+    }
+    names
+}
+
+fn place_many(
+    home: &Home,
+    skills: &[SkillName],
+    agents: &str,
+) -> Result<Vec<Result<Vec<Placement>, PlacementError>>, PlacementError> {
+    let agents = named(agents);
+    let folders: Vec<_> =
+        skills.iter().map(|skill| home.path(&format!(".prowess/skills/{skill}"))).collect();
+    let wishes: Vec<Wish<'_>> = skills
+        .iter()
+        .zip(&folders)
+        .map(|(skill, directory)| Wish {
+            skill,
+            directory,
+            agents: &agents,
+            scope: Scope::Project,
+            manner: Manner::AsSeen,
+        })
+        .collect();
+    apply_all(&home.places, &wishes)
+}
+
+/// Placing and removing hundreds of skills is as much work for each as for one: the list of all of them is written as
+/// often for twelve as for four.
+#[test]
+fn placing_many_is_linear() {
+    let counted = |count: usize| {
+        let home = Home::new();
+        let skills = many(&home, count);
+        let agents = "claude-code codex cursor";
+        let (placed, placing) =
+            faults::with(None, Exchange::Real, || place_many(&home, &skills, agents));
+        assert!(placed.expect("the list is fine").iter().all(Result::is_ok));
+        let names = skills.iter().collect();
+        let (undone, undoing) = faults::with(None, Exchange::Real, || {
+            undo_all(&home.places, Scope::Project, &names, Owners::All)
+        });
+        // Two of the three share a folder.
+        assert_eq!(undone.expect("it can be taken away").len(), 2 * count);
+        assert_eq!(tree(&home), "");
+        let lists = |steps: &[String]| {
+            steps.iter().filter(|step| step.starts_with("rename placements.json")).count()
+        };
+        ((placing.len(), undoing.len()), (lists(&placing), lists(&undoing)))
+    };
+    let ((place_4, undo_4), lists_4) = counted(4);
+    let ((place_8, undo_8), _) = counted(8);
+    let ((place_12, undo_12), lists_12) = counted(12);
+    assert_eq!(lists_4, lists_12, "the list is written as often for many as for few");
+    assert!(lists_12.0 > 0 && lists_12.1 > 0, "and it is written at all");
+    assert_eq!(place_12 - place_8, place_8 - place_4);
+    assert_eq!(undo_12 - undo_8, undo_8 - undo_4);
+}
+
+#[test]
+fn one_of_many_that_fails_keeps_no_other_from_its_place() {
+    let home = Home::new();
+    let skills = many(&home, 3);
+    home.skill(".claude/skills/skill-1");
+    let outcomes = place_many(&home, &skills, "claude-code codex").expect("the list is fine");
+    let is_placed: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
+    assert_eq!(is_placed, [true, false, true]);
+    assert_snapshot!(tree(&home), @"
+    .agents/
+    .agents/skills/
+    .agents/skills/skill-0 -> ../../.prowess/skills/skill-0
+    .agents/skills/skill-2 -> ../../.prowess/skills/skill-2
+    .claude/
+    .claude/skills/
+    .claude/skills/skill-0 -> ../../.prowess/skills/skill-0
+    .claude/skills/skill-1/
+    .claude/skills/skill-1/SKILL.md 644
+    .claude/skills/skill-2 -> ../../.prowess/skills/skill-2
+    ");
+    let known: Vec<String> = placed(&home.places, Scope::Project)
+        .expect("a list")
+        .iter()
+        .map(|it| it.skill.to_string())
+        .collect();
+    assert_eq!(known, ["skill-0", "skill-2", "skill-0", "skill-2"]);
+}
+
+/// Two wishes for one place are fulfilled one after the other: the second sees what the first has made.
+#[test]
+fn wishes_may_meet_at_a_place() {
+    let home = Home::new();
+    installed(&home);
+    let (skill, directory) = (name("deploy"), home.path(".prowess/skills/deploy"));
+    let (codex, zed) = (named("codex"), named("zed"));
+    let wish = |agents| Wish {
+        skill: &skill,
+        directory: &directory,
+        agents,
+        scope: Scope::Project,
+        manner: Manner::AsSeen,
+    };
+    let outcomes = apply_all(&home.places, &[wish(&codex), wish(&zed)]).expect("the list is fine");
+    let changes: Vec<Change> =
+        outcomes.iter().map(|outcome| outcome.as_ref().expect("it is placed")[0].change).collect();
+    assert_eq!(changes, [Change::Make, Change::Keep]);
+    let known = placed(&home.places, Scope::Project).expect("a list");
+    assert_eq!(known.len(), 1);
+    assert_eq!(known[0].owners, ["codex", "zed"]);
+}
+
+/// Each step of placing several fails once: every skill is there for all its agents or for none, as its answer says.
+#[test]
+fn each_of_many_is_placed_whole_or_not_at_all() {
+    const DISK_FULL: i32 = 28;
+    let mut at = 0;
+    loop {
+        let home = Home::in_memory();
+        let skills = many(&home, 2);
+        let fault = Some((at, Fault::FailOnce(DISK_FULL)));
+        let (result, steps) = faults::with(fault, Exchange::Real, || {
+            place_many(&home, &skills, "claude-code cursor")
+        });
+        let there = tree(&home);
+        for (number, skill) in skills.iter().enumerate() {
+            let is_there =
+                |folder: &str| home.path(&format!("{folder}/{skill}/SKILL.md")).is_file();
+            let is_placed = result.as_ref().is_ok_and(|outcomes| outcomes[number].is_ok());
+            let folders = [".claude/skills", ".agents/skills"].map(is_there);
+            assert_eq!(folders, [is_placed; 2], "{at}: {there}\n{steps:?}");
+        }
+        assert!(!there.contains("staging"), "{at}: {there}\n{steps:?}");
+        if steps.len() <= at {
+            break;
+        }
+        at += 1;
+    }
+    assert!(at > 15, "there were steps to fail");
 }

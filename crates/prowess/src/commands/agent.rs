@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use clap::{Args, Subcommand};
 use prowess_files::whole::folder_of;
 use prowess_format::diagnostic::Severity;
-use prowess_format::manifest::{ActiveSkills, AgentManifest, FILE_NAMES};
+use prowess_format::manifest::{ActiveSkills, AgentManifest, ChosenBy, FILE_NAMES, SkillSetError};
 use prowess_store::composition::{Composition, compose, present};
 use prowess_store::discovery::{DiscoverOptions, Listing, Memory, discover, program_stamp};
 
@@ -124,9 +124,18 @@ impl Agent {
     }
 
     fn active(&self) -> Result<ActiveSkills<'_>, Error> {
-        self.manifest
-            .active_skills(self.requested.as_deref(), self.selected.as_deref())
-            .map_err(|error| Error::usage(error.to_string()).hint(error.hint()))
+        self.manifest.active_skills(self.requested.as_deref(), self.selected.as_deref()).map_err(
+            |error| {
+                let by_variable =
+                    matches!(&error, SkillSetError::Unknown { chosen_by: ChosenBy::Selector, .. });
+                let usage = Error::usage(error.to_string()).hint(error.hint());
+                if by_variable {
+                    usage.hint(format!("the variable `{SELECTOR}` selects it"))
+                } else {
+                    usage
+                }
+            },
+        )
     }
 
     /// This machine, with the manifest's folder as the project.

@@ -6,6 +6,7 @@ use clap::Args;
 use prowess_package::limits::Limits;
 use prowess_package::name::SkillName;
 use prowess_package::tree::Tree;
+use prowess_policy::Tier;
 use prowess_store::agents::{self, Agent};
 use prowess_store::described::describe_manifest;
 use prowess_store::discovery::Found;
@@ -59,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     if copies.is_empty() {
         return Err(survey.unknown(&arguments.name));
     }
-    copies.sort_by_key(|found| State::of(found) != State::Counts);
+    copies.sort_by_key(|found| survey.state(found) != State::Counts);
     let present = agents::present(&packages.places);
     let mut pages = Vec::new();
     let mut values = Vec::new();
@@ -133,7 +134,7 @@ impl CopyHere<'_> {
         let places = &self.packages.places;
         let mut page = String::new();
         let version = self.survey.version(found).map(|version| format!(" {}", inline(&version)));
-        let tier = entry.map(|entry| format!(", {}", entry.tier)).unwrap_or_default();
+        let tier = self.survey.tier(found).map(|tier| format!(", {tier}")).unwrap_or_default();
         let head = format!("{}{}{tier}", inline(&found.name), version.unwrap_or_default());
         let _ = writeln!(page, "{}", wrap(&head, 2, width));
         if let Some(description) = &found.summary.description {
@@ -184,7 +185,8 @@ impl CopyHere<'_> {
         if let Some(problem) = first_problem(self.found) {
             parts.push(format!("broken: {problem}"));
         }
-        if let Some(winner) = self.survey.winner(self.found) {
+        let is_placed = self.survey.state(self.found) == State::Placed;
+        if let Some(winner) = self.survey.winner(self.found).filter(|_| !is_placed) {
             parts.push(format!("shadowed by {}", shown(places, &winner.directory)));
         }
         let owners = self.survey.placed_for(self.found);
@@ -235,14 +237,14 @@ impl CopyHere<'_> {
             "version": self.survey.version(found),
             "description": found.summary.description,
             "dialect": found.summary.dialect,
-            "state": State::of(found).as_str(),
+            "state": self.survey.state(found).as_str(),
             "shadowed_by": self.survey.winner(found).map(|winner| path(&winner.directory)),
             "placed_for": self.survey.placed_for(found),
             "problems": problems(found),
             "directory": path(&found.directory),
             "also_at": found.also_at.iter().map(|way| path(&way.directory)).collect::<Vec<String>>(),
             "root": root.kind.as_str(),
-            "security_tier": entry.map(|entry| entry.tier.as_str()),
+            "security_tier": self.survey.tier(found).map(Tier::as_str),
             "source": entry.and_then(|entry| entry.source.as_ref()).map(ToString::to_string),
             "owner": entry.and_then(|entry| entry.owner.as_deref()),
             "installed_at": entry.map(|entry| entry.installed_at.as_str()),

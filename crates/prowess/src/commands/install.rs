@@ -614,6 +614,12 @@ fn shown(step: &Step, keeps_files: bool, width: Option<usize>) -> String {
     if !signers.is_empty() {
         line(&mut page, &format!("  signed {}", signers.join(", ")), 9);
     }
+    // A refusal says the same.
+    let is_refused = |refusal: &Refusal| matches!(refusal, Refusal::CallsItselfExperimental(_));
+    let is_told = step.review.refusals.iter().any(is_refused);
+    if let Some(modesty) = step.modesty().filter(|_| !is_told) {
+        line(&mut page, &format!("  tier   {modesty}"), 9);
+    }
     if !step.entry.permissions.is_empty() {
         let permissions: Vec<&str> = step.entry.permissions.iter().map(String::as_str).collect();
         line(&mut page, &format!("  may    {}", inline(&permissions.join(", "))), 9);

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::install::Format;
 use crate::error::{Error, ErrorKind};
-use crate::packages::Packages;
+use crate::packages::{Packages, agree};
 use crate::passphrase;
 use crate::printer::Printer;
 
-/// Make, list and export the keys that you sign skills with
+/// Make, list, export and remove the keys that you sign skills with
 ///
 /// A key is a file that only you can read, in your data folder. Its public half is
 /// one line of text, which others add with `prowess trust add`.
@@ -58,6 +58,18 @@ enum Action {
         /// As PEM, which other programs read
         #[arg(long)]
         pem: bool,
+    },
+    /// Remove a key for good
+    ///
+    /// What it has signed stays signed, and the next version has to be signed with
+    /// another key, which users must accept. Asks first, unless you say `--yes`.
+    Remove {
+        /// Which key
+        #[arg(value_name = "NAME", value_parser = key_name)]
+        name: KeyName,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
     },
 }
 
@@ -162,6 +174,37 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             let text = if *pem { public.pem() } else { format!("{}\n", public.line()) };
             printer.data(&text);
         }
+        Action::Remove { name, yes } => remove(&folder, name, *yes, printer)?,
     }
     Ok(Outcome::Fine)
+}
+
+fn remove(
+    folder: &KeyFolder,
+    name: &KeyName,
+    yes: bool,
+    printer: &mut Printer,
+) -> Result<(), Error> {
+    let public = folder.public(name).map_err(|error| failed(&error))?;
+    if !yes {
+        let question = format!(
+            "Remove the key `{name}` ({}) for good? Without a copy nobody can sign with it again. [y]es / [N]o: ",
+            public.id()
+        );
+        match agree(&question, printer) {
+            Some(true) => {}
+            Some(false) => return Err(Error::refused("the key stays, because you did not agree")),
+            None => {
+                return Err(Error::refused(
+                    "a key is not removed without a question, and there is nobody to ask",
+                )
+                .hint("agree with `--yes`"));
+            }
+        }
+    }
+    let public = folder.remove(name).map_err(|error| failed(&error))?;
+    printer.say(&format!("removed the key `{name}` ({})", public.id()));
+    printer
+        .note(&format!("where it is trusted it still is: `prowess trust remove {}`", public.id()));
+    Ok(())
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use prowess_policy::Tier;
 use prowess_store::agents::{self, Agent};
 use prowess_store::discovery::{Found, RootKind};
 use serde_json::{Value, json};
@@ -13,18 +14,21 @@ use super::install::Format;
 use crate::error::Error;
 use crate::packages::Packages;
 use crate::printer::{Channel, Printer, inline};
-use crate::survey::{State, Survey, first_problem, problems, shown};
+use crate::survey::{Missing, State, Survey, first_problem, problems, shown};
 use crate::wrapping::wrap;
 
 /// List the skills of this machine
 ///
 /// First those that are installed in the project and for you, then those in the
 /// folders of agents and of other systems, which are only looked at. Of several
-/// skills with one name the first counts, and the others are shown as shadowed. A
-/// skill that can't be used is shown as broken, with the reason.
+/// skills with one name the first counts, and the others are shown as shadowed, or
+/// as placed where they are copies that were put there for an agent. A skill that
+/// can't be used is shown as broken, with the reason; one that was signed and has
+/// been changed since as changed; one that the lock file names and nobody finds as
+/// missing.
 ///
-/// The tier is told of skills that were installed: nobody has vouched for the
-/// others.
+/// The tier is told of skills that were installed, and is what signatures prove
+/// now. `prowess verify` looks at the files of the others as well.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -35,7 +39,7 @@ Examples:
 
 Exit codes:
   0  all of them can be used
-  4  some are broken")]
+  4  some are broken, changed or missing")]
 pub(crate) struct Arguments {
     /// Only those that are installed in the project
     #[arg(long)]
@@ -81,6 +85,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                     let agents = || survey.agents(found, present);
                     wire(&survey, found, arguments.agents.then(agents))
                 })
+                .chain(survey.missing.iter().map(wire_missing))
                 .collect();
             let notes: Vec<Value> = survey
                 .listing
@@ -95,24 +100,39 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                 let path = shown(&packages.places, &note.path);
                 printer.warning(&format!("`{path}`: {}", note.why));
             }
-            if skills.is_empty() {
+            if skills.is_empty() && survey.missing.is_empty() {
                 printer.note("there are no skills here");
                 printer.hint("`prowess install ./folder` installs one, `prowess new` makes one");
             }
             let rows: Vec<Row> = skills
                 .iter()
                 .map(|&found| row(&packages, &survey, found, arguments, present))
+                .chain(survey.missing.iter().map(|missing| missing_row(&packages, missing)))
                 .collect();
             printer.report(&table(&rows, printer.width(Channel::Out)));
         }
     }
-    if !skills.iter().any(|found| found.is_broken()) {
-        return Ok(Outcome::Fine);
-    }
-    if arguments.format == Format::Text {
+    let has_broken = skills.iter().any(|found| found.is_broken());
+    let is_changed = |found: &&Found| survey.state(found) == State::Changed;
+    let has_drifted = !survey.missing.is_empty() || skills.iter().any(is_changed);
+    if arguments.format == Format::Text && has_broken {
         printer.hint("`prowess check FOLDER` shows everything that is wrong with a broken skill");
     }
-    Ok(Outcome::Broken)
+    if arguments.format == Format::Text && has_drifted {
+        printer.hint("`prowess verify` says what is not as it was installed, and what to do");
+    }
+    Ok(if has_broken || has_drifted { Outcome::Broken } else { Outcome::Fine })
+}
+
+fn missing_row(packages: &Packages, missing: &Missing) -> Row {
+    Row {
+        name: missing.name.to_string(),
+        version: missing.version.clone(),
+        tier: "-",
+        state: State::Missing.as_str(),
+        place: shown(&packages.places, &missing.directory),
+        details: Vec::new(),
+    }
 }
 
 fn row(
@@ -127,12 +147,14 @@ fn row(
     if let Some(problem) = first_problem(found) {
         details.push(format!("broken: {problem}"));
     }
-    if let Some(winner) = survey.winner(found) {
+    let state = survey.state(found);
+    let owners = inline(&survey.placed_for(found).join(", ")).into_owned();
+    // A copy of ours is no second opinion about a name: one line says all there is to say.
+    if let Some(winner) = survey.winner(found).filter(|_| state != State::Placed) {
         details.push(format!("shadowed by {}", shown(places, &winner.directory)));
     }
-    let owners = survey.placed_for(found);
-    if !owners.is_empty() {
-        details.push(format!("a copy that was placed for {}", inline(&owners.join(", "))));
+    if !owners.is_empty() && state != State::Placed {
+        details.push(format!("a copy that was placed for {owners}"));
     }
     if arguments.all {
         let ways = found.also_at.iter();
@@ -147,9 +169,12 @@ fn row(
     Row {
         name: inline(&found.name).into_owned(),
         version: or_dash(survey.version(found).map(|version| inline(&version).into_owned())),
-        tier: survey.locked(found).map_or("-", |(_, _, entry)| entry.tier.as_str()),
-        state: State::of(found).as_str(),
-        place: shown(places, &found.directory),
+        tier: survey.tier(found).map_or("-", Tier::as_str),
+        state: state.as_str(),
+        place: match state {
+            State::Placed => format!("{}, for {owners}", shown(places, &found.directory)),
+            _ => shown(places, &found.directory),
+        },
         details,
     }
 }
@@ -190,8 +215,8 @@ fn wire(survey: &Survey, found: &Found, agents: Option<Vec<&'static str>>) -> Va
         "version": survey.version(found),
         "description": found.summary.description,
         "dialect": found.summary.dialect,
-        "security_tier": survey.locked(found).map(|(_, _, entry)| entry.tier.as_str()),
-        "state": State::of(found).as_str(),
+        "security_tier": survey.tier(found).map(Tier::as_str),
+        "state": survey.state(found).as_str(),
         "directory": path(&found.directory),
         "root": {
             "kind": root.kind.as_str(),
@@ -207,4 +232,13 @@ fn wire(survey: &Survey, found: &Found, agents: Option<Vec<&'static str>>) -> Va
         skill["agents"] = json!(agents);
     }
     skill
+}
+
+fn wire_missing(missing: &Missing) -> Value {
+    json!({
+        "name": missing.name.as_str(),
+        "version": missing.version,
+        "state": State::Missing.as_str(),
+        "directory": missing.directory.display().to_string(),
+    })
 }

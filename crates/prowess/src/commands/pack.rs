@@ -1,6 +1,6 @@
 //! `prowess pack`: a skill's folder as one archive.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use prowess_package::digest::content_digest;
@@ -8,11 +8,14 @@ use prowess_package::limits::Limits;
 use prowess_package::pack::pack;
 use prowess_package::path::PathError;
 use prowess_package::tree::{Tree, TreeFile};
+use prowess_store::described::Described;
+use prowess_store::install::{contents_of, signatures_of};
+use prowess_trust::{TrustStore, attest};
 
 use super::Outcome;
 use crate::error::Error;
-use crate::packages::author_skill;
-use crate::printer::{Printer, inline};
+use crate::packages::{Packages, author_skill, now};
+use crate::printer::{Channel, Printer, inline};
 use crate::{python_requirements, writing};
 
 /// Pack a skill's folder to one archive
@@ -27,6 +30,7 @@ use crate::{python_requirements, writing};
 Examples:
   prowess pack ./greet
   prowess pack ./greet --output dist/
+  prowess pack ./greet --output - | sha256sum
 
 Exit codes:
   0  it is packed
@@ -36,7 +40,8 @@ pub(crate) struct Arguments {
     /// The skill's folder
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// A file, or a folder in which it is called NAME-VERSION.tar.gz
+    /// A file, or a folder in which it is called NAME-VERSION.tar.gz; `-` is
+    /// standard output
     #[arg(long, short, value_name = "PATH", default_value = ".")]
     output: PathBuf,
     /// Write over a file that is there
@@ -65,25 +70,56 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         let name = python_requirements::FILE;
         printer.note(&format!("added `{name}`, made from what the skill declares"));
     }
+    refuse_broken_signatures(&read.tree, &described).map_err(|why| {
+        failed(&why).hint("sign it again with `prowess sign`, or remove the signature")
+    })?;
     let archive = pack(&read.tree);
-    let file = format!("{}-{}.tar.gz", described.name, described.version);
-    let path = if arguments.output.is_dir() {
-        arguments.output.join(file)
-    } else {
-        arguments.output.clone()
+    let summary = format!("{} {}", described.name, described.version);
+    let count = match read.tree.files().count() {
+        1 => "1 file".to_owned(),
+        count => format!("{count} files"),
     };
-    if path.exists() && !arguments.force {
+    let digest = content_digest(&read.tree.hashes()).integrity();
+    if arguments.output == Path::new("-") {
+        if printer.is_terminal(Channel::Out) {
+            return Err(Error::usage("an archive on a terminal helps nobody")
+                .hint("send it to a file or a program: `prowess pack DIR -o - > FILE`"));
+        }
+        printer.piece(Channel::Out, &archive);
+        printer.say(&format!("packed {summary} ({count}, {digest})"));
+        return Ok(Outcome::Fine);
+    }
+    let path =
+        place(&arguments.output, &format!("{}-{}.tar.gz", described.name, described.version))?;
+    // Pipes and devices hold nothing that could be lost.
+    if path.is_file() && !arguments.force {
         return Err(Error::failed(format!("`{}` is there already", path.display()))
             .hint("give another `--output`, or `--force`"));
     }
     writing::whole_file(&path, &archive)?;
-    printer.say(&format!(
-        "packed {} {} to `{}` ({} files, {})",
-        described.name,
-        described.version,
-        path.display(),
-        read.tree.files().count(),
-        content_digest(&read.tree.hashes()).integrity()
-    ));
+    printer.say(&format!("packed {summary} to `{}` ({count}, {digest})", path.display()));
     Ok(Outcome::Fine)
+}
+
+/// The file to write: the output itself, or one in it. What ends like a folder is one, and is made.
+fn place(output: &Path, file: &str) -> Result<PathBuf, Error> {
+    let ends_like_a_folder =
+        output.as_os_str().as_encoded_bytes().last().is_some_and(|last| *last == b'/');
+    if ends_like_a_folder && !output.exists() {
+        std::fs::create_dir_all(output).map_err(|error| Error::io("make", output, &error))?;
+    }
+    Ok(if output.is_dir() { output.join(file) } else { output.to_owned() })
+}
+
+/// A signature that does not hold is worse than none: nobody could install what is packed.
+fn refuse_broken_signatures(tree: &Tree, described: &Described) -> Result<(), String> {
+    // An author without a home has nobody to trust, and can pack all the same.
+    let trust = Packages::new().and_then(|packages| packages.trust());
+    let trust = trust.unwrap_or_else(|_| TrustStore::empty());
+    let contents = contents_of(described, &tree.hashes(), None);
+    let attestation = attest(&contents, &signatures_of(tree), &trust, now());
+    match attestation.refused.first() {
+        Some(refusal) => Err(refusal.to_string()),
+        None => Ok(()),
+    }
 }

@@ -29,7 +29,8 @@ Examples:
   prowess policy examples/git-insights
   prowess policy examples/git-insights/recent_changes --format json")]
 pub(crate) struct Arguments {
-    /// A skill's folder or file, with `/TOOL` behind it for one of its tools
+    /// A skill's folder or file, or the name of an installed skill; `/TOOL` behind
+    /// it means one of its tools
     #[arg(value_name = "PATH[/TOOL]")]
     path: PathBuf,
     #[command(flatten)]

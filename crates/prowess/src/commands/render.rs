@@ -36,7 +36,8 @@ Examples:
   prowess render examples/git-insights/hot_files --inputs '{\"count\": 5}'
   prowess render examples/commit-messages --arguments \"fix the typo\"")]
 pub(crate) struct Arguments {
-    /// A skill's folder or file, with `/TOOL` behind it for one of its tools
+    /// A skill's folder or file, or the name of an installed skill; `/TOOL` behind
+    /// it means one of its tools
     #[arg(value_name = "PATH[/TOOL]")]
     path: PathBuf,
     #[command(flatten)]

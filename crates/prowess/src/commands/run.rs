@@ -66,7 +66,8 @@ Exit codes:
 `--format json` tells the tool's own 2, 3 and 124 to 127 from these by
 `outcome`.")]
 pub(crate) struct Arguments {
-    /// A skill's folder or file, with `/TOOL` behind it for one of its tools
+    /// A skill's folder or file, or the name of an installed skill; `/TOOL` behind
+    /// it means one of its tools
     #[arg(value_name = "PATH[/TOOL]")]
     path: PathBuf,
     #[command(flatten)]

@@ -38,7 +38,8 @@ Examples:
   prowess show examples/git-insights
   prowess show examples/git-insights --format json")]
 pub(crate) struct Arguments {
-    /// A skill's folder or file; `-` is standard input
+    /// A skill's folder or file, or the name of an installed skill; `-` is standard
+    /// input
     path: PathBuf,
     #[command(flatten)]
     dialect: DialectOption,

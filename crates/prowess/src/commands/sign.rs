@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use clap::Args;
 use prowess_package::limits::Limits;
 use prowess_package::tree::Tree;
-use prowess_store::install::contents_of;
-use prowess_trust::{KeyName, Purpose, SecretKey, sign, sign_oms};
+use prowess_policy::Tier;
+use prowess_store::install::{contents_of, signatures_of};
+use prowess_store::review::Modesty;
+use prowess_trust::{KeyName, Purpose, Refusal, SecretKey, Verdict, attest, sign, sign_oms};
 
 use super::Outcome;
 use super::key::{key_name, open};
 use crate::error::Error;
-use crate::packages::{Packages, author_skill};
+use crate::packages::{Packages, author_skill, now};
 use crate::printer::Printer;
 use crate::{python_requirements, writing};
 
@@ -46,6 +48,9 @@ pub(crate) struct Arguments {
     publisher: String,
 }
 
+/// Where an auditor's word is kept.
+const AUDIT_FILE: &str = "AUDIT.json";
+
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let folder = &arguments.folder;
     let failed = |error: &dyn std::fmt::Display| {
@@ -60,19 +65,51 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         read = Tree::read(folder, &Limits::PACKAGE).map_err(|error| failed(&error))?;
     }
     if !described.declares_version {
-        return Err(failed(&"it has no version").hint(
-            "a signature is about one version: write `version: 1.0.0` into its front matter",
+        // Where the standard knows no `version`, one at the top would be an unknown field.
+        let is_field = described.skill.layers.iter().flat_map(|layer| layer.fields);
+        let place = if is_field.clone().any(|field| field.name == "version") {
+            "write `version: 1.0.0` into its front matter"
+        } else {
+            "write `version: 1.0.0` below `metadata:` in its front matter"
+        };
+        return Err(
+            failed(&"it has no version").hint(format!("a signature is about one version: {place}"))
+        );
+    }
+    // Nobody who trusts the key would guess why the skill is refused all the same (R19).
+    if let Some(modesty) = Modesty::of(&described.skill, Tier::Verified, read.tree.manifest())
+        && modesty.claimed == Tier::Experimental
+    {
+        printer.warning(&format!(
+            "it calls itself experimental (line {} of its SKILL.md), and no signature makes it more than that",
+            modesty.line
         ));
+        printer.hint("write `security_tier: community`, or leave the line out, and sign again");
     }
     let key = open(&packages, &arguments.key, printer)?;
     let contents = contents_of(&described, &read.tree.hashes(), None);
     let purpose = if arguments.audit { Purpose::Audit } else { Purpose::Release };
+    if purpose == Purpose::Audit {
+        let given = attest(&contents, &signatures_of(&read.tree), &packages.trust()?, now());
+        let of_publisher = |refusal: &&Refusal| refusal.path != AUDIT_FILE;
+        if let Some(refusal) = given.refused.iter().find(of_publisher) {
+            return Err(failed(refusal).hint("its publisher signs it again, and then you"));
+        }
+        // GAIA §4.4: an audit is the word of somebody else.
+        let id = key.public().id();
+        let is_own =
+            |verdict: &Verdict| verdict.purpose == Purpose::Release && verdict.key_id == id;
+        if given.evidence.iter().any(is_own) {
+            return Err(failed(&format!("the key {id} has signed it as its publisher"))
+                .hint("nobody audits themselves: an auditor signs with a key of their own"));
+        }
+    }
     let (file, text) = match (&key, purpose) {
         (SecretKey::P256 { .. }, Purpose::Release) => ("skill.oms.sig", sign_oms(&contents, &key)),
         (_, Purpose::Release) => {
             ("SIGNATURE.json", sign(&contents, &key, &arguments.publisher, purpose))
         }
-        (_, Purpose::Audit) => ("AUDIT.json", sign(&contents, &key, &arguments.publisher, purpose)),
+        (_, Purpose::Audit) => (AUDIT_FILE, sign(&contents, &key, &arguments.publisher, purpose)),
     };
     let text = text.map_err(|error| failed(&error))?;
     let path = folder.join(file);

@@ -1,5 +1,6 @@
 //! `prowess trust`: whose signatures count.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -8,8 +9,8 @@ use prowess_package::name::SkillName;
 use prowess_store::places::Scope;
 use prowess_store::review::Leave;
 use prowess_trust::{
-    Material, NamePattern, Role, SignedBy, Timestamp, TrustStore, TrustStoreError, TrustedKey,
-    update_trust_store,
+    Accepted, Material, NamePattern, Role, SignedBy, Timestamp, TrustStore, TrustStoreError,
+    TrustedKey, update_trust_store,
 };
 use serde_json::{Value, json};
 
@@ -31,6 +32,7 @@ Examples:
   prowess trust add release.pub
   prowess trust add acme.pem --role root --names 'acme/*'
   prowess trust accept greet 5f0c2a...
+  prowess trust remove 5f0c2a... --accepted-for greet
   prowess trust list")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -44,13 +46,16 @@ enum Action {
     /// The file holds a line of `prowess key export`, a minisign key, a public key or
     /// root certificate in PEM, an OpenPGP certificate as `gpg --armor --export`
     /// writes it, or an identity of Sigstore as JSON. `-` reads it from the input.
+    ///
+    /// Of a key that is there already only what you name is changed, so that doing
+    /// the same twice changes nothing. One that was revoked stays so.
     Add {
         /// A file with the public key
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// What its signatures prove
-        #[arg(long, value_enum, default_value_t = RoleOption::Publisher)]
-        role: RoleOption,
+        /// What its signatures prove [default: publisher]
+        #[arg(long, value_enum)]
+        role: Option<RoleOption>,
         /// The skills it may sign: `greet`, `web-*`, `acme/*`
         #[arg(long, value_name = "PATTERN", value_parser = pattern)]
         names: Vec<NamePattern>,
@@ -64,17 +69,22 @@ enum Action {
         #[arg(long, value_name = "TIME", value_parser = time)]
         not_after: Option<Timestamp>,
     },
-    /// List the keys that count
+    /// List the keys that count, and the signers that were accepted
     List {
         /// How the list is written
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
     /// Let a key count no longer
+    ///
+    /// What was accepted with `trust accept` is taken back with it.
     Remove {
         /// The key's identifier, as `list` shows it
         #[arg(value_name = "KEY")]
         key: String,
+        /// Only take back that it was accepted for this skill
+        #[arg(long, value_name = "SKILL", conflicts_with = "revoked")]
+        accepted_for: Option<String>,
         /// It was stolen at this time, or `now`: refuse what was not here before
         #[arg(long, value_name = "TIME", value_parser = time_or_now)]
         revoked: Option<Timestamp>,
@@ -84,6 +94,10 @@ enum Action {
     /// The key is one that you trust, or one that has signed what the source of the
     /// skill offers now, which is looked at. Ask the author before, on a way that
     /// whoever changed the key can't have changed as well.
+    ///
+    /// This is about one skill, and makes the key no more than it is: whether its
+    /// signatures prove anything is decided with `trust add`. `prowess trust remove
+    /// KEY --accepted-for SKILL` takes it back.
     Accept {
         /// The skill
         #[arg(value_name = "SKILL")]
@@ -131,52 +145,161 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             let text = read(file)?;
             let material = Material::read(&text)
                 .map_err(|error| Error::failed(format!("`{}`: {error}", file.display())))?;
-            let role = match role {
-                RoleOption::Publisher => Role::Publisher,
-                RoleOption::Root => Role::Root,
-                RoleOption::Auditor => Role::Auditor,
+            let wish = Wish {
+                material,
+                role: role.map(RoleOption::role),
+                names,
+                label: label.as_deref(),
+                not_before: *not_before,
+                not_after: *not_after,
             };
-            let mut key = TrustedKey::new(material, role);
-            key.label.clone_from(label);
-            if !names.is_empty() {
-                key.names.clone_from(names);
-            }
-            key.not_before = *not_before;
-            key.not_after = *not_after;
-            key.added_at = Some(now());
-            let id = key.id();
-            let mut replaced = None;
-            change(&mut |store| replaced = store.add(key.clone()))?;
-            let verb = if replaced.is_some() { "changed" } else { "added" };
-            printer.say(&format!("{verb} {} key {id} as {}", key.material.kind(), role.as_str()));
+            let mut added = Ok(String::new());
+            change(&mut |store| added = add(store, &wish))?;
+            printer.say(&added?);
         }
         Action::List { format } => list(&packages.trust()?, *format, printer),
-        Action::Remove { key, revoked } => {
-            let mut count = 0;
+        Action::Remove { key, accepted_for: Some(skill), .. } => {
+            let skill = skill_name(skill)?;
+            let mut taken = Vec::new();
+            change(&mut |store| taken = store.take_back(key, Some(skill.as_str())))?;
+            if taken.is_empty() {
+                let what = format!("`{}` was not accepted for `{skill}`", inline(key));
+                return Err(
+                    Error::not_found(what).hint("`prowess trust list` shows what was accepted")
+                );
+            }
+            printer.say(&taken_back(&taken[0]));
+        }
+        Action::Remove { key, revoked, accepted_for: None } => {
+            let mut lines = Vec::new();
             change(&mut |store| {
-                count = match revoked {
-                    Some(at) => store.revoke(key, *at),
-                    None => store.remove(key).len(),
-                };
+                match revoked {
+                    Some(at) if store.revoke(key, *at) > 0 => lines.push(format!("revoked {key}")),
+                    Some(_) => {}
+                    None => lines.extend(store.remove(key).iter().map(removed)),
+                }
+                lines.extend(store.take_back(key, None).iter().map(taken_back));
             })?;
-            if count == 0 {
+            if lines.is_empty() {
                 return Err(Error::not_found(format!("no key `{}` is trusted", inline(key)))
                     .hint("`prowess trust list` shows those that are"));
             }
-            let verb = if revoked.is_some() { "revoked" } else { "removed" };
-            printer.say(&format!("{verb} {key}"));
+            for line in lines {
+                printer.say(&line);
+            }
         }
         Action::Accept { skill, key } => {
             let skill = skill_name(skill)?;
             if acceptable(&packages, &skill, key, printer)? {
                 change(&mut |store| store.accept(skill.as_str(), key, now()))?;
                 printer.say(&format!("`{skill}` may be signed by {} from now on", inline(key)));
+                if packages.trust()?.get(key).is_none() {
+                    printer.note(
+                        "its signatures prove nothing yet, so that the skill is experimental; `prowess trust add FILE` trusts the key itself",
+                    );
+                }
             } else {
                 printer.say(&format!("`{skill}` is signed by {} already", inline(key)));
             }
         }
     }
     Ok(Outcome::Fine)
+}
+
+impl RoleOption {
+    fn role(self) -> Role {
+        match self {
+            RoleOption::Publisher => Role::Publisher,
+            RoleOption::Root => Role::Root,
+            RoleOption::Auditor => Role::Auditor,
+        }
+    }
+}
+
+/// What the user wants of a key. What is not named stays as it is.
+struct Wish<'w> {
+    material: Material,
+    role: Option<Role>,
+    names: &'w [NamePattern],
+    label: Option<&'w str>,
+    not_before: Option<Timestamp>,
+    not_after: Option<Timestamp>,
+}
+
+/// Adds a key or changes one, and says what is different now.
+fn add(store: &mut TrustStore, wish: &Wish<'_>) -> Result<String, Error> {
+    let id = wish.material.id();
+    let known = store.keys().find(|key| key.material == wish.material).cloned();
+    // A script that sets a machine up, run once more, must not undo what was done about a theft (attack C15).
+    // The identifier is what counts: a certificate can be exported anew with other bytes.
+    if let Some(at) = store.keys().filter(|key| key.id() == id).find_map(|key| key.revoked_at) {
+        return Err(Error::refused(format!("the key {id} was revoked at {at}, and stays so"))
+            .hint("ask its owner for a new key; if it was never stolen, `prowess trust remove` forgets it, and then it can be added"));
+    }
+    let mut key = known.clone().unwrap_or_else(|| {
+        let mut key = TrustedKey::new(wish.material.clone(), Role::Publisher);
+        key.added_at = Some(now());
+        key
+    });
+    key.role = wish.role.unwrap_or(key.role);
+    key.label = wish.label.map(str::to_owned).or(key.label);
+    key.not_before = wish.not_before.or(key.not_before);
+    key.not_after = wish.not_after.or(key.not_after);
+    if !wish.names.is_empty() {
+        key.names = wish.names.to_vec();
+    }
+    if let (Some(from), Some(until)) = (key.not_before, key.not_after)
+        && from > until
+    {
+        return Err(Error::usage(format!(
+            "the key would never count: it is to count from {from} on, and until {until}"
+        ))
+        .hint("look at `--not-before` and `--not-after`"));
+    }
+    let head = format!("{} key {id}", key.material.kind());
+    let said = match &known {
+        None => format!("added {head} as {}", key.role.as_str()),
+        Some(known) => match differences(known, &key) {
+            none if none.is_empty() => {
+                format!("{head} is trusted already, as {}", key.role.as_str())
+            }
+            some => format!("changed {head}: {}", some.join(", ")),
+        },
+    };
+    store.add(key);
+    Ok(said)
+}
+
+/// What is different between two entries of one key.
+fn differences(was: &TrustedKey, is: &TrustedKey) -> Vec<String> {
+    let time = |time: Option<Timestamp>| time.map_or("none".to_owned(), |time| time.to_string());
+    let label = |key: &TrustedKey| key.label.clone().unwrap_or_else(|| "none".to_owned());
+    let fields = [
+        ("role", was.role.as_str().to_owned(), is.role.as_str().to_owned()),
+        ("names", names(was), names(is)),
+        ("label", label(was), label(is)),
+        ("not before", time(was.not_before), time(is.not_before)),
+        ("not after", time(was.not_after), time(is.not_after)),
+    ];
+    let changed = fields.into_iter().filter(|(_, was, is)| was != is);
+    changed.map(|(field, was, is)| format!("{field} {was} -> {is}")).collect()
+}
+
+fn names(key: &TrustedKey) -> String {
+    let names: Vec<&str> = key.names.iter().map(NamePattern::as_str).collect();
+    names.join(", ")
+}
+
+fn removed(key: &TrustedKey) -> String {
+    match key.revoked_at {
+        Some(at) => format!("removed {}, also that it was revoked at {at}", key.id()),
+        None => format!("removed {}", key.id()),
+    }
+}
+
+fn taken_back(accepted: &Accepted) -> String {
+    let skill = inline(&accepted.skill);
+    format!("`{skill}` may not be signed by {} any more", inline(&accepted.key_id))
 }
 
 /// Whether there is something to accept: the skill is installed, and the key is new to it but no invention. A word that is
@@ -296,28 +419,43 @@ fn list(store: &TrustStore, format: Format, printer: &mut Printer) {
                 .collect();
             printer.json(&json!({ "keys": keys, "accepted": accepted }));
         }
-        Format::Text if keys.is_empty() => {
-            printer.note("no key is trusted, so every skill is experimental");
-        }
         Format::Text => {
-            let lines: Vec<String> = keys
-                .iter()
-                .map(|key| {
-                    let names: Vec<&str> = key.names.iter().map(NamePattern::as_str).collect();
-                    let label = key.label.as_deref().map(|label| format!(", {}", inline(label)));
-                    let revoked = key.revoked_at.map(|at| format!(", revoked at {at}"));
-                    format!(
-                        "{}\n  {} key, {} for {}{}{}\n",
-                        key.id(),
-                        key.material.kind(),
-                        key.role.as_str(),
-                        names.join(", "),
-                        label.unwrap_or_default(),
-                        revoked.unwrap_or_default()
-                    )
-                })
-                .collect();
-            printer.report(&lines.concat());
+            if keys.is_empty() {
+                printer.note("no key is trusted, so every skill is experimental");
+            }
+            let now = now();
+            let mut page: String = keys.iter().map(|key| shown(key, now)).collect();
+            for Accepted { skill, key_id, at } in store.accepted() {
+                let _ =
+                    writeln!(page, "{}\n  accepted for {} at {at}", inline(key_id), inline(skill));
+            }
+            printer.report(&page);
         }
     }
+}
+
+fn shown(key: &TrustedKey, now: Timestamp) -> String {
+    let mut line = format!(
+        "{}\n  {} key, {} for {}",
+        key.id(),
+        key.material.kind(),
+        key.role.as_str(),
+        names(key)
+    );
+    if let Some(label) = &key.label {
+        let _ = write!(line, ", {}", inline(label));
+    }
+    if let Some(from) = key.not_before {
+        let yet = if from > now { " (not yet)" } else { "" };
+        let _ = write!(line, ", from {from}{yet}");
+    }
+    if let Some(until) = key.not_after {
+        let over = if until < now { " (over)" } else { "" };
+        let _ = write!(line, ", until {until}{over}");
+    }
+    if let Some(at) = key.revoked_at {
+        let _ = write!(line, ", revoked at {at}");
+    }
+    line.push('\n');
+    line
 }

@@ -1,10 +1,13 @@
 //! `prowess verify`: whether installed skills are what was installed and signed.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use prowess_package::name::SkillName;
 use prowess_store::drift::{self, Drift, Finding};
+use prowess_store::places::Scope;
 use prowess_store::source::Pinned;
-use prowess_trust::Standing;
+use prowess_trust::{Standing, Verdict};
 use serde_json::{Value, json};
 
 use super::Outcome;
@@ -85,23 +88,82 @@ pub(crate) fn look(
         Format::Text => {
             let lines: Vec<String> = findings.iter().map(shown).collect();
             printer.report(&lines.concat());
+            for finding in &findings {
+                warn(finding, printer);
+            }
         }
     }
     if is_fine {
         return Ok(Outcome::Fine);
     }
     if format == Format::Text {
-        let is_revoked = |drift: &Drift| matches!(drift, Drift::Revoked(_));
-        let drifts = || findings.iter().flat_map(|finding| &finding.drifts);
-        if drifts().any(is_revoked) {
-            printer
-                .hint("remove what was revoked: `prowess remove NAME`, or `prowess update NAME`");
-        }
-        if !drifts().all(is_revoked) {
-            printer.hint("`prowess install` puts back what the lock file says");
+        for step in next_steps(&findings, scope.scope()) {
+            printer.hint(&step);
         }
     }
     Ok(Outcome::Findings)
+}
+
+/// What to do about what was found, for each skill the one step that helps: putting files back does nothing where a key
+/// counts no longer, and trusting a key nothing where files have changed.
+fn next_steps(findings: &[Finding], scope: Scope) -> BTreeSet<String> {
+    let restore = restore_command(scope);
+    let step = |finding: &Finding| {
+        let has = |is_meant: fn(&Drift) -> bool| finding.drifts.iter().any(is_meant);
+        if has(|drift| matches!(drift, Drift::Revoked(_))) {
+            return Some(
+                "remove what was revoked: `prowess remove NAME`, or `prowess update NAME`"
+                    .to_owned(),
+            );
+        }
+        if has(|drift| matches!(drift, Drift::NotLocked)) {
+            return Some(format!(
+                "what is not in the lock file was not installed: remove its folder, or install it with `{restore} FOLDER`"
+            ));
+        }
+        let is_put_back = |drift: &Drift| match drift {
+            Drift::Missing
+            | Drift::Content { .. }
+            | Drift::Unreadable(_)
+            | Drift::Version { .. } => true,
+            Drift::NotLocked | Drift::Tier { .. } | Drift::Signature(_) | Drift::Revoked(_) => {
+                false
+            }
+        };
+        if has(is_put_back) {
+            return Some(format!("`{restore}` puts back what the lock file says"));
+        }
+        if has(|drift| matches!(drift, Drift::Signature(_))) {
+            return Some(
+                "do not use a skill whose signature does not hold; ask its author, or take it away with `prowess remove`"
+                    .to_owned(),
+            );
+        }
+        has(|drift| matches!(drift, Drift::Tier { .. })).then(|| {
+            "`prowess trust list` shows whose signatures count; trust the key with `prowess trust add`, or take the skill away with `prowess remove`"
+                .to_owned()
+        })
+    };
+    findings.iter().filter_map(step).collect()
+}
+
+/// The command that installs what the lock file of a scope says.
+pub(crate) fn restore_command(scope: Scope) -> &'static str {
+    match scope {
+        Scope::User => "prowess install",
+        Scope::Project => "prowess install --project",
+    }
+}
+
+/// What is to be known of signatures that count. Those that do not are told with their signers.
+fn warn(finding: &Finding, printer: &mut Printer) {
+    let Some(attestation) = &finding.attestation else { return };
+    let counts = |verdict: &Verdict| matches!(verdict.standing, Standing::Trusted(_));
+    if attestation.evidence.iter().all(counts) {
+        for warning in &attestation.warnings {
+            printer.warning(&format!("`{}`: {warning}", finding.name));
+        }
+    }
 }
 
 /// Adds what registries have revoked (attack C22).
@@ -202,5 +264,6 @@ fn wire(finding: &Finding) -> Value {
         "security_tier": finding.entry.as_ref().map(|entry| entry.tier.as_str()),
         "drift": drifts,
         "signatures": signatures,
+        "warnings": finding.attestation.iter().flat_map(|it| &it.warnings).collect::<Vec<&String>>(),
     })
 }

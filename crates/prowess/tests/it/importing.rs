@@ -34,6 +34,21 @@ fn what_is_missing_or_unknown_is_told() {
 }
 
 #[test]
+fn a_lock_file_is_found_where_no_project_is() {
+    let scene = crate::scene()
+        .home("home")
+        .inside("work")
+        .file("work/greet/SKILL.md", crate::skill("greet"))
+        .file(
+            "work/skills-lock.json",
+            r#"{"version": 1, "skills": {"greet": {"source": "./greet", "sourceType": "local"}}}"#,
+        );
+    let said = scene.run("install --import --allow-experimental --yes");
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert!(scene.path().join("home/.local/share/prowess/skills/greet/SKILL.md").is_file());
+}
+
+#[test]
 fn what_the_other_tool_has_installed_is_what_is_wanted() {
     let hash = |text: &str| {
         // The skills CLI hashes path and bytes without anything between them.

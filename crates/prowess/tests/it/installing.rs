@@ -611,3 +611,39 @@ fn a_signed_skill_of_a_root_installs_without_a_question() {
     greet 1.0.0: as installed, verified, signed by [HEX], trusted as root
     ");
 }
+
+/// A fetch that a signal ends leaves no repository behind, which may have a gigabyte.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_fetch_leaves_nothing_behind() {
+    use std::os::unix::process::ExitStatusExt as _;
+    // A git that says that it has begun, and then waits until somebody lets it go.
+    let git = "#!/bin/sh\n: > pack\necho begun > \"$BEGUN\"\ncat \"$HELD\" > /dev/null\n";
+    let scene = home().script("bin/git", git).file("temporary/.keep", "");
+    let path = |name: &str| scene.path().join(name);
+    for pipe in ["begun", "held"] {
+        let made = std::process::Command::new("mkfifo").arg(path(pipe)).status();
+        assert!(made.expect("mkfifo is there").success());
+    }
+    let search_path = format!("{}:/usr/bin:/bin", path("bin").display());
+    for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
+        let mut child = scene
+            .command(&["install", "file:///nowhere/repository", "--dry-run"])
+            .env("PATH", &search_path)
+            .env("TMPDIR", path("temporary"))
+            .env("BEGUN", path("begun"))
+            .env("HELD", path("held"))
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("it starts");
+        assert_eq!(std::fs::read_to_string(path("begun")).expect("git begins"), "begun\n");
+        assert!(count(&path("temporary")) > 1, "there is something to leave");
+        let id = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        rustix::process::kill_process(id.expect("an id"), signal).expect("it is ours");
+        let status = child.wait().expect("it ends");
+        // Git is let go.
+        drop(std::fs::OpenOptions::new().write(true).open(path("held")).expect("git waits"));
+        assert_eq!(status.signal(), Some(signal.as_raw()), "it ends by the signal");
+        assert_eq!(count(&path("temporary")), 1, "{signal:?}");
+    }
+}

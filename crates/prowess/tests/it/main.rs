@@ -28,6 +28,7 @@ mod new;
 mod offline;
 mod overtaking;
 mod packages;
+mod packing;
 mod placing;
 mod prompt;
 mod readme;

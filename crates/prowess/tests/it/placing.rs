@@ -160,3 +160,22 @@ fn programs_are_told_as_well() {
     assert_eq!(result["placed"][0]["change"], "made");
     assert_eq!(result["placed"][0]["agents"], serde_json::json!(["claude-code"]));
 }
+
+#[test]
+fn a_reason_is_told_once_for_all() {
+    let scene = scene().file("work/wave/SKILL.md", skill("wave"));
+    let said =
+        scene.run("install ./greet ./wave --allow-experimental --yes --agent cursor,claude-code");
+    let notes: Vec<&str> = said.lines().filter(|line| line.contains("copies, because")).collect();
+    assert_eq!(notes.len(), 1, "{said}");
+    assert!(notes[0].starts_with("note: 2 of them are copies, because Cursor"), "{said}");
+    // What we put there ourselves is no copy that somebody should wonder about.
+    assert_snapshot!(scene.run("list"), @"
+    exit 0
+    --- stdout
+    greet  0.0.0  experimental  ok      ~/.local/share/prowess/skills/greet
+    wave   0.0.0  experimental  ok      ~/.local/share/prowess/skills/wave
+    greet  -      -             placed  ~/.cursor/skills/greet, for cursor
+    wave   -      -             placed  ~/.cursor/skills/wave, for cursor
+    ");
+}

@@ -91,6 +91,7 @@ fn the_readme_shows_what_happens() {
         .copy("examples", "examples")
         .file(".git/HEAD", "ref: refs/heads/main\n")
         .file("broken/SKILL.md", BROKEN)
+        .file("release.pub", "ed25519 5RVHBZfWZSZGuj6cztgXSWiDYszQIQ6sgLaK48fgDtE=\n")
         .file("my-openclaw-skill/SKILL.md", OPENCLAW)
         .file("my-openclaw-skill/handlers/shout.py", "def shout():\n    return 'HEY'\n");
     let examples = examples(&readme);

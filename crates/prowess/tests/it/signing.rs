@@ -149,7 +149,7 @@ fn what_can_not_be_signed_says_why() {
     exit 1
     --- stderr
     error: `plain` can't be signed: it has no version
-    hint: a signature is about one version: write `version: 1.0.0` into its front matter
+    hint: a signature is about one version: write `version: 1.0.0` below `metadata:` in its front matter
     ");
     assert_snapshot!(scene.run("sign nowhere --key release"), @"
     exit 3
@@ -199,7 +199,7 @@ fn a_key_counts_for_the_names_it_was_given() {
     assert_snapshot!(add("gr*"), @"
     exit 0
     --- stderr
-    changed ed25519 key [HEX] as publisher
+    changed ed25519 key [HEX]: names web-* -> gr*
     ");
     assert!(scene.run("install ./greet").starts_with("exit 0"));
     assert_snapshot!(steady(&scene.run("trust list")), @"
@@ -219,4 +219,261 @@ fn a_key_counts_for_the_names_it_was_given() {
     error: `greet` can't be installed: the signature `SIGNATURE.json` does not count: the key `[HEX]` was revoked at [TIME]
     hint: do not use it; ask its author for one whose signature holds
     ");
+}
+
+/// The words of a skill that calls itself experimental, as a new one of GAIA does.
+const EXPERIMENTAL: &str = "security_tier: experimental\n";
+
+#[test]
+fn a_skill_that_calls_itself_experimental_is_told_from_one_that_nobody_signed() {
+    // R19: the lower of the two counts, and whoever has just trusted the key is told which one that was.
+    let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", EXPERIMENTAL));
+    assert!(scene.run("key new release").starts_with("exit 0"));
+    assert_snapshot!(steady(&scene.run("sign greet --key release")), @"
+    exit 0
+    --- stderr
+    warning: it calls itself experimental (line 5 of its SKILL.md), and no signature makes it more than that
+    hint: write `security_tier: community`, or leave the line out, and sign again
+    signed greet 1.0.0 with the key [HEX] (`greet/SIGNATURE.json`)
+    note: others trust it with `prowess trust add` and what `prowess key export release` prints
+    ");
+    trust(&scene, "release", "publisher");
+    assert_snapshot!(steady(&scene.run("install ./greet")), @"
+    exit 4
+    --- stderr
+    greet 1.0.0, experimental
+      from   [SCENE]/greet
+      files  2 (546 bytes)
+      signed ed25519 key [HEX]
+      ! it is signed by somebody that you trust, but it calls itself experimental (line 5 of its SKILL.md)
+    error: `greet` was not installed: it is signed by somebody that you trust, but it calls itself experimental (line 5 of its SKILL.md)
+    hint: its author writes `security_tier: community` and signs it again; to have it as it is, give `--allow-experimental`
+    ");
+    assert!(scene.run("install ./greet --allow-experimental").starts_with("exit 0"));
+}
+
+#[test]
+fn a_claim_below_the_proof_is_shown() {
+    let scene =
+        home().file("greet/SKILL.md", manifest("greet", "1.0.0", "security_tier: community\n"));
+    sign(&scene, "greet", "release");
+    trust(&scene, "release", "root");
+    assert_snapshot!(steady(&scene.run("install ./greet --dry-run")), @"
+    exit 0
+    --- stderr
+    greet 1.0.0, community
+      from   [SCENE]/greet
+      files  2 (543 bytes)
+      signed ed25519 key [HEX]
+      tier   its signatures prove verified, and it calls itself community (line 5 of its SKILL.md)
+    note: nothing was written
+    ");
+}
+
+#[test]
+fn adding_a_key_again_neither_loosens_it_nor_takes_a_revocation_back() {
+    // Attack C15: a script that sets a machine up is run once more after a theft.
+    let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
+    assert!(scene.run("key new release").starts_with("exit 0"));
+    let public = scene.stdout("key export release");
+    let add = |more: &[&str]| {
+        let words = [&["trust", "add", "-"], more].concat();
+        steady(&scene.run_with(&words, &public))
+    };
+    let limited = [
+        ["--role", "root"],
+        ["--names", "gr*"],
+        ["--not-before", "2026-01-01T00:00:00Z"],
+        ["--not-after", "2126-01-01T00:00:00Z"],
+    ];
+    assert_snapshot!(add(limited.as_flattened()), @"
+    exit 0
+    --- stderr
+    added ed25519 key [HEX] as root
+    ");
+    let before = scene.stdout("trust list");
+    assert_snapshot!(add(&[]), @"
+    exit 0
+    --- stderr
+    ed25519 key [HEX] is trusted already, as root
+    ");
+    assert_eq!(scene.stdout("trust list"), before);
+    assert_snapshot!(before.replace(&key_id(&scene, "release"), "[KEY]"), @"
+    [KEY]
+      ed25519 key, root for gr*, from 2026-01-01T00:00:00Z, until 2126-01-01T00:00:00Z
+    ");
+    assert_snapshot!(add(&["--role", "publisher", "--names", "*", "--label", "Ada"]), @"
+    exit 0
+    --- stderr
+    changed ed25519 key [HEX]: role root -> publisher, names gr* -> *, label none -> Ada
+    ");
+    assert_snapshot!(add(&["--not-before", "2127-01-01T00:00:00Z"]), @"
+    exit 2
+    --- stderr
+    error: the key would never count: it is to count from [TIME] on, and until [TIME]
+    hint: look at `--not-before` and `--not-after`
+    ");
+    let id = key_id(&scene, "release");
+    assert!(scene.run(&format!("trust remove {id} --revoked now")).starts_with("exit 0"));
+    assert_snapshot!(add(&[]), @"
+    exit 4
+    --- stderr
+    error: the key [HEX] was revoked at [TIME], and stays so
+    hint: ask its owner for a new key; if it was never stolen, `prowess trust remove` forgets it, and then it can be added
+    ");
+    assert!(scene.stdout("trust list").contains("revoked at"), "it stays revoked");
+    // Only whoever says so forgets it.
+    assert_snapshot!(steady(&scene.run(&format!("trust remove {id}"))), @"
+    exit 0
+    --- stderr
+    removed [HEX], also that it was revoked at [TIME]
+    ");
+    assert!(add(&[]).starts_with("exit 0"));
+}
+
+#[test]
+fn a_key_that_counts_at_other_times_is_listed_with_them() {
+    let scene = home();
+    for (key, option, time) in [
+        ("old", "--not-after", "2020-01-01T00:00:00Z"),
+        ("new", "--not-before", "2120-01-01T00:00:00Z"),
+    ] {
+        assert!(scene.run(&format!("key new {key}")).starts_with("exit 0"));
+        let public = scene.stdout(&format!("key export {key}"));
+        let said = scene.run_with(&["trust", "add", "-", "--label", key, option, time], &public);
+        assert!(said.starts_with("exit 0"), "{said}");
+    }
+    let list = scene.stdout("trust list");
+    let list =
+        list.replace(&key_id(&scene, "old"), "[OLD]").replace(&key_id(&scene, "new"), "[NEW]");
+    assert_snapshot!(list, @"
+    [OLD]
+      ed25519 key, publisher for *, old, until 2020-01-01T00:00:00Z (over)
+    [NEW]
+      ed25519 key, publisher for *, new, from 2120-01-01T00:00:00Z (not yet)
+    ");
+}
+
+#[test]
+fn what_was_accepted_is_listed_and_can_be_taken_back() {
+    // Attack C4.
+    let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
+    sign(&scene, "greet", "release");
+    trust(&scene, "release", "publisher");
+    assert!(scene.run("install ./greet").starts_with("exit 0"));
+    let scene = scene.file("greet/SKILL.md", manifest("greet", "1.1.0", ""));
+    sign(&scene, "greet", "other");
+    let id = key_id(&scene, "other");
+    let accept = format!("trust accept greet {id}");
+    assert_snapshot!(steady(&scene.run(&accept)), @"
+    exit 0
+    --- stderr
+    `greet` may be signed by [HEX] from now on
+    note: its signatures prove nothing yet, so that the skill is experimental; `prowess trust add FILE` trusts the key itself
+    ");
+    assert!(scene.run("update greet").starts_with("exit 4"), "nobody trusts the key yet");
+    trust(&scene, "other", "publisher");
+    assert!(scene.run("update greet --dry-run").starts_with("exit 0"));
+    assert_snapshot!(steady(&scene.run("trust list")), @"
+    exit 0
+    --- stdout
+    [HEX]
+      ed25519 key, publisher for *
+    [HEX]
+      ed25519 key, publisher for *
+    [HEX]
+      accepted for greet at [TIME]
+    ");
+    let back = format!("trust remove {id} --accepted-for greet");
+    assert_snapshot!(steady(&scene.run(&back)), @"
+    exit 0
+    --- stderr
+    `greet` may not be signed by [HEX] any more
+    ");
+    assert_snapshot!(steady(&scene.run(&back)), @"
+    exit 3
+    --- stderr
+    error: `[HEX]` was not accepted for `greet`
+    hint: `prowess trust list` shows what was accepted
+    ");
+    assert!(scene.run("update greet --dry-run").starts_with("exit 4"));
+    // With the key goes what was accepted of it.
+    assert!(scene.run(&accept).starts_with("exit 0"));
+    assert_snapshot!(steady(&scene.run(&format!("trust remove {id}"))), @"
+    exit 0
+    --- stderr
+    removed [HEX]
+    `greet` may not be signed by [HEX] any more
+    ");
+    assert!(!scene.stdout("trust list").contains("accepted"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_at_the_question_for_a_passphrase_leaves_the_terminal_as_it_was() {
+    let scene = home();
+    let ended = scene.interrupted(&["key", "new", "release", "--passphrase"], "New passphrase: ");
+    let expected = prowess_testkit::Interrupted {
+        shows_at_question: false,
+        shows_afterwards: true,
+        signal: Some(2), // SIGINT, so that a shell knows
+    };
+    assert_eq!(ended, expected);
+    assert!(!scene.path().join(STORE).join("keys/release.key").exists());
+}
+
+#[test]
+fn a_key_is_removed_when_somebody_agrees() {
+    let scene = home();
+    assert!(scene.run("key new release").starts_with("exit 0"));
+    assert_snapshot!(scene.run("key remove release"), @"
+    exit 4
+    --- stderr
+    error: a key is not removed without a question, and there is nobody to ask
+    hint: agree with `--yes`
+    ");
+    assert!(scene.stdout("key list").starts_with("release "), "it is still there");
+    assert_snapshot!(steady(&scene.run("key remove release --yes")), @"
+    exit 0
+    --- stderr
+    removed the key `release` ([HEX])
+    note: where it is trusted it still is: `prowess trust remove [HEX]`
+    ");
+    assert_eq!(scene.stdout("key list"), "");
+    assert!(scene.run("key remove release --yes").starts_with("exit 3"));
+}
+
+#[test]
+fn nobody_audits_themselves() {
+    // GAIA §4.4.
+    let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
+    sign(&scene, "greet", "release");
+    assert_snapshot!(steady(&scene.run("sign greet --key release --audit")), @"
+    exit 1
+    --- stderr
+    error: `greet` can't be signed: the key [HEX] has signed it as its publisher
+    hint: nobody audits themselves: an auditor signs with a key of their own
+    ");
+    assert!(!scene.path().join("greet/AUDIT.json").exists());
+    let scene = scene.file("greet/notes.txt", "changed\n");
+    assert!(scene.run("key new audit").starts_with("exit 0"));
+    assert_snapshot!(steady(&scene.run("sign greet --key audit --audit")), @"
+    exit 1
+    --- stderr
+    error: `greet` can't be signed: the signature `SIGNATURE.json` does not count: the files are not the signed ones: `notes.txt` was not signed
+    hint: its publisher signs it again, and then you
+    ");
+}
+
+#[test]
+fn the_version_goes_where_the_dialect_has_it() {
+    let scene = home().file("greet/SKILL.md", crate::skill("greet"));
+    assert!(scene.run("key new release").starts_with("exit 0"));
+    assert!(scene.run("sign greet --key release").contains("below `metadata:`"));
+    // What the hint says is right.
+    let front = "---\nname: greet\ndescription: Greets people when they arrive\n";
+    let below = format!("{front}metadata:\n  version: 1.0.0\n---\n\n# Greet\n");
+    let scene = scene.file("greet/SKILL.md", below);
+    assert!(scene.run("sign greet --key release").starts_with("exit 0"));
+    assert!(scene.run("check greet --strict --dialect agent-skills").starts_with("exit 0"));
 }

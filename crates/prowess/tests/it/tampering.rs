@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::packages::{STORE, home, manifest, sign, steady, trust};
+use crate::packages::{STORE, home, key_id, manifest, sign, steady, trust};
 
 #[test]
 fn every_kind_of_drift_is_told() {
@@ -46,6 +46,7 @@ fn every_kind_of_drift_is_told() {
       unlocked: it is on disk and not in the lock file
     --- stderr
     hint: `prowess install` puts back what the lock file says
+    hint: what is not in the lock file was not installed: remove its folder, or install it with `prowess install FOLDER`
     ");
     assert_snapshot!(steady(&scene.run("verify changed --format json")), @r#"
     exit 1
@@ -63,7 +64,8 @@ fn every_kind_of_drift_is_told() {
               "message": "its files are not what was installed (added: `added.txt`)"
             }
           ],
-          "signatures": []
+          "signatures": [],
+          "warnings": []
         }
       ]
     }
@@ -136,4 +138,135 @@ fn a_signed_skill_that_was_changed_does_not_run() {
     assert!(said.starts_with("exit 0"), "{said}");
     let said = scene.run("policy plain/say");
     assert!(said.contains("tier experimental"), "{said}");
+}
+
+#[test]
+fn a_revoked_key_that_still_counts_is_told() {
+    // Attack C15: what was here before counts, with a warning.
+    let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
+    sign(&scene, "greet", "release");
+    trust(&scene, "release", "publisher");
+    assert!(scene.run("install ./greet").starts_with("exit 0"));
+    let id = key_id(&scene, "release");
+    let revoke = format!("trust remove {id} --revoked 2126-01-01T00:00:00Z");
+    assert!(scene.run(&revoke).starts_with("exit 0"));
+    assert_snapshot!(steady(&scene.run("verify")), @"
+    exit 0
+    --- stdout
+    greet 1.0.0: as installed, community, signed by [HEX], trusted as publisher
+    --- stderr
+    warning: `greet`: the key `[HEX]` of the signature `SIGNATURE.json` was revoked at [TIME]; this signature was there before
+    ");
+    // From before it was installed on, nothing of it counts.
+    assert!(
+        scene
+            .run(&format!("trust remove {id} --revoked 2020-01-01T00:00:00Z"))
+            .starts_with("exit 0")
+    );
+    assert_snapshot!(steady(&scene.run("verify")), @"
+    exit 1
+    --- stdout
+    greet 1.0.0: not as installed
+      signature: the signature `SIGNATURE.json` does not count: the key `[HEX]` was revoked at [TIME]
+      tier: it was installed as community and is experimental by what its signatures prove now
+    --- stderr
+    hint: do not use a skill whose signature does not hold; ask its author, or take it away with `prowess remove`
+    ");
+}
+
+#[test]
+fn the_next_step_is_one_that_helps() {
+    let scene = home()
+        .inside("work")
+        .file("work/.git/HEAD", "ref: refs/heads/main\n")
+        .file("work/greet/SKILL.md", manifest("greet", "1.0.0", ""));
+    sign_in(&scene, "greet");
+    assert!(scene.run("install ./greet --project").starts_with("exit 0"));
+    // Nothing is to be put back when a key counts no longer.
+    let id = key_id(&scene, "release");
+    assert!(scene.run(&format!("trust remove {id}")).starts_with("exit 0"));
+    assert_snapshot!(steady(&scene.run("verify --project")), @"
+    exit 1
+    --- stdout
+    greet 1.0.0: not as installed
+      tier: it was installed as community and is experimental by what its signatures prove now
+    --- stderr
+    hint: `prowess trust list` shows whose signatures count; trust the key with `prowess trust add`, or take the skill away with `prowess remove`
+    ");
+    trust(&scene, "release", "publisher");
+    // In a project the command is another one.
+    let scene = scene.file("work/.prowess/skills/greet/more.txt", "x");
+    assert_snapshot!(steady(&scene.run("verify --project")), @"
+    exit 1
+    --- stdout
+    greet 1.0.0: not as installed
+      content: its files are not what was installed (added: `more.txt`)
+      signature: the signature `SIGNATURE.json` does not count: the files are not the signed ones: `more.txt` was not signed
+      tier: it was installed as community and is experimental by what its signatures prove now
+    --- stderr
+    hint: `prowess install --project` puts back what the lock file says
+    ");
+    std::fs::remove_file(scene.path().join("work/.prowess/skills/greet/more.txt"))
+        .expect("it is there");
+    // A lock file that contradicts itself.
+    let lock = scene.text("work/.prowess/skill-lock.json");
+    let lock: Vec<String> = lock
+        .lines()
+        .map(|line| match line.split_once("\"integrity\": \"sha256-") {
+            Some((before, _)) => {
+                format!("{before}\"integrity\": \"sha256-{}=\",", "A".repeat(43))
+            }
+            None => line.to_owned(),
+        })
+        .collect();
+    let scene = scene.file("work/.prowess/skill-lock.json", lock.join("\n"));
+    assert_snapshot!(steady(&scene.run("verify --project")), @"
+    exit 1
+    --- stdout
+    greet 1.0.0: not as installed
+      content: its files do not have the digest that the lock file names as `integrity`
+    --- stderr
+    hint: `prowess install --project` puts back what the lock file says
+    ");
+}
+
+/// Makes a key, signs a folder with it and trusts it.
+fn sign_in(scene: &prowess_testkit::Scene, folder: &str) {
+    sign(scene, folder, "release");
+    trust(scene, "release", "publisher");
+}
+
+#[test]
+fn a_list_believes_no_file() {
+    let scene = ["changed", "gone", "raised", "signed"].iter().fold(home(), |scene, name| {
+        scene.file(&format!("{name}/SKILL.md"), manifest(name, "1.0.0", ""))
+    });
+    sign(&scene, "changed", "release");
+    sign(&scene, "signed", "release");
+    trust(&scene, "release", "publisher");
+    let said = scene.run("install ./changed ./gone ./raised ./signed --allow-experimental");
+    assert!(said.starts_with("exit 0"), "{said}");
+    let lock = format!("{STORE}/skill-lock.json");
+    let raised = scene.text(&lock).replace("\"experimental\"", "\"verified\"");
+    let scene = scene.file(&lock, raised).file(&format!("{STORE}/skills/changed/more.txt"), "x");
+    std::fs::remove_dir_all(scene.path().join(STORE).join("skills/gone")).expect("it is there");
+    assert_snapshot!(scene.run("list"), @"
+    exit 4
+    --- stdout
+    changed  1.0.0  experimental  changed  ~/.local/share/prowess/skills/changed
+    raised   1.0.0  experimental  ok       ~/.local/share/prowess/skills/raised
+    signed   1.0.0  community     ok       ~/.local/share/prowess/skills/signed
+    gone     1.0.0  -             missing  ~/.local/share/prowess/skills/gone
+    --- stderr
+    hint: `prowess verify` says what is not as it was installed, and what to do
+    ");
+    let list: serde_json::Value =
+        serde_json::from_str(&scene.stdout("list --format json")).expect("JSON");
+    let states: Vec<&str> = list["skills"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|skill| skill["state"].as_str())
+        .collect();
+    assert_eq!(states, ["changed", "ok", "ok", "missing"]);
 }

@@ -80,7 +80,7 @@ fn another_signer_is_refused_until_accepted() {
       signed ed25519 key [HEX]
       ! it was signed by the key `[HEX]` and is now signed by the key `[HEX]`
     error: `greet` was not installed: it was signed by the key `[HEX]` and is now signed by the key `[HEX]`
-    hint: ask its author; if the new key is right, accept it with `prowess trust accept`
+    hint: ask its author; if the new key is right, trust it with `prowess trust add`, and accept it for this skill with `prowess trust accept`
     ");
     assert_eq!(installed(&scene), before);
     let id = key_id(&scene, "second");
@@ -140,6 +140,7 @@ fn only_a_signer_that_is_offered_or_trusted_is_accepted() {
     exit 0
     --- stderr
     `greet` may be signed by [HEX] from now on
+    note: its signatures prove nothing yet, so that the skill is experimental; `prowess trust add FILE` trusts the key itself
     ");
     // What can't be looked at is accepted only when it is trusted.
     std::fs::remove_dir_all(scene.path().join("greet")).expect("it is there");

@@ -12,12 +12,14 @@ fn a_missing_path_is_not_found() {
     error: `nowhere` does not exist
     hint: check the spelling; a path is relative to the current folder
     ");
-    assert_snapshot!(scene().run("show nowhere"), @"
+    // These take the names of installed skills too.
+    assert_snapshot!(scene().home("home").run("show nowhere"), @"
     exit 3
     --- stderr
-    error: `nowhere` does not exist
-    hint: check the spelling; a path is relative to the current folder
+    error: `nowhere` is neither a file or folder nor an installed skill
+    hint: check the spelling; `prowess list` shows the installed skills, and a path is relative to the current folder
     ");
+    assert!(scene().run("show ./no/where").contains("`./no/where` does not exist"));
 }
 
 #[test]
@@ -162,4 +164,75 @@ fn verbs_that_run_something_name_their_exit_codes() {
 #[test]
 fn version_is_one_line() {
     assert_eq!(scene().stdout("--version"), concat!("prowess ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn words_of_other_tools_are_understood() {
+    let scene = scene();
+    let pairs = [
+        ("add", "install"),
+        ("i", "install"),
+        ("uninstall", "remove"),
+        ("rm", "remove"),
+        ("upgrade", "update"),
+        ("ls", "list"),
+        ("init", "new"),
+    ];
+    for (other, ours) in pairs {
+        let help = |verb: &str| scene.run(&format!("{verb} --help"));
+        assert_eq!(help(other), help(ours), "{other}");
+    }
+    let help = scene.stdout("--help");
+    assert!(!help.contains("uninstall"), "they are not advertised: {help}");
+    let said = scene.run("publish");
+    assert!(said.starts_with("exit 2") && said.contains("hint: `prowess pack`"), "{said}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_can_not_be_written_is_a_failure() {
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    for words in [&["--help"][..], &["--version"], &["install", "--help"]] {
+        let output = scene().command(words).stdout(full()).output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {said}");
+        assert!(said.contains("no space left") || said.contains("No space left"), "{said}");
+    }
+}
+
+#[test]
+fn a_home_that_is_not_there_stops_nothing() {
+    let scene = scene()
+        .inside("work")
+        .file("work/.git/HEAD", "ref: refs/heads/main\n")
+        .file("work/greet/SKILL.md", skill("greet"));
+    let home = scene.path().join("nobody");
+    let scene = scene.variable("HOME", home.to_str().expect("UTF-8"));
+    let said = scene.run("install ./greet --project --allow-experimental");
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert!(!home.exists(), "nothing was to be written there");
+    assert!(scene.run("list").starts_with("exit 0"));
+}
+
+#[test]
+fn what_a_variable_says_is_no_fault_of_a_file() {
+    let scene = scene().home("home").variable("PROWESS_REGISTRY", "foo");
+    assert_snapshot!(scene.run("search greet"), @"
+    exit 1
+    --- stderr
+    error: the variable `PROWESS_REGISTRY` is no address, write `https://HOST`
+    hint: or give it the name of a `[registries.NAME]` of your settings
+    ");
+    let manifest = "name: helper\nversion: 1.0.0\ndescription: Helps\ndefault_set: office\nskill_sets:\n  office: [greet]\n";
+    let scene = crate::scene()
+        .home("home")
+        .file("AGENT.yaml", manifest)
+        .variable("PROWESS_SKILL_SET", "zz");
+    assert_snapshot!(scene.run("agent tools AGENT.yaml"), @"
+    exit 2
+    --- stderr
+    error: no skill set is called `zz`, and the selector asks for it
+    hint: choose `office`
+    hint: the variable `PROWESS_SKILL_SET` selects it
+    ");
 }

@@ -58,8 +58,14 @@ impl Registries {
         let path = config_folder.join(CONFIG_FILE);
         let text = read_config(&path)
             .map_err(|why| wrong(format!("cannot read `{}`: {why}", path.display())))?;
-        Self::of(variables, text.as_deref(), config_folder)
-            .map_err(|why| wrong(format!("`{}` makes no sense: {why}", path.display())))
+        Self::of(variables, text.as_deref(), config_folder).map_err(|why| {
+            // What a variable says is no fault of the file, which may not even be there.
+            if why.starts_with(&format!("`{REGISTRY_VARIABLE}`")) {
+                return wrong(format!("the variable {why}"))
+                    .hint("or give it the name of a `[registries.NAME]` of your settings");
+            }
+            wrong(format!("`{}` makes no sense: {why}", path.display()))
+        })
     }
 
     /// The same from the text of the file. The error is a phrase.
