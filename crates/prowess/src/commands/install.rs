@@ -53,6 +53,7 @@ Exit codes:
   2  the arguments are wrong
   3  there is no such skill
   4  refused: not signed, changed, or not agreed to")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Arguments {
     /// What to install; everything in the lock file when left out
     #[arg(value_name = "SKILL")]
