@@ -126,7 +126,7 @@ impl Local {
 fn folder_offers(path: &Path) -> Result<Offers, SourceError> {
     let opened = Folder::open(path).map_err(|error| cannot_read(path, &error))?;
     let mut walk = Walk { walked: 0, manifests: Vec::new(), closed: Vec::new() };
-    walk.into_folder(&opened, "", 0)
+    walk.look_into(&opened, "", 0)
         .map_err(|(inside, error)| cannot_read(&path.join(inside), &error))?;
     let Walk { walked, manifests, closed } = walk;
     let mut found = Vec::new();
@@ -232,7 +232,7 @@ struct Walk {
 
 impl Walk {
     /// Collects what is in a folder. An error comes with its place.
-    fn into_folder(
+    fn look_into(
         &mut self,
         folder: &Folder,
         prefix: &str,
@@ -272,7 +272,7 @@ impl Walk {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err((path, error)),
             };
-            self.into_folder(&inner, &path, depth + 1)?;
+            self.look_into(&inner, &path, depth + 1)?;
         }
         Ok(())
     }

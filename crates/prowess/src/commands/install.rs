@@ -59,6 +59,7 @@ Exit codes:
   4  refused: not signed, changed, or not agreed to
 Without SKILL and with `--import` a skill that can't be had keeps no other from it:
 then 1 or 4 says that some are missing, and which.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Arguments {
     /// What to install; everything in the lock file when left out
     #[arg(value_name = "SKILL")]
