@@ -511,7 +511,7 @@ impl Installer<'_> {
             signer_accepted,
             modesty: Modesty::of(&described.skill, attestation.tier, tree.manifest()),
         };
-        let demands = self.demands(&described.name, &hashes, &candidate);
+        let demands = self.demands(&described, &hashes, &candidate);
         let mut review = review(&candidate, installed, self.leave);
         if installed.is_some_and(|installed| !self.has_agreed(&described.name, installed)) {
             review.extend(crate::review::review(&candidate, None, self.leave));
@@ -551,16 +551,22 @@ impl Installer<'_> {
     /// What somebody has to agree to who has never seen a skill, where that is to be remembered.
     fn demands(
         &self,
-        name: &SkillName,
+        described: &Described,
         hashes: &FileHashes,
         candidate: &Candidate<'_>,
     ) -> Vec<Demand> {
         if self.store.as_shared().is_none() {
             return Vec::new();
         }
-        let candidate = Candidate { is_explicit: true, ..candidate.clone() };
+        // Whatever the installed version had and was agreed to before.
+        let candidate = Candidate {
+            is_explicit: true,
+            is_prose: described.is_prose,
+            errors: &described.errors,
+            ..candidate.clone()
+        };
         let first_look = review(&candidate, None, Leave::default());
-        Demand::of(name, &content_digest(hashes).integrity(), &first_look)
+        Demand::of(&described.name, &content_digest(hashes).integrity(), &first_look)
     }
 }
 

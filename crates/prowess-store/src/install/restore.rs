@@ -183,7 +183,7 @@ impl Installer<'_> {
             signer_accepted: false,
             modesty: Modesty::of(&described.skill, attestation.tier, tree.manifest()),
         };
-        let demands = self.demands(&described.name, &tree.hashes(), &candidate);
+        let demands = self.demands(described, &tree.hashes(), &candidate);
         if !shared.agreements.cover(&demands) {
             return (review(&candidate, None, self.leave), demands);
         }

@@ -199,6 +199,16 @@ pub(super) fn hits(body: &[u8]) -> Option<Vec<SearchHit>> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn descriptions_of_hits_are_kept_as_they_are() {
+        // Whoever shows them makes them fit; programs want the whole text.
+        let text = format!("Esc \u{1b}[31m and {}", "long ".repeat(100));
+        let results = [serde_json::json!({"name": "greet", "description": &text})];
+        let body = serde_json::json!({ "results": results }).to_string();
+        let hits = hits(body.as_bytes()).expect("hits");
+        assert_eq!(hits[0].description, text);
+    }
+
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let shown = match index(text.as_bytes(), "acme/greet") {
