@@ -184,18 +184,22 @@ pub(super) fn reality(scope: &FileScope, access: Access, here: Here<'_>) -> Real
         Some(less) => return less,
         None => {}
     }
-    if access != Access::Write || !base.exists() {
+    // Of a whole home nobody should be asked less because it is empty today.
+    if access != Access::Write || !base.exists() || pattern.is_broad() {
         return Reality::AsGranted;
     }
     let is_written = |grant: &FileGrant| grant.access == Access::Write;
     match look(scope, access, here) {
-        Ok(opened) if !opened.iter().any(is_written) => Reality::ReadOnly(format!(
-            "{} holds nothing that a tool may change, and nothing new is made in it",
-            base.display()
-        )),
+        Ok(opened) if !opened.iter().any(is_written) => Reality::ReadOnly(nothing_in(&base)),
         // Why a run is refused is told where it is refused.
         Ok(_) | Err(_) => Reality::AsGranted,
     }
+}
+
+/// Said of a folder in which only protected places are.
+pub(super) fn nothing_in(base: &Path) -> String {
+    let base = base.display();
+    format!("{base} holds nothing that a tool may change, and nothing new is made in it")
 }
 
 /// What keeps a pattern from being opened as it says, as a whole.
@@ -261,7 +265,9 @@ fn open_rule(
 
 /// The place that a pattern begins at.
 pub(super) fn base(pattern: &PathPattern, world: &World) -> PathBuf {
-    root(pattern, world).join(pattern.literal_prefix().iter().collect::<PathBuf>())
+    let mut base = root(pattern, world).to_owned();
+    base.extend(pattern.literal_prefix());
+    base
 }
 
 struct Opener<'o> {

@@ -156,6 +156,9 @@ impl Asked<'_> {
         if is_whole || self.access != Access::Write || !base.exists() {
             return Reality::AsGranted;
         }
+        if usable.is_empty() {
+            return Reality::Never(files::nothing_in(&base));
+        }
         let guards = protect::guards(self.scope, world);
         let inside = guards.iter().filter(|guard| guard.place.starts_with(&base));
         let closed = named(inside.map(|guard| guard.place.as_path()).filter(|it| it.exists()));
