@@ -108,9 +108,10 @@ pub(super) fn open(
         .chain(opened.new_names.iter().cloned())
         .collect();
     // Without writing nothing has to be looked for, and that is most runs of most tools.
-    let inner = match written.is_empty() {
-        true => protect::Inside::default(),
-        false => protect::inside(&written, place.uses),
+    let inner = if written.is_empty() {
+        protect::Inside::default()
+    } else {
+        protect::inside(&written, place.uses)
     };
     if let Some(link) = inner.links.first() {
         return Err(FileError::ProtectedLink { link: link.clone() });
@@ -177,7 +178,7 @@ pub(super) fn look(
 pub(super) fn reality(scope: &FileScope, access: Access, here: Here<'_>) -> Reality {
     let FileScope::Pattern(pattern) = scope else { return Reality::AsGranted };
     let base = base(pattern, here.world);
-    let guards = protect::guards(scope, here.world);
+    let guards = protect::guards(scope, here.uses);
     let less = closing(pattern, &base, access, &guards, here);
     match less {
         Some(Reality::ReadOnly(why)) if !base.exists() => return Reality::Never(why),
@@ -255,7 +256,7 @@ fn open_rule(
     here: Here<'_>,
     opened: &mut Opened,
 ) -> Result<(), FileError> {
-    let guards = protect::guards(scope, here.world);
+    let guards = protect::guards(scope, here.uses);
     let mut work = Opener { guards: &guards, opened, here };
     match scope {
         FileScope::Everything => work.everything(access),
