@@ -1,6 +1,6 @@
 //! Where a run takes place: folders and variables of the machine, looked up once and handed inwards.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -137,26 +137,31 @@ impl World {
 }
 
 impl World {
-    /// The homes of other users, as far as they are there.
-    pub(crate) fn other_homes(&self) -> Vec<PathBuf> {
-        /// The most bytes of the list, and the most homes in it.
-        const MOST: (u64, usize) = (1 << 20, 1024);
+    /// The homes of other users that have to do with a path, as far as they are there.
+    pub(crate) fn other_homes(&self, path: &Path) -> Vec<PathBuf> {
+        /// The most bytes of the list.
+        const MOST: u64 = 1 << 20;
         let mut text = Vec::new();
-        let read =
-            File::open(&self.users).and_then(|file| file.take(MOST.0).read_to_end(&mut text));
+        let read = File::open(&self.users).and_then(|file| file.take(MOST).read_to_end(&mut text));
         if read.is_err() {
             return Vec::new();
         }
         let text = String::from_utf8_lossy(&text);
         // `name:password:uid:gid:comment:home:shell`
         let homes = text.lines().filter_map(|line| line.split(':').nth(5)).map(Path::new);
-        let homes: BTreeSet<PathBuf> = homes
-            .filter(|home| home.is_absolute() && home.parent().is_some())
-            .filter_map(|home| home.canonicalize().ok())
-            .filter(|home| home.is_dir() && *home != self.home)
-            .take(MOST.1)
-            .collect();
-        homes.into_iter().collect()
+        let homes: BTreeSet<&Path> =
+            homes.filter(|home| home.is_absolute() && home.parent().is_some()).collect();
+        let is_related = |home: &Path| home.starts_with(path) || path.starts_with(home);
+        // Nearly all homes are somewhere else, which their names tell, unless all of them are behind a link such as `/home`.
+        let mut tops: BTreeMap<PathBuf, bool> = BTreeMap::new();
+        let mut is_behind_link = |home: &Path| {
+            let top: PathBuf = home.iter().take(2).collect();
+            *tops.entry(top).or_insert_with_key(|top| top.is_symlink())
+        };
+        let homes = homes.into_iter().filter(|home| is_related(home) || is_behind_link(home));
+        let homes = homes.filter_map(|home| home.canonicalize().ok());
+        let homes = homes.filter(|home| is_related(home) && home.is_dir() && *home != self.home);
+        homes.collect::<BTreeSet<PathBuf>>().into_iter().collect()
     }
 }
 

@@ -108,9 +108,10 @@ pub(super) fn open(
         .chain(opened.new_names.iter().cloned())
         .collect();
     // Without writing nothing has to be looked for, and that is most runs of most tools.
-    let inner = match written.is_empty() {
-        true => protect::Inside::default(),
-        false => protect::inside(&written, place.uses),
+    let inner = if written.is_empty() {
+        protect::Inside::default()
+    } else {
+        protect::inside(&written, place.uses)
     };
     if let Some(link) = inner.links.first() {
         return Err(FileError::ProtectedLink { link: link.clone() });
@@ -177,25 +178,29 @@ pub(super) fn look(
 pub(super) fn reality(scope: &FileScope, access: Access, here: Here<'_>) -> Reality {
     let FileScope::Pattern(pattern) = scope else { return Reality::AsGranted };
     let base = base(pattern, here.world);
-    let guards = protect::guards(scope, here.world);
+    let guards = protect::guards(scope, here.uses);
     let less = closing(pattern, &base, access, &guards, here);
     match less {
         Some(Reality::ReadOnly(why)) if !base.exists() => return Reality::Never(why),
         Some(less) => return less,
         None => {}
     }
-    if access != Access::Write || !base.exists() {
+    // Of a whole home nobody should be asked less because it is empty today.
+    if access != Access::Write || !base.exists() || pattern.is_broad() {
         return Reality::AsGranted;
     }
     let is_written = |grant: &FileGrant| grant.access == Access::Write;
     match look(scope, access, here) {
-        Ok(opened) if !opened.iter().any(is_written) => Reality::ReadOnly(format!(
-            "{} holds nothing that a tool may change, and nothing new is made in it",
-            base.display()
-        )),
+        Ok(opened) if !opened.iter().any(is_written) => Reality::ReadOnly(nothing_in(&base)),
         // Why a run is refused is told where it is refused.
         Ok(_) | Err(_) => Reality::AsGranted,
     }
+}
+
+/// Said of a folder in which only protected places are.
+pub(super) fn nothing_in(base: &Path) -> String {
+    let base = base.display();
+    format!("{base} holds nothing that a tool may change, and nothing new is made in it")
 }
 
 /// What keeps a pattern from being opened as it says, as a whole.
@@ -251,7 +256,7 @@ fn open_rule(
     here: Here<'_>,
     opened: &mut Opened,
 ) -> Result<(), FileError> {
-    let guards = protect::guards(scope, here.world);
+    let guards = protect::guards(scope, here.uses);
     let mut work = Opener { guards: &guards, opened, here };
     match scope {
         FileScope::Everything => work.everything(access),
@@ -261,7 +266,9 @@ fn open_rule(
 
 /// The place that a pattern begins at.
 pub(super) fn base(pattern: &PathPattern, world: &World) -> PathBuf {
-    root(pattern, world).join(pattern.literal_prefix().iter().collect::<PathBuf>())
+    let mut base = root(pattern, world).to_owned();
+    base.extend(pattern.literal_prefix());
+    base
 }
 
 struct Opener<'o> {

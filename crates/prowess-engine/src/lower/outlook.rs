@@ -83,7 +83,7 @@ impl Outlook {
             let reality = match &scope {
                 FileScope::Everything => Reality::AsGranted,
                 FileScope::Pattern(pattern) => {
-                    Asked { scope: &scope, pattern, access }.reality(&found, world)
+                    Asked { scope: &scope, pattern, access }.reality(&found, here.uses)
                 }
             };
             realities.push((grant.to_string(), reality));
@@ -141,14 +141,14 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     /// What the decision did not know: whether a run would be refused, and which parts of a folder stay closed.
-    fn reality(&self, found: &Result<Vec<FileGrant>, FileError>, world: &World) -> Reality {
+    fn reality(&self, found: &Result<Vec<FileGrant>, FileError>, uses: &Uses<'_>) -> Reality {
         let opened = match found {
             Ok(opened) => opened,
             // What is missing is told as such.
             Err(FileError::NoFolder { .. }) => return Reality::AsGranted,
             Err(error) => return Reality::Never(format!("the run is refused, because {error}")),
         };
-        let base = files::base(self.pattern, world);
+        let base = files::base(self.pattern, uses.world());
         let usable: Vec<&FileGrant> =
             opened.iter().filter(|grant| grant.access == self.access).collect();
         let is_whole = usable.iter().any(|grant| base.starts_with(&grant.path));
@@ -156,7 +156,10 @@ impl Asked<'_> {
         if is_whole || self.access != Access::Write || !base.exists() {
             return Reality::AsGranted;
         }
-        let guards = protect::guards(self.scope, world);
+        if usable.is_empty() {
+            return Reality::Never(files::nothing_in(&base));
+        }
+        let guards = protect::guards(self.scope, uses);
         let inside = guards.iter().filter(|guard| guard.place.starts_with(&base));
         let closed = named(inside.map(|guard| guard.place.as_path()).filter(|it| it.exists()));
         let base = shown(&base);

@@ -36,13 +36,15 @@ pub(super) enum Guarded {
 
 /// The known places that a rule does not open: secrets that it does not name, our own state, files that shells, desktops and
 /// the machine run.
-pub(super) fn guards(scope: &FileScope, world: &World) -> Vec<Guard> {
+pub(super) fn guards(scope: &FileScope, uses: &Uses<'_>) -> Vec<Guard> {
+    let world = uses.world();
     let base = match scope {
         FileScope::Everything => PathBuf::from("/"),
         FileScope::Pattern(pattern) => files::base(pattern, world),
     };
     // There are hundreds of places, and hardly any has to do with the rule.
-    let mut found = Guards { base: &base, guards: Vec::new(), known: HashSet::new() };
+    let (guards, known) = (Vec::new(), HashSet::new());
+    let mut found = Guards { base: &base, uses, guards, known };
     let homes = homes(&base, world);
     for Place { protected, why } in SECRET_PLACES {
         for place in places_of(*protected, &homes) {
@@ -67,7 +69,7 @@ pub(super) fn guards(scope: &FileScope, world: &World) -> Vec<Guard> {
                 found.add(world.home.join(name), Guarded::ReadOnly, why);
             }
             Protected::Machine(place) => {
-                found.add_one(PathBuf::from(place), Guarded::ReadOnly, why)
+                found.add_one(PathBuf::from(place), Guarded::ReadOnly, why);
             }
             Protected::AnyDepth(_) => {}
         }
@@ -77,6 +79,7 @@ pub(super) fn guards(scope: &FileScope, world: &World) -> Vec<Guard> {
 
 struct Guards<'b> {
     base: &'b Path,
+    uses: &'b Uses<'b>,
     guards: Vec<Guard>,
     known: HashSet<PathBuf>,
 }
@@ -84,7 +87,9 @@ struct Guards<'b> {
 impl Guards<'_> {
     /// People keep their start files in one folder and link to them: what the link leads to is the file.
     fn add(&mut self, place: PathBuf, kind: Guarded, why: &'static str) {
-        if let Some(real) = behind_link(&place) {
+        if self.uses.may_be_there(&place)
+            && let Some(real) = behind_link(&place)
+        {
             self.add_one(real, kind, why);
         }
         self.add_one(place, kind, why);
@@ -100,8 +105,7 @@ impl Guards<'_> {
 
 /// The user's own home, and those of others that have to do with a path.
 fn homes(base: &Path, world: &World) -> Vec<PathBuf> {
-    let others = world.other_homes().into_iter().filter(|home| are_related(home, base));
-    [world.home.clone()].into_iter().chain(others).collect()
+    [world.home.clone()].into_iter().chain(world.other_homes(base)).collect()
 }
 
 /// Where a place is, in these homes or on the machine.

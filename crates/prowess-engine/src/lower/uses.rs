@@ -5,7 +5,8 @@
 //! around it leaves it as it is. So a narrower grant never allows more.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -85,22 +86,45 @@ pub(super) struct Uses<'w> {
     world: &'w World,
     /// Repositories in the working directory.
     beside: OnceCell<BTreeSet<PathBuf>>,
+    /// Names in the home, if it can be listed.
+    in_home: OnceCell<Option<HashSet<OsString>>>,
+    search_path: OnceCell<Vec<Use>>,
 }
 
 impl<'w> Uses<'w> {
     pub(super) fn new(world: &'w World) -> Self {
-        Self { world, beside: OnceCell::new() }
+        Self {
+            world,
+            beside: OnceCell::new(),
+            in_home: OnceCell::new(),
+            search_path: OnceCell::new(),
+        }
+    }
+
+    pub(super) fn world(&self) -> &'w World {
+        self.world
+    }
+
+    /// Whether it is worth looking at a path. Of the many names that are protected in a home few are there, and one look at
+    /// the home tells which.
+    pub(super) fn may_be_there(&self, path: &Path) -> bool {
+        let Ok(below) = path.strip_prefix(&self.world.home) else { return true };
+        let names = self.in_home.get_or_init(|| {
+            let entries = fs::read_dir(&self.world.home).ok()?;
+            Some(entries.flatten().map(|entry| entry.file_name()).collect())
+        });
+        match (names, below.iter().next()) {
+            (Some(names), Some(first)) => names.contains(first),
+            (None, _) | (_, None) => true,
+        }
     }
 
     /// Every use that could matter to folders that are to be written. `inside` are the repositories that were found in them.
     pub(super) fn of(&self, writable: &[PathBuf], inside: &BTreeSet<PathBuf>) -> Vec<Use> {
-        let mut found = self.of_search_path();
-        found.extend(self.of_git(writable, inside));
+        let mut found = self.of_git(writable, inside);
         found.extend(self.of_others(writable));
-        // What a link leads to is the place.
-        let real = |it: &Use| real(&it.place).map(|place| Use { place, ..it.clone() });
-        let behind: Vec<Use> = found.iter().filter_map(real).collect();
-        found.extend(behind);
+        let mut found = with_real(found);
+        found.extend(self.search_path.get_or_init(|| with_real(self.of_search_path())).clone());
         found
     }
 
@@ -188,10 +212,9 @@ impl<'w> Uses<'w> {
     /// Start files in the homes of others, as far as they have to do with the folders.
     fn of_others(&self, writable: &[PathBuf]) -> Vec<Use> {
         let mut uses = Vec::new();
-        for home in self.world.other_homes() {
-            if !writable.iter().any(|folder| are_related(folder, &home)) {
-                continue;
-            }
+        let homes: BTreeSet<PathBuf> =
+            writable.iter().flat_map(|folder| self.world.other_homes(folder)).collect();
+        for home in homes {
             for place in NEVER_WRITE {
                 let Protected::BelowHome(name) = place.protected else { continue };
                 let (path, why) = (home.join(name), place.why);
@@ -203,6 +226,14 @@ impl<'w> Uses<'w> {
         }
         uses
     }
+}
+
+/// The same, and what links lead to.
+fn with_real(mut uses: Vec<Use>) -> Vec<Use> {
+    let real = |it: &Use| real(&it.place).map(|place| Use { place, ..it.clone() });
+    let behind: Vec<Use> = uses.iter().filter_map(real).collect();
+    uses.extend(behind);
+    uses
 }
 
 /// Whether one path lies in the other.
@@ -265,7 +296,7 @@ fn repositories_in(folder: &Path) -> BTreeSet<PathBuf> {
         let Ok(entries) = fs::read_dir(&folder) else { continue };
         let entries: Vec<fs::DirEntry> = entries.flatten().collect();
         let names: Vec<_> = entries.iter().map(fs::DirEntry::file_name).collect();
-        if looks_bare(names.iter().map(std::ffi::OsString::as_os_str)) {
+        if looks_bare(names.iter().map(OsString::as_os_str)) {
             found.insert(folder.clone());
         }
         for (entry, name) in entries.iter().zip(&names) {

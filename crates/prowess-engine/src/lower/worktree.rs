@@ -15,6 +15,7 @@ use prowess_sandbox::{Access, FileGrant};
 
 use super::grant;
 use super::protect::{self, Guarded};
+use super::uses::Uses;
 use crate::lookout::{Absent, AbsentKind};
 use crate::programs::Images;
 use crate::world::World;
@@ -107,6 +108,6 @@ fn is_folder(path: &Path) -> bool {
 
 /// Whether a repository lies in a place that only a grant of its own opens.
 fn is_secret(path: &Path, world: &World) -> bool {
-    let guards = protect::guards(&FileScope::Everything, world);
+    let guards = protect::guards(&FileScope::Everything, &Uses::new(world));
     guards.iter().any(|guard| guard.kind == Guarded::Closed && path.starts_with(&guard.place))
 }

@@ -15,7 +15,7 @@ use crate::lower::Lowered;
 /// Few names, so that folders, settings and grants meet.
 const NAMES: &[&str] = &["a", "b", "hooks", ".cargo", "f.sh"];
 /// How deep everything lies.
-const DEPTH: usize = 3;
+const DEPTH: usize = 2;
 
 /// Some names below the project.
 fn way() -> impl Strategy<Value = Vec<&'static str>> {
@@ -146,7 +146,7 @@ fn paths(project: &Path) -> Vec<PathBuf> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
     fn a_narrower_grant_never_allows_more((wide, narrow) in grants(), tree in tree()) {
