@@ -37,7 +37,7 @@ pub use self::git::Bounds as GitBounds;
 pub use self::registry::{
     REGISTRY_VARIABLE, Registries, Registry, RegistryKind, SearchHit, TOKEN_VARIABLE,
 };
-pub use self::well_known::{TRAWL_TIME, Trawl, Trawled};
+pub use self::well_known::{Missed, TRAWL_TIME, Trawl, Trawled};
 
 /// What sources need to know.
 pub struct SourceOptions {

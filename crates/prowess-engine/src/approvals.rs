@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use prowess_files::whole::{self, MOST_SMALL_BYTES, WriteOptions};
-use prowess_files::with_lock;
+use prowess_files::{private, with_lock};
 use prowess_policy::{Approval, Approvals};
 
 use crate::world::State;
@@ -28,6 +28,14 @@ pub enum StoreError {
         /// What the system says.
         source: io::Error,
     },
+    /// Somebody else could have written the file, or it can't be read.
+    #[error("the approvals in `{}` do not count: {source}; if all of them are yours, `chmod 600` it", .path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: io::Error,
+    },
     /// The file holds something else.
     #[error("`{}` does not hold approvals: {reason}", .path.display())]
     Content {
@@ -41,6 +49,7 @@ pub enum StoreError {
 /// What happens under the lock may fail for two reasons; only here the path is known.
 enum Failure {
     File(io::Error),
+    Foreign(io::Error),
     Content(String),
 }
 
@@ -92,7 +101,17 @@ impl ApprovalStore {
     }
 
     fn read(&self) -> Result<Approvals, Failure> {
-        match whole::read_text(&self.path, MOST_SMALL_BYTES)? {
+        // Whoever writes this file answers for the user.
+        let text =
+            private::read_own_text(&self.path, MOST_SMALL_BYTES).map_err(|error| {
+                match error.kind() {
+                    io::ErrorKind::PermissionDenied if self.path.exists() => {
+                        Failure::Foreign(error)
+                    }
+                    _ => Failure::File(error),
+                }
+            })?;
+        match text {
             Some(text) => wire::read(&text).map_err(Failure::Content),
             None => Ok(Approvals::default()),
         }
@@ -102,6 +121,7 @@ impl ApprovalStore {
         let path = self.path.clone();
         match failure {
             Failure::File(source) => StoreError::File { path, source },
+            Failure::Foreign(source) => StoreError::Foreign { path, source },
             Failure::Content(reason) => StoreError::Content { path, reason },
         }
     }

@@ -208,6 +208,15 @@ impl Setting {
         self.is("core", "worktree").then_some(self.value.as_str())
     }
 
+    /// Whether its value is where somebody works: a repository, its files. Nothing is run because of it.
+    fn names_work(&self) -> bool {
+        self.worktree().is_some()
+            || self.is("safe", "directory")
+            || self.is("maintenance", "repo")
+            || self.is("scalar", "repo")
+            || self.is("gui", "recentrepo")
+    }
+
     fn is(&self, section: &str, name: &str) -> bool {
         self.section == section && self.subsection.is_none() && self.name == name
     }
@@ -292,6 +301,17 @@ pub(crate) struct Named {
     pub(crate) path: PathBuf,
     /// Whether git uses it as soon as it is there, so that it is worth looking at where it is not.
     pub(crate) is_certain: bool,
+    /// Whether it is a folder with hooks, and not a file.
+    pub(crate) is_folder: bool,
+    /// Who names it.
+    pub(crate) why: String,
+}
+
+impl Named {
+    /// A file that git uses as soon as it is there.
+    pub(crate) fn file(path: PathBuf, why: &str) -> Self {
+        Self { path, is_certain: true, is_folder: false, why: why.to_owned() }
+    }
 }
 
 /// Where settings are found and what their paths are relative to.
@@ -305,17 +325,23 @@ pub(crate) struct Sources<'s> {
     pub(crate) home: &'s Path,
 }
 
-/// Every file and folder that settings name as something to run or to read settings from, and the files that were read.
-/// Conditions of includes are taken for true.
-pub(crate) fn named(sources: Sources<'_>) -> Vec<Named> {
+/// Every file and folder that settings name as something to run or to read settings from. Conditions of includes are taken
+/// for true.
+pub(crate) fn named(
+    sources: Sources<'_>,
+    mut read: impl FnMut(&Path) -> Vec<Setting>,
+) -> Vec<Named> {
     let mut found: Vec<Named> = Vec::new();
     let mut open: Vec<(PathBuf, usize)> =
         sources.files.iter().map(|file| (file.clone(), 0)).collect();
     let mut at = 0;
     while let Some((file, depth)) = open.get(at).cloned() {
         at += 1;
-        // What can't be read by us is protected all the same where it lies; what it names is not known.
-        for setting in of_file(&file).unwrap_or_default() {
+        for setting in read(&file) {
+            if setting.names_work() {
+                continue;
+            }
+            let why = format!("the setting `{}` names it", setting.key());
             let Setting { section, name, value, .. } = &setting;
             let is_include = ["include", "includeif"].contains(&section.as_str()) && name == "path";
             if is_include {
@@ -327,15 +353,17 @@ pub(crate) fn named(sources: Sources<'_>) -> Vec<Named> {
                 {
                     open.push((path.clone(), depth + 1));
                 }
-                found.push(Named { path, is_certain: true });
-            } else if setting.is("core", "hookspath") {
-                let path = resolve(value, sources.top, sources.home);
-                found.extend(path.map(|path| Named { path, is_certain: true }));
+                found.push(Named::file(path, &why));
+            } else if setting.is("core", "hookspath") || setting.is("init", "templatedir") {
+                // Without a value there are no hooks.
+                let path = resolve(value, sources.top, sources.home).filter(|_| !value.is_empty());
+                found.extend(path.map(|path| Named { is_folder: true, ..Named::file(path, &why) }));
             } else if !setting.is_harmless() {
                 found.extend(words(value).filter_map(|(word, is_first)| {
                     let path = resolve(word, sources.top, sources.home)?;
                     // A program without a slash is looked for elsewhere, and most words are none at all.
-                    Some(Named { path, is_certain: is_first && word.contains('/') })
+                    let is_certain = is_first && word.contains('/');
+                    Some(Named { is_certain, ..Named::file(path, &why) })
                 }));
             }
         }
@@ -355,7 +383,9 @@ fn words(command: &str) -> impl Iterator<Item = (&str, bool)> {
 
 /// A path as git takes it, without looking at the disk.
 fn resolve(path: &str, base: &Path, home: &Path) -> Option<PathBuf> {
-    let path = match path.strip_prefix("~/") {
+    // Commands are words for a shell.
+    let in_home = ["~/", "$HOME/", "${HOME}/"].iter().find_map(|start| path.strip_prefix(start));
+    let path = match in_home {
         Some(rest) => home.join(rest),
         None => base.join(path),
     };

@@ -14,8 +14,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use prowess_format::text::visible;
-use prowess_policy::spec::{NEVER_WRITE, Protected, is_named};
+use prowess_format::text::{visible, visible_line};
+use prowess_policy::places::{NEVER_WRITE, Protected};
+use prowess_policy::spec::is_named;
 
 use crate::git_settings;
 use crate::platform;
@@ -66,6 +67,8 @@ pub(crate) enum AbsentKind {
     OfGit,
     /// A folder in which programs are looked for.
     OfSearchPath,
+    /// Something that somebody's shell or desktop starts with.
+    StartFile,
 }
 
 /// What was found.
@@ -107,6 +110,7 @@ impl Lookout {
         for absent in &self.absent {
             search.appeared(absent);
         }
+        search.report_rests();
         search.walk();
         search.finish()
     }
@@ -140,6 +144,7 @@ impl Search<'_> {
                 ));
                 return;
             }
+            AbsentKind::StartFile => return self.reported.push(place.clone()),
             AbsentKind::Settings => {
                 match repository::dangerous_setting(place, &self.lookout.folders) {
                     Some(reason) => reason,
@@ -181,6 +186,19 @@ impl Search<'_> {
         }
     }
 
+    /// Notes what a granted folder has to its own name: `config.toml` in one that is called `.cargo`.
+    fn report_rests(&mut self) {
+        let lookout = self.lookout;
+        for folder in &lookout.folders {
+            for rest in rests_of_rows(folder) {
+                let place = folder.join(rest);
+                if !self.lookout.fixed.contains(&place) && self.is_new(&place) {
+                    self.reported.push(place);
+                }
+            }
+        }
+    }
+
     fn folder(&mut self, folder: &Path, entries: &Entries, open: &mut VecDeque<PathBuf>) {
         if repository::looks_bare(entries.iter().map(|(name, _)| name.as_os_str())) {
             self.repository(folder, &folder.join("HEAD"));
@@ -215,8 +233,8 @@ impl Search<'_> {
     /// Notes files and folders of this name that programs run on their own.
     fn report_rows(&mut self, folder: &Path, name: &std::ffi::OsStr) {
         let Some(text) = name.to_str() else { return };
-        for protected in NEVER_WRITE {
-            let Protected::AnyDepth(row) = protected else { continue };
+        for place in NEVER_WRITE {
+            let Protected::AnyDepth(row) = place.protected else { continue };
             let (first, rest) = row.split_once('/').unwrap_or((row, ""));
             if first == ".git" || !is_named(text, first) {
                 continue;
@@ -333,6 +351,9 @@ impl Search<'_> {
     }
 
     fn finish(mut self) -> Findings {
+        // Granted folders may lie in each other.
+        self.reported.sort();
+        self.reported.dedup();
         let count = self.reported.len();
         for place in self.reported.iter().take(MOST_MESSAGES) {
             self.findings.warnings.push(format!(
@@ -378,8 +399,24 @@ fn rename_aside(place: &Path) -> io::Result<String> {
     Err(io::Error::other("all names are taken"))
 }
 
+/// What is left of protected rows of names for a folder that is in the middle of one: `config.toml` for one called `.cargo`.
+/// Repositories are looked at as such.
+pub(crate) fn rests_of_rows(folder: &Path) -> impl Iterator<Item = &'static str> {
+    NEVER_WRITE.iter().filter_map(move |place| match place.protected {
+        Protected::AnyDepth(row) if !row.starts_with(".git/") => rest_of_row(row, folder),
+        Protected::AnyDepth(_) | Protected::BelowHome(_) | Protected::Machine(_) => None,
+    })
+}
+
+/// What is left of a row for a folder that is in the middle of it: `hooks` of `.git/hooks` for one called `.git`.
+pub(crate) fn rest_of_row<'r>(row: &'r str, folder: &Path) -> Option<&'r str> {
+    row.match_indices('/')
+        .find(|(at, _)| folder.ends_with(&row[..*at]))
+        .map(|(at, _)| &row[at + 1..])
+}
+
 fn shown(place: &Path) -> String {
-    visible(&place.display().to_string()).into_owned()
+    visible_line(&place.display().to_string()).into_owned()
 }
 
 fn is_gone(error: &io::Error) -> bool {

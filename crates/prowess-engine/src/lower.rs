@@ -3,6 +3,7 @@
 mod files;
 mod outlook;
 mod protect;
+mod uses;
 mod worktree;
 
 use std::ffi::OsString;
@@ -21,7 +22,7 @@ use crate::programs::Images;
 use crate::world::World;
 
 pub use files::FileError;
-pub(crate) use outlook::Outlook;
+pub(crate) use outlook::{Outlook, Surroundings};
 
 /// Something in a skill's folder that is never shown.
 pub(crate) fn never_shown_in(folder: &Path, world: &World) -> Option<PathBuf> {
@@ -74,7 +75,7 @@ pub(crate) fn lower(
     let mut warnings = not_there(allowed);
     let opened = files::open(allowed, world, launch.skill_directory)?;
     warnings.extend(opened.warnings);
-    let repository = worktree::open(allowed, launch.images, &opened.grants, world);
+    let repository = worktree::open(launch.images, &opened.grants, world);
     spec.files = opened.grants;
     spec.files.extend(repository.grants);
     let mut lookout = opened.lookout;

@@ -10,13 +10,13 @@ use prowess_format::skill::{Skill, Tool};
 use prowess_format::text::visible;
 use prowess_policy::{
     Approvals, Decision, Digest, Grant, GrantSet, Line, LineKind, Mode, Places, ProgramPin,
-    Request, Scope, Source, Trust, decide, grants,
+    Request, Scope, Source, Trust, decide, decide_here, grants,
 };
 use serde_json::{Map, Value};
 
 use crate::credentials::Credential;
 use crate::error::{RunError, about_denial};
-use crate::lower::Outlook;
+use crate::lower::{Outlook, Surroundings};
 use crate::network::Outside;
 use crate::pins::ImageHashes;
 use crate::programs::{Finder, Images, ProgramError};
@@ -184,7 +184,10 @@ pub fn examine(
         Ok((images, pins)) => (images, pins, None),
         Err(error) => (Images::default(), Vec::new(), Some(error)),
     };
-    let decision = decide(&request.with_pins(pins), subject.trust, &grants, approvals, mode);
+    let surroundings = Surroundings::new(world, subject.directory);
+    let reality = |grant: &Grant| surroundings.reality(grant);
+    let request = request.with_pins(pins);
+    let decision = decide_here(&request, subject.trust, &grants, approvals, mode, &reality);
     let mut lines = Outlook::of(&decision, &images, subject.directory, world).explain(&decision);
     // What the policy refuses is refused before anybody looks for programs.
     let obstacle = match &decision {
@@ -280,7 +283,9 @@ impl Prepared<'_> {
     /// What the policy says.
     pub fn decide(&self, approvals: &Approvals) -> Decision {
         let Call { subject, mode, .. } = &self.call;
-        decide(&self.request, subject.trust, &self.grants, approvals, *mode)
+        let surroundings = Surroundings::new(self.world, subject.directory);
+        let reality = |grant: &Grant| surroundings.reality(grant);
+        decide_here(&self.request, subject.trust, &self.grants, approvals, *mode, &reality)
     }
 
     /// What the policy says in plain words, with what that means on this machine.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use prowess_format::text::visible_line;
 use prowess_policy::{Allowed, Origin};
 use prowess_sandbox::{Canceller, Ended, HardLinks, Observer, Sandbox, Spec};
 use serde_json::Value;
@@ -265,6 +266,8 @@ impl<'w> Watcher<'w> {
 
     fn warn(&mut self, messages: Vec<String>) {
         for message in messages {
+            // Names of files are in them, and a tool may choose one that looks like another line of ours.
+            let message = visible_line(&message).into_owned();
             self.tell(&Event::Warning { message });
         }
     }
@@ -380,7 +383,9 @@ pub(crate) fn specification(
         input: recipe.sandbox_input(),
     };
     let lowered = lower::lower(allowed.spec(), launch, world)?;
-    let (mut spec, warnings) = (lowered.spec, lowered.warnings);
+    // What the question has said, said again to those who were not asked.
+    let told = allowed.closed().map(|closed| format!("the tool {closed}"));
+    let (mut spec, warnings) = (lowered.spec, told.chain(lowered.warnings).collect());
     let door = network::prepare(allowed.spec(), &mut spec, &prepared.outside, &world.credentials)?;
     // Package managers and local clones are full of hard links. Somebody else's skill is refused there; the user's own is
     // trusted with them, and told.

@@ -1,10 +1,13 @@
 //! Where a run takes place: folders and variables of the machine, looked up once and handed inwards.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::credentials::Credential;
+use crate::git_settings;
 
 /// The machine as a run sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +20,12 @@ pub struct World {
     pub working_directory: PathBuf,
     /// The folders in which programs are looked for, in order.
     pub search_path: Vec<PathBuf>,
+    /// Folders from which this user's programs are started by their names: those of PATH, relative ones too.
+    pub program_folders: Vec<PathBuf>,
+    /// The file of this program, where it is known.
+    pub program: Option<PathBuf>,
+    /// The file that says where the homes of all users are.
+    pub users: PathBuf,
     /// The variables of this process; those that are no text are left out.
     pub environment: Vec<(String, String)>,
     /// Credentials that tools use without seeing them, see [`World::bind_credential`].
@@ -79,7 +88,9 @@ impl World {
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
         let path = variable("PATH").unwrap_or_else(|| USUAL_PATH.into());
-        Self::at(&home, &current, &path, environment)
+        let mut world = Self::at(&home, &current, &path, environment)?;
+        world.program = std::env::current_exe().ok().and_then(|it| it.canonicalize().ok());
+        Ok(world)
     }
 
     /// A world from its parts.
@@ -108,8 +119,12 @@ impl World {
             let found = environment.iter().find(|(known, _)| known == name);
             found.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute())
         });
+        let working_directory = repository_root(&current).unwrap_or(&home).to_owned();
         Ok(Self {
-            working_directory: repository_root(&current).unwrap_or(&home).to_owned(),
+            program_folders: program_folders(path, [&current, &working_directory]),
+            program: None,
+            users: PathBuf::from("/etc/passwd"),
+            working_directory,
             // A relative entry would mean another program in every folder (attack H12).
             search_path: std::env::split_paths(path).filter(|entry| entry.is_absolute()).collect(),
             home,
@@ -119,6 +134,42 @@ impl World {
             state,
         })
     }
+}
+
+impl World {
+    /// The homes of other users, as far as they are there.
+    pub(crate) fn other_homes(&self) -> Vec<PathBuf> {
+        /// The most bytes of the list, and the most homes in it.
+        const MOST: (u64, usize) = (1 << 20, 1024);
+        let mut text = Vec::new();
+        let read =
+            File::open(&self.users).and_then(|file| file.take(MOST.0).read_to_end(&mut text));
+        if read.is_err() {
+            return Vec::new();
+        }
+        let text = String::from_utf8_lossy(&text);
+        // `name:password:uid:gid:comment:home:shell`
+        let homes = text.lines().filter_map(|line| line.split(':').nth(5)).map(Path::new);
+        let homes: BTreeSet<PathBuf> = homes
+            .filter(|home| home.is_absolute() && home.parent().is_some())
+            .filter_map(|home| home.canonicalize().ok())
+            .filter(|home| home.is_dir() && *home != self.home)
+            .take(MOST.1)
+            .collect();
+        homes.into_iter().collect()
+    }
+}
+
+/// The folders of PATH as shells take them. A relative one, or none between two colons, is another folder wherever the user
+/// is: that is here, or at the top of the repository.
+fn program_folders(path: &OsStr, here: [&Path; 2]) -> Vec<PathBuf> {
+    let entries = std::env::split_paths(path);
+    entries
+        .flat_map(|entry| here.map(|here| here.join(&entry)))
+        .filter_map(|folder| git_settings::normal(&folder))
+        .collect::<BTreeSet<PathBuf>>()
+        .into_iter()
+        .collect()
 }
 
 impl State {

@@ -18,6 +18,36 @@ pub fn is_private(_data: &fs::Metadata) -> bool {
     true
 }
 
+/// Whether a file is the user's and nobody else may change it. What root has written counts as well: root can do so anyway.
+#[cfg(unix)]
+pub fn is_own(data: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    const OTHERS_WRITE: u32 = 0o022;
+    let owners = [0, rustix::process::geteuid().as_raw()];
+    data.mode() & OTHERS_WRITE == 0 && owners.contains(&data.uid())
+}
+
+/// Whether nobody else may change a file: not told by the file there.
+#[cfg(not(unix))]
+pub fn is_own(_data: &fs::Metadata) -> bool {
+    true
+}
+
+/// The text of a file that decides something; `None` when there is none. One that somebody else could have written is an
+/// error, of the kind `PermissionDenied`.
+pub fn read_own_text(path: &Path, most: u64) -> io::Result<Option<String>> {
+    let file = match fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !is_own(&file.metadata()?) {
+        let reason = "others can change it, or it is not yours";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+    }
+    crate::whole::text(crate::whole::read_open(file, most)?).map(Some)
+}
+
 /// Makes a folder that only its owner can look into, and those on the way to it, where they are missing.
 pub fn private_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();

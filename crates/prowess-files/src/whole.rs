@@ -104,9 +104,12 @@ pub fn read(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
 /// The text of a file; `None` when there is none. A file of more than `most` bytes is an error, and so is one that is not
 /// UTF-8.
 pub fn read_text(path: &Path, most: u64) -> io::Result<Option<String>> {
-    let Some(bytes) = read(path, most)? else { return Ok(None) };
+    read(path, most)?.map(text).transpose()
+}
+
+/// The bytes of a file as text.
+pub(crate) fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes)
-        .map(Some)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 

@@ -188,3 +188,11 @@ pub fn visible(text: &str) -> std::borrow::Cow<'_, str> {
         .collect::<String>()
         .into()
 }
+
+/// Text for the middle of a line: what [`visible`] gives, with line breaks as escapes. A file's name may hold one.
+pub fn visible_line(text: &str) -> std::borrow::Cow<'_, str> {
+    if !text.contains(['\n', '\r']) {
+        return visible(text);
+    }
+    visible(text).replace('\n', "\\n").replace('\r', "\\r").into()
+}

@@ -116,15 +116,18 @@ mod tests {
     fn parts_that_touch_are_one() {
         assert_eq!(parts(&[20..30, 0..10, 10..15, 40..40]).as_slice(), [0..15, 20..30]);
         let mut all = parts(&[0..10, 20..30]);
-        all.extend([5..25]);
-        assert_eq!(all.as_slice(), [0..30]);
+        all.extend([5..25, 50..60]);
+        assert_eq!(all.as_slice(), [0..30, 50..60]);
         assert!(parts(&[]).is_empty());
     }
 
     #[test]
     fn what_is_written_is_read() {
-        let content =
-            Content { used: 7, gone_texts: parts(&[0..3, 5..6]), gone_vectors: parts(&[64..128]) };
+        let content = Content {
+            used: 7,
+            gone_texts: parts(&[0..3, 5..6]),
+            gone_vectors: parts(&[64..96, 100..128]),
+        };
         let mut committed = Committed { texts: 12, vectors: 128, content: Some(content) };
         assert_eq!(Committed::parse(Some(&committed.to_string())), committed);
         // A list that is too long is left out, and then nothing is said.

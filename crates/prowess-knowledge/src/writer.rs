@@ -226,6 +226,10 @@ impl Writer {
             chunks.iter().map(|chunk| &document.text[chunk.range.clone()]).collect();
         // First what can fail for reasons outside, so that a failure leaves the writer as it was.
         let rows = self.vectors_of(document, &texts, &known.collect())?;
+        if before.is_none() {
+            // Nobody has to look for it once more when it is replaced.
+            self.uncommitted.entry(document.id.clone()).or_default();
+        }
         match self.put(document, &chunks, rows) {
             Ok(()) => Ok(if before.is_some() { Added::Updated } else { Added::New }),
             Err(error) => {

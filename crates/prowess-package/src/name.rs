@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+
 use crate::path::is_reserved_on_windows;
 
 /// The longest name (R2).
@@ -57,12 +60,40 @@ impl fmt::Display for SkillName {
     }
 }
 
-/// The canonical name that may be meant.
-fn suggestion(text: &str) -> String {
-    let slug = prowess_format::text::slug(text);
+/// The canonical name that may be meant by a text; nothing where letters would get lost.
+pub fn similar(text: &str) -> Option<SkillName> {
+    // `näme` is decomposed to `na`, a mark, `me`.
+    let plain: String = text.nfkd().filter(|letter| !is_combining_mark(*letter)).collect();
+    let is_lost = |letter: char| letter.is_alphanumeric() && !letter.is_ascii();
+    let slug = prowess_format::text::slug(&plain);
     // `skill` is what the slug of nothing is.
-    if slug == "skill" || SkillName::from_str(&slug).is_err() {
-        return String::new();
+    if plain.chars().any(is_lost) || slug == "skill" {
+        return None;
     }
-    format!(" (did you mean `{slug}`?)")
+    slug.parse().ok()
+}
+
+fn suggestion(text: &str) -> String {
+    similar(text).map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<&str>) {
+        assert_eq!(similar(text).as_ref().map(SkillName::as_str), expected, "{text}");
+    }
+
+    #[test]
+    fn a_similar_name_loses_no_letters() {
+        check("Azure CLI", Some("azure-cli"));
+        check("daily_devotion", Some("daily-devotion"));
+        check("näme", Some("name"));
+        check("名前", None);
+        check("skill-名", None);
+        check("!!!", None);
+        check("con", None);
+    }
 }

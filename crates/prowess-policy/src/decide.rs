@@ -4,8 +4,9 @@ use prowess_format::permission::{Domain, Level};
 
 use crate::approval::{Approvals, Change, Standing};
 use crate::decision::{
-    Allowed, Because, Case, Decision, Denial, Denied, Every, Question, Reason, ReasonKind,
+    Allowed, Because, Case, Closed, Decision, Denial, Denied, Every, Question, Reason, ReasonKind,
 };
+use crate::explain::Reality;
 use crate::grant::{Grant, Scope, Source};
 use crate::grants::GrantSet;
 use crate::matrix;
@@ -23,14 +24,31 @@ pub fn decide(
     approvals: &Approvals,
     mode: Mode,
 ) -> Decision {
+    decide_here(request, trust, grants, approvals, mode, &|_| Reality::AsGranted)
+}
+
+/// The same on a machine on which some grants open less than they say. What is not opened is not part of the decision:
+/// nobody is asked about it, no approval holds it, and no run gets it, also if the machine changes in between.
+pub fn decide_here(
+    request: &Request,
+    trust: Trust,
+    grants: &GrantSet,
+    approvals: &Approvals,
+    mode: Mode,
+    reality: &dyn Fn(&Grant) -> Reality,
+) -> Decision {
     let tier = trust.tier().min(request.ceiling());
     let wanted = grants.for_tool(&request.tool);
     let asked = placed(wanted.grants(), request);
     let narrowed = narrow(&asked, tier, request);
+    let (asked, narrowed, closed) = open(asked, narrowed, reality);
+    let of_skill = placed(grants.grants(), request);
+    let (_, skill_grants, _) = open(of_skill.clone(), narrow(&of_skill, tier, request), reality);
     let case = Box::new(Case {
         spec: SandboxSpec::of(&narrowed, tier, request.timeout_secs),
-        skill_grants: narrow(&placed(grants.grants(), request), tier, request),
+        skill_grants,
         grants: narrowed,
+        closed,
         request: request.clone(),
         trust,
         tier,
@@ -56,6 +74,36 @@ pub fn decide(
         return Decision::Allow(Allowed { case, approval: None, by });
     }
     Decision::Ask(Question { case, reasons, changed })
+}
+
+/// What a machine leaves of grants, asked and narrowed ones side by side, and what it does not open.
+fn open(
+    asked: Vec<Grant>,
+    narrowed: Vec<Grant>,
+    reality: &dyn Fn(&Grant) -> Reality,
+) -> (Vec<Grant>, Vec<Grant>, Vec<Closed>) {
+    let mut kept = (Vec::new(), Vec::new());
+    let mut closed: Vec<Closed> = Vec::new();
+    for (asked, narrowed) in asked.into_iter().zip(narrowed) {
+        let less = match reality(&narrowed) {
+            Reality::AsGranted | Reality::Partly(_) => {
+                kept.0.push(asked);
+                kept.1.push(narrowed);
+                continue;
+            }
+            Reality::ReadOnly(why) => {
+                kept.0.push(asked.reading());
+                kept.1.push(narrowed.reading());
+                Closed { grant: narrowed, why, is_read: true }
+            }
+            Reality::Never(why) => Closed { grant: narrowed, why, is_read: false },
+        };
+        let is_known = |known: &Closed| known.to_string() == less.to_string();
+        if !closed.iter().any(is_known) {
+            closed.push(less);
+        }
+    }
+    (kept.0, kept.1, closed)
 }
 
 /// What stands in the way whatever the user says.

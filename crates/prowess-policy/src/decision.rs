@@ -3,7 +3,7 @@
 use std::fmt;
 
 use prowess_format::permission::Domain;
-use prowess_format::text::visible;
+use prowess_format::text::{visible, visible_line};
 
 use crate::approval::{Approval, Change, Digest, ProgramPin, Project};
 use crate::grant::Grant;
@@ -35,7 +35,29 @@ pub(crate) struct Case {
     pub(crate) grants: Vec<Grant>,
     /// The grants of all tools, narrowed by the tier: what an approval of the whole skill is about.
     pub(crate) skill_grants: Vec<Grant>,
+    /// What the machine does not open of what was asked for.
+    pub(crate) closed: Vec<Closed>,
     pub(crate) spec: SandboxSpec,
+}
+
+/// A grant that opens less than it says, wherever that is known before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Closed {
+    /// As it was asked for.
+    pub(crate) grant: Grant,
+    /// Why.
+    pub(crate) why: String,
+    /// Whether it is opened for reading.
+    pub(crate) is_read: bool,
+}
+
+/// What the tool does not get, as the rest of a sentence about it.
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let grant = self.grant.to_string();
+        let gets = if self.is_read { "may change nothing by" } else { "gets nothing from" };
+        write!(f, "{gets} `{}`: {}", visible(&grant), visible_line(&self.why))
+    }
 }
 
 /// A request that may run, once. Whatever starts a process takes one of these, and only [`decide`](crate::decide) and the approval of a [`Question`] give one. It can not be cloned: a yes for one run is not a yes for two.
@@ -183,6 +205,11 @@ impl Allowed {
     /// The grants behind the spec.
     pub fn grants(&self) -> &[Grant] {
         &self.case.grants
+    }
+
+    /// What it asked for and does not get on this machine, each as the rest of a sentence about it.
+    pub fn closed(&self) -> impl Iterator<Item = String> {
+        self.case.closed.iter().map(ToString::to_string)
     }
 
     /// What is to be remembered, if the user wanted that.

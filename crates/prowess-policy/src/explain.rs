@@ -59,6 +59,8 @@ pub enum Reality {
     AsGranted,
     /// Less than it says: what is not opened, and what is.
     Partly(String),
+    /// It may be read and not changed: why not.
+    ReadOnly(String),
     /// Nothing: why not.
     Never(String),
 }
@@ -156,7 +158,7 @@ fn grouped(case: &Case, reality: &dyn Fn(&Grant) -> Reality) -> Vec<Line> {
                 may.push(line(LineKind::May, text));
                 continue;
             }
-            Reality::Partly(why) => {
+            Reality::Partly(why) | Reality::ReadOnly(why) => {
                 may.push(line(LineKind::May, text));
                 line(LineKind::MayNot, why)
             }
@@ -171,6 +173,7 @@ fn grouped(case: &Case, reality: &dyn Fn(&Grant) -> Reality) -> Vec<Line> {
         }
     }
     may.extend(closed);
+    may.extend(case.closed.iter().map(|closed| line(LineKind::MayNot, closed.to_string())));
     may
 }
 

@@ -126,6 +126,12 @@ impl Grant {
         Self { scope, ..self.clone() }
     }
 
+    /// The same grant for reading only.
+    #[must_use]
+    pub(crate) fn reading(&self) -> Self {
+        Self { level: Level::Read, ..self.clone() }
+    }
+
     /// What it is about.
     pub fn domain(&self) -> Domain {
         self.domain

@@ -14,6 +14,7 @@ pub mod grants;
 pub mod limits;
 pub mod matrix;
 mod mode;
+pub mod places;
 mod request;
 pub mod scope;
 pub mod spec;
@@ -21,7 +22,7 @@ mod tool_policy;
 mod trust;
 
 pub use approval::{Approval, Approvals, Digest, FileHashes, ProgramPin, Project};
-pub use decide::decide;
+pub use decide::{decide, decide_here};
 pub use decision::{
     Allowed, Answer, Decision, Denial, Denied, Every, Question, Reason, ReasonKind, Remember,
 };

@@ -6,7 +6,7 @@ mod program;
 mod variable;
 
 pub use host::{HostError, HostName, HostPattern, HostScope};
-pub use path::{PathError, PathPattern, PathRoot, RootedPath, SECRET_PLACES, secret_place};
+pub use path::{PathError, PathPattern, PathRoot, RootedPath, secret_place};
 pub use program::{Program, ProgramError};
 pub use variable::{
     VariableError, VariableName, is_control, is_credential, is_inherited, is_secret,

@@ -4,9 +4,9 @@ use prowess_format::permission::{Domain, Level};
 
 use crate::grant::{Grant, Scope};
 use crate::limits::Limits;
+use crate::places::{NEVER_WRITE, Place, Protected, SECRET_PLACES};
 use crate::scope::{
-    HostName, HostPattern, PathPattern, PathRoot, Program, RootedPath, SECRET_PLACES, VariableName,
-    secret_place,
+    HostName, HostPattern, PathPattern, PathRoot, Program, RootedPath, VariableName, secret_place,
 };
 use crate::trust::Tier;
 
@@ -26,15 +26,6 @@ pub enum FileScope {
     Everything,
     /// The paths of a pattern.
     Pattern(PathPattern),
-}
-
-/// A place that stays closed inside a wider grant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Protected {
-    /// A path below the home.
-    BelowHome(&'static str),
-    /// These names in a row, at any depth; a name that begins with `*` stands for every one that ends like it.
-    AnyDepth(&'static str),
 }
 
 /// Programs that may be started.
@@ -93,9 +84,9 @@ pub struct SandboxSpec {
     /// Files to read and change.
     pub write: Vec<FileScope>,
     /// Places of secrets. They are closed to every rule that does not name them, see [`FileScope::names`].
-    pub never_read: Vec<Protected>,
+    pub never_read: Vec<Place>,
     /// Places that no rule opens for writing. The skill's own directory and the runtime's state belong to them too; only the caller knows where those are.
-    pub never_write: Vec<Protected>,
+    pub never_write: Vec<Place>,
     /// Programs.
     pub programs: Programs,
     /// Network; empty means none.
@@ -111,100 +102,6 @@ pub struct SandboxSpec {
     /// Bounds.
     pub limits: Limits,
 }
-
-/// Places that turn a file into something that runs later, in somebody else's name (attack A10).
-pub const NEVER_WRITE: &[Protected] = &[
-    Protected::AnyDepth(".git/hooks"),
-    Protected::AnyDepth(".git/config"),
-    Protected::AnyDepth(".git/modules"),
-    // Where git looks for the rest of a repository, and more settings that name programs.
-    Protected::AnyDepth(".git/commondir"),
-    Protected::AnyDepth(".git/config.worktree"),
-    Protected::AnyDepth(".git/worktrees"),
-    // Hooks that a project keeps among its files, and settings of other systems for versions.
-    Protected::AnyDepth(".githooks"),
-    Protected::AnyDepth(".husky"),
-    Protected::AnyDepth(".hg/hgrc"),
-    Protected::AnyDepth(".jj/repo/config.toml"),
-    // Editors: tasks and settings that name programs, run when the folder is opened.
-    Protected::AnyDepth(".vscode"),
-    Protected::AnyDepth("*.code-workspace"),
-    Protected::AnyDepth(".idea"),
-    Protected::AnyDepth(".zed"),
-    Protected::AnyDepth(".fleet"),
-    Protected::AnyDepth(".nova"),
-    Protected::AnyDepth(".vs"),
-    Protected::AnyDepth(".devcontainer"),
-    Protected::AnyDepth(".devcontainer.json"),
-    Protected::AnyDepth(".exrc"),
-    Protected::AnyDepth(".vimrc"),
-    Protected::AnyDepth(".nvimrc"),
-    Protected::AnyDepth(".nvim.lua"),
-    Protected::AnyDepth(".dir-locals.el"),
-    // Agents: servers and hooks that they start.
-    Protected::AnyDepth(".mcp.json"),
-    Protected::AnyDepth(".claude"),
-    Protected::AnyDepth(".cursor"),
-    Protected::AnyDepth(".windsurf"),
-    Protected::AnyDepth(".gemini"),
-    Protected::AnyDepth(".codex"),
-    Protected::AnyDepth(".kiro"),
-    Protected::AnyDepth(".qwen"),
-    Protected::AnyDepth(".roo"),
-    Protected::AnyDepth(".continue"),
-    Protected::AnyDepth(".amazonq"),
-    Protected::AnyDepth(".junie"),
-    Protected::AnyDepth(".trae"),
-    Protected::AnyDepth(".opencode"),
-    Protected::AnyDepth("opencode.json"),
-    Protected::AnyDepth(".aider.conf.yml"),
-    Protected::AnyDepth(".prowess"),
-    // Shells, debuggers and interpreters that read a file of the folder they are started in, and Cargo's choice of programs.
-    Protected::AnyDepth(".envrc"),
-    Protected::AnyDepth(".gdbinit"),
-    Protected::AnyDepth(".lldbinit"),
-    Protected::AnyDepth(".pdbrc"),
-    Protected::AnyDepth(".irbrc"),
-    Protected::AnyDepth(".pryrc"),
-    Protected::AnyDepth(".Rprofile"),
-    Protected::AnyDepth(".cargo/config.toml"),
-    Protected::AnyDepth(".cargo/config"),
-    Protected::BelowHome(".bashrc"),
-    Protected::BelowHome(".bash_profile"),
-    Protected::BelowHome(".bash_login"),
-    Protected::BelowHome(".bash_logout"),
-    Protected::BelowHome(".profile"),
-    Protected::BelowHome(".zshrc"),
-    Protected::BelowHome(".zshenv"),
-    Protected::BelowHome(".zprofile"),
-    Protected::BelowHome(".zlogin"),
-    Protected::BelowHome(".zlogout"),
-    Protected::BelowHome(".bash_aliases"),
-    Protected::BelowHome(".xprofile"),
-    Protected::BelowHome(".xsessionrc"),
-    Protected::BelowHome(".xinitrc"),
-    Protected::BelowHome(".vim"),
-    Protected::BelowHome(".emacs"),
-    Protected::BelowHome(".emacs.d"),
-    Protected::BelowHome(".tmux.conf"),
-    Protected::BelowHome(".npmrc"),
-    Protected::BelowHome(".local/bin"),
-    Protected::BelowHome(".local/share/applications"),
-    Protected::BelowHome(".config/nvim"),
-    Protected::BelowHome(".config/environment.d"),
-    Protected::BelowHome(".config/nushell"),
-    Protected::BelowHome(".config/zed"),
-    Protected::BelowHome(".config/Code"),
-    Protected::BelowHome(".config/fish"),
-    Protected::BelowHome(".config/autostart"),
-    Protected::BelowHome(".config/systemd"),
-    Protected::BelowHome(".config/git"),
-    Protected::BelowHome(".config/prowess"),
-    Protected::BelowHome(".local/share/prowess"),
-    Protected::BelowHome(".gitconfig"),
-    Protected::BelowHome(".ssh"),
-    Protected::BelowHome("Library/LaunchAgents"),
-];
 
 /// Something a run may try.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -246,7 +143,7 @@ impl SandboxSpec {
             tier,
             read: Vec::new(),
             write: Vec::new(),
-            never_read: SECRET_PLACES.iter().copied().map(Protected::BelowHome).collect(),
+            never_read: SECRET_PLACES.to_vec(),
             never_write: NEVER_WRITE.to_vec(),
             programs: Programs::Only(Vec::new()),
             network: Vec::new(),
@@ -329,7 +226,7 @@ impl SandboxSpec {
             }
             Action::Write(path) => {
                 self.write.iter().any(|scope| scope.reaches(path))
-                    && !self.never_write.iter().any(|protected| protected.contains(path))
+                    && !self.never_write.iter().any(|place| place.protected.contains(path))
             }
             Action::Connect { host, port, access } => {
                 // The proxy dials no address of this machine or its neighbours, whatever is granted (attack C12).
@@ -396,19 +293,23 @@ impl Protected {
     /// The place as text.
     pub fn as_str(self) -> &'static str {
         match self {
-            Protected::BelowHome(place) | Protected::AnyDepth(place) => place,
+            Protected::BelowHome(place)
+            | Protected::AnyDepth(place)
+            | Protected::Machine(place) => place,
         }
     }
 
     /// Whether a path lies in it. Of an absolute path nobody knows here whose home it is in, so that a home's places count at any depth of it.
     pub fn contains(self, path: &RootedPath) -> bool {
-        let wanted: Vec<&str> = self.as_str().split('/').collect();
+        let wanted: Vec<&str> = self.as_str().trim_start_matches('/').split('/').collect();
         let row = |window: &[String]| {
             window.iter().zip(&wanted).all(|(name, wanted)| is_named(name, wanted))
         };
         match (self, path.root) {
-            (Protected::BelowHome(_), PathRoot::Working) => false,
-            (Protected::BelowHome(_), PathRoot::Home) => {
+            (Protected::BelowHome(_), PathRoot::Working)
+            | (Protected::Machine(_), PathRoot::Working | PathRoot::Home) => false,
+            (Protected::BelowHome(_), PathRoot::Home)
+            | (Protected::Machine(_), PathRoot::Absolute) => {
                 path.parts.get(..wanted.len()).is_some_and(row)
             }
             (Protected::BelowHome(_), PathRoot::Absolute) | (Protected::AnyDepth(_), _) => {

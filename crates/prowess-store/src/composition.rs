@@ -105,8 +105,12 @@ pub fn present(listing: &Listing, name: &str) -> Option<Present> {
         requirements: Requirements::default(),
         broken: found.summary.errors.first().map(|error| error.message.clone()),
     };
-    match read_bounded(&found.file).map(|bytes| describe_manifest(&bytes, name)) {
-        Ok(Ok(described)) => present.requirements = described.skill.requirements,
+    let chosen = found.name_by_folder();
+    match read_bounded(&found.file).map(|bytes| describe_manifest(&bytes, name, chosen.as_ref())) {
+        Ok(Ok(described)) => {
+            present.version = described.declares_version.then(|| described.version.to_string());
+            present.requirements = described.skill.requirements;
+        }
         Ok(Err(error)) => present.broken = present.broken.or_else(|| Some(error.to_string())),
         Err(error) => present.broken = present.broken.or_else(|| Some(error.to_string())),
     }

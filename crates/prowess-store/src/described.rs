@@ -3,31 +3,48 @@
 use std::borrow::Cow;
 
 use prowess_format::diagnostic::Severity;
+use prowess_format::document::FrontMatter;
 use prowess_format::skill::{Skill, SkillDependency};
+use prowess_format::text::{shorten, visible};
 use prowess_format::{ReadOptions, check_bytes};
 use prowess_package::content::MANIFEST;
 use prowess_package::name::{NameError, SkillName};
 use prowess_package::tree::Tree;
 use prowess_policy::{GrantSet, grants};
 
+use crate::declared_version::{self, Reading};
+
 /// The newest release of the registry client that other skills are written for, whose features are all here (SKL layer
 /// 3): a skill that asks for a later one asks for something that is not.
 pub const COMPATIBLE_CLIENT: semver::Version = semver::Version::new(1, 0, 0);
 
+/// What a name is made of that is shown.
+const MOST_SHOWN: usize = 80;
+/// The rule about names, which whoever chose another name has settled.
+pub(crate) const NAME_RULE: &str = "invalid-name";
+
 /// A skill that was read from its files.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Described {
-    /// Its name, in the form in which it can be installed.
+    /// The name under which it is installed.
     pub name: SkillName,
-    /// Its version.
+    /// What it calls itself, where that is no name that can be installed and the user chose `name` for it.
+    pub calls_itself: Option<String>,
+    /// Its version; `0.0.0` stands for none (R5).
     pub version: semver::Version,
     /// Whether that version is its own, and not the one that stands for none (R5).
     pub declares_version: bool,
+    /// The version as it is written, where it is written otherwise.
+    pub written_version: Option<String>,
     /// Everything it declares.
     pub skill: Skill,
     /// Everything it asks for.
     pub grants: GrantSet,
-    /// What is wrong with it without keeping it from being installed.
+    /// Whether it is text without front matter (R8).
+    pub is_prose: bool,
+    /// What `check` calls errors.
+    pub errors: Vec<String>,
+    /// What else is wrong with it without keeping it from being installed.
     pub warnings: Vec<String>,
 }
 
@@ -40,9 +57,14 @@ pub enum DescribeError {
     /// Its name is none (R2, NEG-1).
     #[error("{0}")]
     Name(#[from] NameError),
-    /// Its version is none.
-    #[error("its version `{0}` is not of the form `1.2.3`")]
-    Version(String),
+    /// There is nothing in it.
+    #[error("its `{MANIFEST}` is empty")]
+    Empty,
+    /// Another name was chosen for it than its own, which can be installed.
+    #[error(
+        "it is called `{0}`, and another name can only be given to a skill whose own can't be installed"
+    )]
+    HasName(SkillName),
     /// It is written for a later client (SKL layer 3).
     #[error(
         "it asks for a client of version {wanted}, and this one does what {COMPATIBLE_CLIENT} does"
@@ -54,25 +76,57 @@ pub enum DescribeError {
 }
 
 /// Reads a skill. `known_as` is what it is called where it comes from, which counts when it has no name itself (R3).
-pub fn describe(tree: &Tree, known_as: &str) -> Result<Described, DescribeError> {
-    describe_manifest(tree.manifest(), known_as)
+/// `chosen` is the name that the user gave it because its own can't be installed.
+pub fn describe(
+    tree: &Tree,
+    known_as: &str,
+    chosen: Option<&SkillName>,
+) -> Result<Described, DescribeError> {
+    describe_manifest(tree.manifest(), known_as, chosen)
 }
 
 /// The same from the bytes of a `SKILL.md`.
-pub fn describe_manifest(bytes: &[u8], known_as: &str) -> Result<Described, DescribeError> {
+pub fn describe_manifest(
+    bytes: &[u8],
+    known_as: &str,
+    chosen: Option<&SkillName>,
+) -> Result<Described, DescribeError> {
     let mut text = Cow::Borrowed("");
     let checked = check_bytes(bytes, &mut text, ReadOptions::DETECT);
     let errors = checked.diagnostics.iter().filter(|found| found.severity == Severity::Error);
-    let errors: Vec<String> = errors.map(|found| found.message.clone()).collect();
-    if !checked.is_skill() {
-        let first = errors.first().cloned().unwrap_or_else(|| "it is no text".to_owned());
+    let errors: Vec<(&str, String)> =
+        errors.map(|found| (found.rule.name, found.message.clone())).collect();
+    if checked.document.text.trim_start_matches('\u{feff}').trim().is_empty() {
+        return Err(DescribeError::Empty);
+    }
+    // Prose is a skill (R8), and bytes that are neither front matter nor text are nothing.
+    let is_prose = checked.document.front_matter == FrontMatter::Absent;
+    if !checked.is_skill() || (is_prose && !errors.is_empty()) {
+        let first = errors.first().map(|(_, message)| message.clone());
+        let first = first.unwrap_or_else(|| "it is no text".to_owned());
         return Err(DescribeError::Unreadable(first));
     }
     let skill = checked.skill;
-    let name = skill.name_or(known_as).parse()?;
-    let declared = skill.version.as_ref().map(|version| version.as_str());
-    let version = match declared {
-        Some(text) => text.parse().map_err(|_| DescribeError::Version(text.to_owned()))?,
+    let (name, calls_itself) = installed_name(skill.name_or(known_as), chosen)?;
+    let mut warnings = Vec::new();
+    let written = skill.version.as_ref().map(|version| version.as_str());
+    let reading = written.map(declared_version::read);
+    let declares_version = matches!(reading, Some(Reading::Exact(_) | Reading::Evident(_)));
+    let written_version = match (&reading, written) {
+        (Some(Reading::Evident(_) | Reading::Nothing), Some(written)) => {
+            Some(visible(&shorten(written, MOST_SHOWN)).into_owned())
+        }
+        _ => None,
+    };
+    let version = match reading {
+        Some(Reading::Exact(version) | Reading::Evident(version)) => version,
+        Some(Reading::Nothing) => {
+            warnings.push(format!(
+                "its version `{}` is not of the form `1.2.3`, so it is installed like one without a version",
+                written_version.as_deref().unwrap_or_default()
+            ));
+            semver::Version::new(0, 0, 0)
+        }
         None => semver::Version::new(0, 0, 0),
     };
     if let Some(wanted) = &skill.min_client_version {
@@ -83,23 +137,58 @@ pub fn describe_manifest(bytes: &[u8], known_as: &str) -> Result<Described, Desc
             return Err(DescribeError::NewerClient { wanted: wanted.as_str().to_owned() });
         }
     }
-    let mut warnings = Vec::new();
-    if let Some(first) = errors.first() {
-        let more = match errors.len() {
-            1 => String::new(),
-            count => format!(" (and {} more)", count - 1),
-        };
-        warnings.push(format!("agents may not load it: {first}{more}"));
+    if let Some(own) = &calls_itself {
+        warnings.push(format!(
+            "it calls itself `{own}`; agents that want a skill to be called like its folder may not load it"
+        ));
     }
+    let is_settled = |rule: &str| rule == NAME_RULE && calls_itself.is_some();
+    let errors = errors.into_iter().filter(|(rule, _)| !is_settled(rule)).map(|(_, error)| error);
+    let errors = errors.collect();
     let grants = grants::of(&skill);
-    let declares_version = declared.is_some();
-    Ok(Described { name, version, declares_version, skill, grants, warnings })
+    Ok(Described {
+        name,
+        calls_itself,
+        version,
+        declares_version,
+        written_version,
+        skill,
+        grants,
+        is_prose,
+        errors,
+        warnings,
+    })
+}
+
+/// The name that a skill is installed under, and its own where that is another one.
+///
+/// Another name is only for skills whose own can't be installed. Otherwise two skills with one name could lie side by side
+/// in a store, and agents, which read the name in the file, would see only one of them.
+fn installed_name(
+    own: &str,
+    chosen: Option<&SkillName>,
+) -> Result<(SkillName, Option<String>), DescribeError> {
+    match (own.parse::<SkillName>(), chosen) {
+        (Ok(own), None) => Ok((own, None)),
+        (Ok(own), Some(chosen)) if own == *chosen => Ok((own, None)),
+        (Ok(own), Some(_)) => Err(DescribeError::HasName(own)),
+        (Err(_), Some(chosen)) => {
+            let shown = visible(&shorten(own, MOST_SHOWN)).into_owned();
+            Ok((chosen.clone(), Some(shown)))
+        }
+        (Err(error), None) => Err(error.into()),
+    }
 }
 
 impl Described {
     /// The skills it can't do without, and the ones it would like (GAIA §10.3, SRT §4.6).
     pub fn dependencies(&self) -> &[SkillDependency] {
         &self.skill.requirements.skills
+    }
+
+    /// What signatures are about: the name in the file, whatever it is installed as.
+    pub fn own_name(&self) -> &str {
+        self.calls_itself.as_deref().unwrap_or(self.name.as_str())
     }
 }
 
@@ -115,7 +204,7 @@ mod tests {
         let file = TreeFile { bytes: text.into_bytes(), executable: false };
         let path = MANIFEST.parse().expect("a path");
         let tree = Tree::from_files([(path, file)], &Limits::PACKAGE).expect("a tree");
-        let shown = match describe(&tree, "known-as") {
+        let shown = match describe(&tree, "known-as", None) {
             Ok(described) => format!("{} {}", described.name, described.version),
             Err(error) => error.to_string(),
         };
@@ -128,6 +217,24 @@ mod tests {
         check("name: greet\ndescription: Greets", "greet 0.0.0");
         check("description: Greets", "known-as 0.0.0");
         check("name: greet\ndescription: Greets\nmin-skillli-version: 0.3.0", "greet 0.0.0");
+        check("name: greet\ndescription: Greets\nversion: v1.2", "greet 1.2.0");
+        check("name: greet\ndescription: Greets\nversion: new", "greet 0.0.0");
+    }
+
+    #[test]
+    fn a_name_is_given_only_to_a_skill_that_has_none() {
+        let chosen: SkillName = "chosen".parse().expect("a name");
+        let named = |name: &str| {
+            let text = format!("---\nname: {name}\ndescription: d\n---\n\n# A skill\n");
+            let described = describe_manifest(text.as_bytes(), "x", Some(&chosen))?;
+            assert!(described.errors.is_empty(), "{:?}", described.errors);
+            Ok((described.name.to_string(), described.own_name().to_owned()))
+        };
+        let pair = |one: &str, other: &str| Ok((one.to_owned(), other.to_owned()));
+        assert_eq!(named("Azure CLI"), pair("chosen", "Azure CLI"));
+        assert_eq!(named("chosen"), pair("chosen", "chosen"));
+        let own = "greet".parse().expect("a name");
+        assert_eq!(named("greet"), Err(DescribeError::HasName(own)));
     }
 
     #[test]
@@ -136,10 +243,6 @@ mod tests {
         check(
             "name: ../../../x\ndescription: Greets",
             "`../../../x` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `x`?)",
-        );
-        check(
-            "name: greet\ndescription: Greets\nversion: new",
-            "its version `new` is not of the form `1.2.3`",
         );
         check(
             "name: greet\ndescription: Greets\nmin-skillli-version: 2.0.0",

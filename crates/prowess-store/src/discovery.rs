@@ -11,7 +11,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use prowess_package::name::SkillName;
+
 use crate::agents::{Agent, Seen};
+use crate::described::NAME_RULE;
 use crate::places::Places;
 
 pub use cache::{FILE_NAME as CACHE_FILE_NAME, program_stamp};
@@ -89,6 +92,25 @@ impl Found {
     pub fn is_broken(&self) -> bool {
         self.summary.is_broken()
     }
+
+    /// The name of its folder, where it calls itself something that can't be installed. In a store that is the name the
+    /// user gave it.
+    pub fn name_by_folder(&self) -> Option<SkillName> {
+        let own = self.summary.name.as_deref()?;
+        if own.parse::<SkillName>().is_ok() {
+            return None;
+        }
+        self.directory.file_name()?.to_str()?.parse().ok()
+    }
+
+    /// In a store, a skill is called what it was installed as, and its own name is not a fault any more.
+    fn in_store(mut self) -> Self {
+        if let Some(name) = self.name_by_folder() {
+            self.name = name.to_string();
+            self.summary.errors.retain(|problem| problem.rule != NAME_RULE);
+        }
+        self
+    }
 }
 
 /// Something that was not looked at.
@@ -151,6 +173,10 @@ pub fn discover(options: &DiscoverOptions<'_>) -> Listing {
         let number = listing.roots.len();
         listing.notes.extend(inside.notes);
         for skill in inside.skills {
+            let skill = match root.kind {
+                RootKind::Project | RootKind::User => skill.in_store(),
+                RootKind::Bundled | RootKind::Agent | RootKind::System => skill,
+            };
             match at.get(&skill.real) {
                 Some(&known) => {
                     let way = Way { directory: skill.directory, root: number };

@@ -233,7 +233,8 @@ fn judge(
     drifts: &mut Vec<Drift>,
 ) -> Option<Attestation> {
     let described = store.manifest(name).map_err(|error| error.to_string()).and_then(|bytes| {
-        describe_manifest(&bytes, name.as_str()).map_err(|error| error.to_string())
+        let chosen = entry.and_then(|entry| entry.chosen(name));
+        describe_manifest(&bytes, name.as_str(), chosen).map_err(|error| error.to_string())
     });
     let described = match described {
         Ok(described) => described,

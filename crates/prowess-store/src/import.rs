@@ -233,7 +233,8 @@ pub fn find(places: &Places) -> Vec<PathBuf> {
 
 fn json(text: &str) -> Result<Value, ImportProblem> {
     serde_json::from_str(text).map_err(|error| ImportProblem {
-        place: format!("line {}, column {}", error.line(), error.column()),
+        // The column is 0 where a line holds nothing.
+        place: format!("line {}, column {}", error.line(), error.column().max(1)),
         why: "this is not JSON".to_owned(),
     })
 }

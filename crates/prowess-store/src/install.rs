@@ -22,6 +22,7 @@ use prowess_resolve::ResolveError;
 use prowess_trust::{Attestation, Contents, Evidence, SignedBy, Timestamp, TrustStore, attest};
 use semver::Version;
 
+use crate::agreement::Demand;
 use crate::described::{DescribeError, Described, describe};
 use crate::lock::{Lock, LockError, Locked, MOST_BYTES};
 use crate::reference::Reference;
@@ -31,8 +32,9 @@ use crate::store::{Store, StoreError};
 use crate::switch::CommitError;
 
 pub use apply::Applied;
+use choose::{Aim, Hopeless, Kind};
 pub use library::{InstalledSkill, LoadedSkill};
-pub use restore::Restored;
+pub use restore::{Restoration, Restored};
 
 /// Everything that installing needs.
 pub struct Installer<'a> {
@@ -59,6 +61,8 @@ pub struct Wish {
     pub reference: Reference,
     /// Which ones, where there are several; all of them when empty.
     pub only: BTreeSet<String>,
+    /// The name that the user gives it, for a skill whose own can't be installed.
+    pub chosen: Option<SkillName>,
     /// Who wants it, in words. A conflict names them.
     pub origin: String,
 }
@@ -70,11 +74,43 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// Skills that are there already, as they should be.
     pub unchanged: Vec<(SkillName, Version)>,
+    /// What was asked for together with these and can't be had. Somebody must agree to go without (see
+    /// [`Plan::go_without`]).
+    pub left_out: Vec<LeftOut>,
     /// What somebody should know.
     pub notes: Vec<String>,
+    gone_without: Vec<LeftOut>,
+    /// Wishes that are left out, by their numbers, and why. They change nothing.
+    failures: Vec<(usize, InstallError)>,
+    /// Newer versions that an update does not choose.
+    pub newer: Vec<Newer>,
     /// The lock file that was looked at.
     before: Option<Vec<u8>>,
     lock: Lock,
+}
+
+/// A skill that was asked for and can't be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// What it is called where it comes from.
+    pub name: String,
+    /// Why.
+    pub reason: String,
+    /// What to do next.
+    pub hint: Option<String>,
+}
+
+/// A version that is newer than the chosen one, and outside of the range that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Newer {
+    /// Which skill.
+    pub name: SkillName,
+    /// What an update chooses.
+    pub chosen: Version,
+    /// What there is.
+    pub newest: Version,
+    /// The range that was asked for.
+    pub requested: Option<String>,
 }
 
 /// One skill that would be installed.
@@ -90,6 +126,10 @@ pub struct Step {
     pub attestation: Attestation,
     /// What the lock will say.
     pub entry: Locked,
+    /// Whether the lock says it already, and only the files are put back.
+    pub is_restored: bool,
+    /// What somebody agrees to who installs it, whatever is installed now.
+    demands: Vec<Demand>,
     tree: Tree,
 }
 
@@ -100,7 +140,7 @@ pub enum InstallError {
     #[error("{0}")]
     Source(#[from] SourceError),
     /// There are several skills, and none was named.
-    #[error("`{reference}` holds {} skills: {}", .names.len(), listed(.names))]
+    #[error("`{reference}` holds {}: {}", skills(.names.len()), listed(.names))]
     Several {
         /// Where.
         reference: String,
@@ -117,11 +157,16 @@ pub enum InstallError {
         /// Their names.
         names: Vec<String>,
     },
+    /// Some of the skills that were asked for can't be had, and nobody agreed to go without.
+    #[error("{} can't be installed: {}", skills(.0.len()), reasons(.0))]
+    LeftOut(Vec<LeftOut>),
     /// A skill can't be installed, whoever vouches for it.
     #[error("`{name}` can't be installed: {source}")]
     Described {
         /// What it is called.
         name: String,
+        /// A name that it could be given, where its own is the reason.
+        evident: Option<SkillName>,
         /// Why.
         source: DescribeError,
     },
@@ -185,6 +230,8 @@ pub enum InstallError {
     Lock {
         /// Where it lies.
         path: String,
+        /// Whether it is kept with a project, so that there are other copies of it.
+        is_shared: bool,
         /// Why.
         source: LockError,
     },
@@ -192,8 +239,13 @@ pub enum InstallError {
     #[error("{0}")]
     Store(#[from] StoreError),
     /// The change itself.
-    #[error("{0}")]
-    Commit(#[from] CommitError),
+    #[error("`{}`: {source}", .store.display())]
+    Commit {
+        /// The store.
+        store: std::path::PathBuf,
+        /// Why.
+        source: CommitError,
+    },
     /// Somebody else has changed the store between looking and doing.
     #[error("the store was changed meanwhile, so nothing was done")]
     Overtaken,
@@ -215,10 +267,20 @@ pub enum InstallError {
         name: SkillName,
         /// Why.
         reason: String,
+        /// What to do next.
+        hints: Vec<String>,
     },
 }
 
 impl InstallError {
+    /// Everything that may be done next.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Refused { hints, .. } => hints.clone(),
+            other => other.hint().into_iter().collect(),
+        }
+    }
+
     /// What to do next.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -232,13 +294,34 @@ impl InstallError {
             Self::NotLocked { .. } => Some(
                 "find out who changed it; `prowess update` installs what is there now, after a look at it".to_owned(),
             ),
-            Self::Lock { .. } => Some("restore it from version control or a backup".to_owned()),
+            // Its message says which program to use: there is nothing wrong with the file.
+            Self::Lock { source: LockError::Version(_), .. } => None,
+            Self::Lock { is_shared: true, .. } => Some("restore it from version control".to_owned()),
+            Self::Lock { is_shared: false, .. } => Some(
+                "move that file away and install the skills again; `prowess list` shows which ones are there, and their files stay until then"
+                    .to_owned(),
+            ),
             Self::Overtaken => Some("run it again".to_owned()),
             Self::NotInstalled(_) => Some("`prowess list` shows what is installed".to_owned()),
-            Self::Needed { .. } => Some("remove those as well".to_owned()),
+            Self::Needed { name, by } => {
+                Some(format!("remove those as well: `prowess remove {name} {}`", by.join(" ")))
+            }
+            Self::Refused { hints, .. } => hints.first().cloned(),
             Self::Unresolved(error) => Some(error.hint()).filter(|hint| !hint.is_empty()),
             Self::BadSignature { .. } => {
                 Some("do not use it; ask its author for one whose signature holds".to_owned())
+            }
+            Self::Described { evident: Some(evident), .. } => {
+                Some(format!("give it a name that can be installed: `--as {evident}`"))
+            }
+            Self::Described { source: DescribeError::Name(_), .. } => {
+                Some("give it a name that can be installed with `--as NAME`".to_owned())
+            }
+            Self::Described { source: DescribeError::HasName(_), .. } => {
+                Some("leave out `--as`".to_owned())
+            }
+            Self::Described { source: DescribeError::Empty | DescribeError::Unreadable(_), .. } => {
+                Some("ask its author; `prowess check` shows what is wrong with a file".to_owned())
             }
             Self::Described { source: DescribeError::NewerClient { .. }, .. } => Some(
                 "install a newer version of this program, or an older one of the skill".to_owned(),
@@ -246,6 +329,18 @@ impl InstallError {
             _ => None,
         }
     }
+}
+
+fn skills(count: usize) -> String {
+    match count {
+        1 => "1 skill".to_owned(),
+        count => format!("{count} skills"),
+    }
+}
+
+fn reasons(left_out: &[LeftOut]) -> String {
+    let reason = |one: &LeftOut| format!("`{}`: {}", one.name, one.reason);
+    left_out.iter().map(reason).collect::<Vec<String>>().join("; ")
 }
 
 fn listed(names: &[String]) -> String {
@@ -258,7 +353,7 @@ fn listed(names: &[String]) -> String {
 }
 
 /// A skill whose files are here.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Fetched {
     described: Described,
     tree: Tree,
@@ -271,21 +366,53 @@ struct Fetched {
 }
 
 impl Installer<'_> {
-    /// Finds out what would change. Nothing is written.
+    /// Finds out what would change: all of what is wished for, or nothing. Nothing is written.
     pub fn plan(&self, wishes: &[Wish]) -> Result<Plan, InstallError> {
-        let (before, lock) = self.read_lock()?;
-        choose::plan(self, wishes, before, lock, &BTreeSet::new())
+        self.plan_install(wishes, Hopeless::Stops, Gaps::Never)
     }
 
-    /// Finds out what an update would change: of some skills, or of all when none is named.
-    pub fn plan_update(&self, names: &BTreeSet<SkillName>) -> Result<Plan, InstallError> {
+    /// The same, but a skill that can't be had does not keep the others: it is among what is left out, with its reason, so
+    /// that one look shows all of them. Whoever applies the plan must agree to that first.
+    pub fn plan_with_gaps(&self, wishes: &[Wish]) -> Result<Plan, InstallError> {
+        self.plan_install(wishes, Hopeless::Stops, Gaps::Collected)
+    }
+
+    /// The same for wishes that know nothing of each other: those that can't be fulfilled are left out, and
+    /// [`Plan::take_failures`] says why.
+    pub fn plan_each(&self, wishes: &[Wish]) -> Result<Plan, InstallError> {
+        self.plan_install(wishes, Hopeless::IsLeftOut, Gaps::Never)
+    }
+
+    fn plan_install(
+        &self,
+        wishes: &[Wish],
+        hopeless: Hopeless,
+        gaps: Gaps,
+    ) -> Result<Plan, InstallError> {
+        let (before, lock) = self.read_lock()?;
+        // Who names another range than before wants the best of that one, and not what happens to be there.
+        let is_other_range = |wish: &Wish| match &wish.reference {
+            Reference::Named(named) if named.range.is_some() => {
+                let entry = lock.skills.get(&named.name)?;
+                (entry.requested != named.range).then(|| named.name.clone())
+            }
+            _ => None,
+        };
+        let moving: BTreeSet<SkillName> = wishes.iter().filter_map(is_other_range).collect();
+        let aim = Aim { wishes, moving: &moving, kind: Kind::Install, hopeless, gaps };
+        choose::plan(self, &aim, before, lock)
+    }
+
+    /// Finds out what an update would change: of some skills, or of all when none is named. A skill that can't be updated
+    /// stays as it is and keeps no other from it.
+    pub fn plan_update(&self, names: &BTreeSet<SkillName>) -> Result<Update, InstallError> {
         let (before, lock) = self.read_lock()?;
         for name in names {
             if !lock.skills.contains_key(name) {
                 return Err(InstallError::NotInstalled(name.clone()));
             }
         }
-        let mut wishes = Vec::new();
+        let (mut wishes, mut followed) = (Vec::new(), Vec::new());
         let mut moving = BTreeSet::new();
         for (name, entry) in &lock.skills {
             if !names.is_empty() && !names.contains(name) {
@@ -293,11 +420,25 @@ impl Installer<'_> {
             }
             moving.insert(name.clone());
             // What nobody asked for moves with what needs it.
-            if entry.explicit || names.contains(name) {
-                wishes.extend(choose::follow(name, entry));
+            if (entry.explicit || names.contains(name))
+                && let Some(wish) = choose::follow(name, entry)
+            {
+                wishes.push(wish);
+                followed.push(name.clone());
             }
         }
-        choose::plan(self, &wishes, before, lock, &moving)
+        let hopeless = Hopeless::IsLeftOut;
+        let aim = Aim {
+            wishes: &wishes,
+            moving: &moving,
+            kind: Kind::Update,
+            hopeless,
+            gaps: Gaps::Never,
+        };
+        let mut plan = choose::plan(self, &aim, before, lock)?;
+        let failures = std::mem::take(&mut plan.failures);
+        let failures = failures.into_iter().map(|(wish, error)| (followed[wish].clone(), error));
+        Ok(Update { failures: failures.collect(), plan })
     }
 
     fn read_lock(&self) -> Result<(Option<Vec<u8>>, Lock), InstallError> {
@@ -305,12 +446,16 @@ impl Installer<'_> {
     }
 
     /// Fetches the files of an offer and looks at them.
-    fn fetch(&self, offer: Offer) -> Result<Fetched, InstallError> {
+    fn fetch(&self, offer: Offer, chosen: Option<&SkillName>) -> Result<Fetched, InstallError> {
         let source::Fetched { tree, notes } = self.source.fetch(&offer.name, &offer.pinned)?;
-        let described = describe(&tree, &offer.name)
-            .map_err(|source| InstallError::Described { name: offer.name.clone(), source })?;
+        let described = describe(&tree, &offer.name, chosen).map_err(|source| {
+            let is_name = matches!(source, DescribeError::Name(_));
+            let evident = is_name.then(|| evident_name(&offer)).flatten();
+            InstallError::Described { name: offer.name.clone(), evident, source }
+        })?;
         let hashes = tree.hashes();
-        let attestation = self.attest(&described, &tree, &hashes, &offer.pinned);
+        let namespace = offer.pinned.namespace();
+        let attestation = self.attest(&described, &tree, &hashes, namespace);
         if !attestation.refused.is_empty() {
             let refusals = attestation.refused.iter().map(ToString::to_string).collect();
             return Err(InstallError::BadSignature { name: described.name, refusals });
@@ -332,9 +477,9 @@ impl Installer<'_> {
         described: &Described,
         tree: &Tree,
         hashes: &FileHashes,
-        pinned: &Pinned,
+        namespace: Option<&SkillName>,
     ) -> Attestation {
-        let contents = contents_of(described, hashes, pinned.namespace());
+        let contents = contents_of(described, hashes, namespace);
         attest(&contents, &signatures_of(tree), self.trust, self.now)
     }
 
@@ -342,13 +487,21 @@ impl Installer<'_> {
     fn step(&self, fetched: Fetched, lock: &Lock, needed: Needed) -> Step {
         let Fetched { described, tree, hashes, offer, attestation, requested, is_explicit, .. } =
             fetched;
+        let offer_name = offer.name.clone();
         let installed = lock.skills.get(&described.name);
         let trust = Trust::of(&described.skill, attestation.tier, None, Origin::Downloaded);
         let evidence = Evidence { tier: trust.tier(), ..attestation.to_evidence() };
         let accepted =
             |signer: &SignedBy| self.trust.accepts(described.name.as_str(), &signer.key_id);
         let signer_accepted = evidence.signers.iter().any(accepted);
+        // Whoever has a skill with errors has agreed to that once.
+        let before = installed.and_then(|_| self.installed(&described.name, installed));
+        let had_errors = before.as_ref().is_some_and(|before| !before.errors.is_empty());
+        let is_prose = described.is_prose && !before.is_some_and(|before| before.is_prose);
         let candidate = Candidate {
+            calls_itself: described.calls_itself.as_deref(),
+            is_prose,
+            errors: if had_errors { &[] } else { &described.errors },
             version: &described.version,
             grants: &described.grants,
             evidence: &evidence,
@@ -358,7 +511,11 @@ impl Installer<'_> {
             signer_accepted,
             modesty: Modesty::of(&described.skill, attestation.tier, tree.manifest()),
         };
-        let review = review(&candidate, installed, self.leave);
+        let demands = self.demands(&described.name, &hashes, &candidate);
+        let mut review = review(&candidate, installed, self.leave);
+        if installed.is_some_and(|installed| !self.has_agreed(&described.name, installed)) {
+            review.extend(crate::review::review(&candidate, None, self.leave));
+        }
         let mut entry = Locked::new(
             described.version.clone(),
             content_digest(&hashes).integrity(),
@@ -379,9 +536,64 @@ impl Installer<'_> {
         if let Some(installed) = installed {
             entry.keep_extra_of(installed);
         }
+        entry.source_name = described.calls_itself.is_some().then_some(offer_name);
         let replaces = installed.map(|installed| installed.version.clone());
-        Step { described, replaces, review, attestation, entry, tree }
+        Step { described, replaces, review, attestation, entry, is_restored: false, demands, tree }
     }
+
+    /// Whether this user has agreed to a skill of the lock file, or only whoever wrote it has.
+    pub fn has_agreed(&self, name: &SkillName, entry: &Locked) -> bool {
+        self.store.as_shared().is_none_or(|shared| {
+            shared.agreements.cover(&[Demand::to_be_there(name, &entry.integrity)])
+        })
+    }
+
+    /// What somebody has to agree to who has never seen a skill, where that is to be remembered.
+    fn demands(
+        &self,
+        name: &SkillName,
+        hashes: &FileHashes,
+        candidate: &Candidate<'_>,
+    ) -> Vec<Demand> {
+        if self.store.as_shared().is_none() {
+            return Vec::new();
+        }
+        let candidate = Candidate { is_explicit: true, ..candidate.clone() };
+        let first_look = review(&candidate, None, Leave::default());
+        Demand::of(name, &content_digest(hashes).integrity(), &first_look)
+    }
+}
+
+/// What an update would change.
+#[derive(Debug)]
+pub struct Update {
+    /// What can be updated.
+    pub plan: Plan,
+    /// Skills that stay as they are, and why.
+    pub failures: Vec<(SkillName, InstallError)>,
+}
+
+/// The name that is meant: that of the skill's folder where it is one, otherwise its own in the form of names.
+fn evident_name(offer: &Offer) -> Option<SkillName> {
+    let place = match &offer.pinned {
+        Pinned::Folder { path } => path.as_str(),
+        Pinned::Git { folder: Some(folder), .. } => folder.as_str(),
+        Pinned::Git { .. }
+        | Pinned::File { .. }
+        | Pinned::WellKnown { .. }
+        | Pinned::Registry { .. } => "",
+    };
+    let folder = place.rsplit('/').next().unwrap_or(place);
+    folder.parse().ok().or_else(|| prowess_package::name::similar(&offer.name))
+}
+
+/// Whether skills that can't be had keep the others from being installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gaps {
+    /// They do.
+    Never,
+    /// They are collected.
+    Collected,
 }
 
 /// How a skill stands to the others.
@@ -407,7 +619,8 @@ pub fn contents_of(
     hashes: &FileHashes,
     namespace: Option<&SkillName>,
 ) -> Contents {
-    let mut contents = Contents::new(described.name.as_str(), &described.version.to_string());
+    // The name in the file: a signature for one name is none for the same files under another.
+    let mut contents = Contents::new(described.own_name(), &described.version.to_string());
     contents.namespace = namespace.map(ToString::to_string);
     contents.files =
         hashes.iter().map(|(path, hash)| (path.as_str().to_owned(), *hash.as_bytes())).collect();
@@ -444,11 +657,12 @@ fn parse_lock(store: &Store, bytes: Option<&[u8]>) -> Result<Lock, InstallError>
     let Some(bytes) = bytes else { return Ok(Lock::default()) };
     let failed = |source| InstallError::Lock {
         path: store.path().join(crate::store::LOCK_FILE).display().to_string(),
+        is_shared: store.is_shared(),
         source,
     };
     let text =
         std::str::from_utf8(bytes).map_err(|error| failed(LockError::Json(error.to_string())))?;
-    Lock::parse(text).map_err(failed)
+    store.parse_lock(text).map_err(failed)
 }
 
 impl Step {
@@ -469,6 +683,23 @@ impl Step {
             .fold((0, 0), |(count, bytes), (_, file)| (count + 1, bytes + file.bytes.len()))
     }
 
+    /// Why it can't be installed, when it is refused.
+    fn refused(&self) -> Option<InstallError> {
+        let refusals = &self.review.refusals;
+        let reasons: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+        (!refusals.is_empty()).then(|| InstallError::Refused {
+            name: self.name().clone(),
+            reason: reasons.join("; "),
+            hints: refusals.iter().map(crate::review::Refusal::hint).collect(),
+        })
+    }
+
+    /// The range that it is followed in from now on, where that is another one than before.
+    pub fn new_range(&self, plan: &Plan) -> Option<&str> {
+        let before = plan.lock.skills.get(self.name())?;
+        self.entry.requested.as_deref().filter(|_| before.requested != self.entry.requested)
+    }
+
     /// Whether the files are those that are installed.
     fn is_reinstall(&self, lock: &Lock) -> bool {
         lock.skills
@@ -483,8 +714,48 @@ impl Plan {
         self.steps.iter().all(|step| step.review.is_clear())
     }
 
+    /// Agrees to install the others. What is left out is told as a note.
+    pub fn go_without(&mut self) {
+        let left_out = std::mem::take(&mut self.left_out);
+        let note = |one: &LeftOut| format!("`{}` is left out: {}", one.name, one.reason);
+        self.notes.extend(left_out.iter().map(note));
+        self.gone_without.extend(left_out);
+    }
+
+    /// What somebody agreed to go without.
+    pub fn gone_without(&self) -> &[LeftOut] {
+        &self.gone_without
+    }
+
+    /// Whether a step only puts back the files that are installed.
+    pub fn keeps_files(&self, step: &Step) -> bool {
+        step.is_reinstall(&self.lock)
+    }
+
     /// What is installed before it.
     pub fn lock(&self) -> &Lock {
         &self.lock
+    }
+
+    /// Takes the wishes that are left out, by their numbers, with the reasons.
+    pub fn take_failures(&mut self) -> Vec<(usize, InstallError)> {
+        std::mem::take(&mut self.failures)
+    }
+
+    /// Both plans as one change. Of a skill that is in both, this one counts. They must be about the same lock file.
+    pub fn and(mut self, other: Self) -> Result<Self, InstallError> {
+        if self.before != other.before {
+            return Err(InstallError::Overtaken);
+        }
+        let is_new = |step: &Step| self.steps.iter().all(|known| known.name() != step.name());
+        let more: Vec<Step> = other.steps.into_iter().filter(is_new).collect();
+        // What is put back is needed by what is new, and never the other way around.
+        self.steps.splice(0..0, more);
+        let is_step = |name: &SkillName| self.steps.iter().any(|step| step.name() == name);
+        let mut unchanged: BTreeMap<SkillName, Version> = self.unchanged.into_iter().collect();
+        unchanged.extend(other.unchanged);
+        self.unchanged = unchanged.into_iter().filter(|(name, _)| !is_step(name)).collect();
+        self.notes.extend(other.notes);
+        Ok(self)
     }
 }

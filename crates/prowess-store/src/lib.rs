@@ -89,10 +89,13 @@
 //! ```
 
 pub mod agents;
+pub mod agreement;
 pub mod composition;
+pub mod declared_version;
 pub mod described;
 pub mod discovery;
 pub mod drift;
+pub mod ground;
 pub mod import;
 pub mod install;
 mod journal;

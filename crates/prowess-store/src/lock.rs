@@ -44,6 +44,9 @@ pub struct Locked {
     pub dependencies_hash: String,
     /// Where it came from.
     pub source: Option<Pinned>,
+    /// What it is called where it comes from, where its own name can't be installed and the user gave it this one. An
+    /// update looks for it by this.
+    pub source_name: Option<String>,
     /// The owner that the registry named (attack A5).
     pub owner: Option<String>,
     /// Who signed it, trusted or not. An update is compared with them (attacks C3, C4).
@@ -87,7 +90,7 @@ pub enum LockError {
     },
 }
 
-const KNOWN: [&str; 19] = [
+const KNOWN: [&str; 20] = [
     "version",
     "integrity",
     "files",
@@ -95,6 +98,7 @@ const KNOWN: [&str; 19] = [
     "installed_at",
     "dependencies_hash",
     "source",
+    "source_name",
     "owner",
     "signers",
     "unsigned",
@@ -125,6 +129,7 @@ impl Locked {
             installed_at,
             dependencies_hash: String::new(),
             source: None,
+            source_name: None,
             owner: None,
             signers: Vec::new(),
             allow_unsigned: false,
@@ -141,6 +146,11 @@ impl Locked {
     /// What was proved about it.
     pub fn evidence(&self) -> Evidence {
         Evidence { tier: self.tier, signers: self.signers.clone() }
+    }
+
+    /// The name that the user gave it because its own can't be installed.
+    pub fn chosen<'n>(&self, name: &'n SkillName) -> Option<&'n SkillName> {
+        self.source_name.is_some().then_some(name)
     }
 
     /// Keeps what an earlier entry had that this version does not know.
@@ -221,6 +231,9 @@ fn to_value(entry: &Locked) -> Value {
     }
     if let Some(source) = &entry.source {
         put("source", source_value(source));
+    }
+    if let Some(name) = &entry.source_name {
+        put("source_name", name.clone().into());
     }
     if let Some(owner) = &entry.owner {
         put("owner", owner.clone().into());
@@ -369,6 +382,7 @@ impl Fields {
         let mut locked = Locked::new(version, integrity, tier, self.text("installed_at")?);
         locked.dependencies_hash = self.optional_text("dependencies_hash")?.unwrap_or_default();
         locked.source = self.inner("source").map(|source| source.source()).transpose()?;
+        locked.source_name = self.optional_text("source_name")?;
         locked.owner = self.optional_text("owner")?;
         locked.signers = self.signers()?;
         locked.allow_unsigned = self.flag("allow_unsigned")?.unwrap_or(false);
@@ -509,6 +523,7 @@ mod tests {
             prowess_package::digest::Sha256Digest::of(b"x"),
         )]
         .into();
+        entry.source_name = Some("The X".to_owned());
         entry.owner = Some("u-17".to_owned());
         let signer = |key: &str, identity: Option<&str>, is_audit| SignedBy {
             scheme: "ed25519".to_owned(),

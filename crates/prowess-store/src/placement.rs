@@ -196,6 +196,48 @@ pub fn check(places: &Places, scope: Scope, wishes: &[Wish<'_>]) -> Result<(), P
     Ok(())
 }
 
+/// Where a skill would be placed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destination {
+    /// The skill.
+    pub skill: SkillName,
+    /// The place, free of links.
+    pub path: PathBuf,
+    /// The ids of the agents for which it would be there.
+    pub owners: Vec<String>,
+    /// Whether it would be a copy.
+    pub is_copy: bool,
+    /// What somebody else has there, such as "a folder".
+    pub in_the_way: Option<String>,
+}
+
+/// Where a skill would be placed that is not in the store yet, and what is in the way. Nothing is written.
+pub fn destinations(places: &Places, wish: &Wish<'_>) -> Result<Vec<Destination>, PlacementError> {
+    let record = Record::read(places, wish.scope)?;
+    let source = Source::expect(wish.directory);
+    let mut destinations = Vec::new();
+    for (reached, agents) in folders_of(places, wish)? {
+        let Place { path, there, owners, why, is_recorded } =
+            Place::look(wish, &record, &reached.real, &agents)?;
+        let is_copy = why.is_some();
+        let in_the_way = match there {
+            There::Nothing | There::Ours(_) => None,
+            There::Theirs(Theirs::Link(target))
+                if !is_copy && target == source.seen_from(&reached.real) =>
+            {
+                None
+            }
+            There::Theirs(theirs) => match occupied(path.clone(), &theirs, is_recorded) {
+                PlacementError::Occupied { what, .. } => Some(what),
+                other => return Err(other),
+            },
+        };
+        let skill = wish.skill.clone();
+        destinations.push(Destination { skill, path, owners, is_copy, in_the_way });
+    }
+    Ok(destinations)
+}
+
 /// The folders of the agents of a wish. Agents that share a folder share what is in it, also when the folder is one by a
 /// link.
 fn folders_of(

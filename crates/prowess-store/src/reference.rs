@@ -62,6 +62,17 @@ pub enum Slash {
     Registry,
 }
 
+/// What lies at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Here {
+    /// Nothing.
+    Nothing,
+    /// A file.
+    File,
+    /// A folder, or anything else.
+    Folder,
+}
+
 /// Why a word is no reference.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceError {
@@ -105,15 +116,22 @@ const USUAL_HOST: &str = "https://github.com";
 /// Endings of archives that can be unpacked.
 pub const ARCHIVE_ENDINGS: [&str; 4] = [".tar.gz", ".tgz", ".zip", ".skill"];
 
+/// Further endings of files. `.md` and `.zip` are domains of the first level too: a file that is spelt wrong must not be
+/// fetched from a stranger. Whoever means such a domain writes `https://`.
+const FILE_ENDINGS: [&str; 14] = [
+    ".md", ".txt", ".json", ".yaml", ".yml", ".toml", ".tar", ".tar.xz", ".txz", ".tar.bz2",
+    ".tbz2", ".tar.zst", ".7z", ".rar",
+];
+
 impl Reference {
-    /// Understands a word. `exists` says whether a path is there; it is asked only about words that could be one.
+    /// Understands a word. `here` says what lies at a path; it is asked only about words that could be one.
     ///
-    /// What looks like a path (`./x`, `/x`, `~/x`, an archive's ending) is one. Anything else is a path only when it is
-    /// there and could not be a name, so that a folder called like a skill never hides the skill.
+    /// What looks like a path (`./x`, `/x`, `~/x`, a file's ending) is one. Anything else is a path only when it is there
+    /// and could not be a name, so that a folder called like a skill or a domain never hides it.
     pub fn parse(
         text: &str,
         slash: Slash,
-        exists: impl Fn(&str) -> bool,
+        here: impl Fn(&str) -> Here,
     ) -> Result<Self, ReferenceError> {
         let unknown = |name| ReferenceError::Unknown {
             text: prowess_format::text::visible(&prowess_format::text::shorten(text, 80))
@@ -148,7 +166,8 @@ impl Reference {
                 return git_url(text);
             }
         }
-        if is_archive(text) && exists(text) {
+        let is_bare_file = !text.contains('/') && is_file_name(text);
+        if is_bare_file || (text.contains('.') && here(text) == Here::File) {
             return Ok(Self::Path(PathBuf::from(text)));
         }
         if let Some(domain) = domain(text) {
@@ -163,7 +182,7 @@ impl Reference {
                 git_short(text, unknown)
             }
             Ok(named) => Ok(Self::Named(named)),
-            Err(_) if exists(text) => Ok(Self::Path(PathBuf::from(text))),
+            Err(_) if here(text) != Here::Nothing => Ok(Self::Path(PathBuf::from(text))),
             // `owner/repository/folder`, and names that only repositories have.
             Err(_) if text.contains('/') => git_short(text, unknown),
             Err(error) => Err(unknown(Some(error))),
@@ -236,6 +255,11 @@ fn is_archive(text: &str) -> bool {
     ARCHIVE_ENDINGS.iter().any(|ending| text.ends_with(ending))
 }
 
+fn is_file_name(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    ARCHIVE_ENDINGS.iter().chain(&FILE_ENDINGS).any(|ending| lower.ends_with(ending))
+}
+
 fn named(text: &str) -> Result<Named, NameError> {
     let (whole, range) = match text.trim_start_matches('@').split_once('@') {
         Some((whole, range)) => (whole, Some(range.trim().to_owned())),
@@ -248,13 +272,18 @@ fn named(text: &str) -> Result<Named, NameError> {
     Ok(Named { namespace, name: name.parse()?, range: range.filter(|range| !range.is_empty()) })
 }
 
-/// A host with a dot, perhaps a port, perhaps `#skill`.
+/// A host with a dot, perhaps a port, perhaps `#skill`; or a port of this machine, which alone is asked without
+/// encryption.
 fn domain(text: &str) -> Option<Result<Reference, ReferenceError>> {
     let (host, skill) = match text.split_once('#') {
         Some((host, skill)) => (host, Some(skill)),
         None => (text, None),
     };
-    let bare = host.split_once(':').map_or(host, |(bare, _)| bare);
+    let (bare, port) = host.split_once(':').map_or((host, None), |(bare, port)| (bare, Some(port)));
+    if matches!(bare, "localhost" | "127.0.0.1") && port.is_some_and(|it| it.parse::<u16>().is_ok())
+    {
+        return Some(of_domain(format!("http://{host}"), skill));
+    }
     let is_label = |label: &str| {
         !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     };
@@ -417,8 +446,11 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, slash: Slash, expected: &str) {
-        let here = ["weather", "odd_Folder", "pack.tar.gz"];
-        let parsed = Reference::parse(text, slash, |path| here.contains(&path));
+        let parsed = Reference::parse(text, slash, |path| match path {
+            "weather" | "odd_Folder" | "host.example" => Here::Folder,
+            "pack.tar.gz" | "readme.example" | "skills/SKILL.md" => Here::File,
+            _ => Here::Nothing,
+        });
         let shown = match &parsed {
             Ok(reference) => {
                 let kind = match reference {
@@ -480,7 +512,22 @@ mod tests {
         check("https://host.example/", Registry, "domain https://host.example");
         check("http://127.0.0.1:8080#weather", Registry, "domain http://127.0.0.1:8080#weather");
         check("host.example", Registry, "domain https://host.example");
+        check("localhost:8080#weather", Registry, "domain http://localhost:8080#weather");
+        check("127.0.0.1:8080", Registry, "domain http://127.0.0.1:8080");
         check("host.example:8443#weather", Registry, "domain https://host.example:8443#weather");
+    }
+
+    #[test]
+    fn what_looks_like_a_file_is_never_a_domain() {
+        use Slash::Registry;
+        check("readme.example", Registry, "path readme.example");
+        check("skills/SKILL.md", Registry, "path skills/SKILL.md");
+        check("SKILL.md", Registry, "path SKILL.md");
+        check("missing.zip", Registry, "path missing.zip");
+        check("Notes.MD", Registry, "path Notes.MD");
+        check("g.tar.xz", Registry, "path g.tar.xz");
+        check("https://notes.md", Registry, "domain https://notes.md");
+        check("acme/weather/notes.md", Registry, "git https://github.com/acme/weather#:notes.md");
     }
 
     #[test]

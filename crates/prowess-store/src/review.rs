@@ -14,6 +14,12 @@ use crate::source::Pinned;
 /// A skill that somebody wants to install.
 #[derive(Debug, Clone)]
 pub struct Candidate<'a> {
+    /// What it calls itself, where the user gave it another name.
+    pub calls_itself: Option<&'a str>,
+    /// Whether it has no front matter, and the installed one does.
+    pub is_prose: bool,
+    /// What is wrong with its `SKILL.md`, unless the installed one has errors too.
+    pub errors: &'a [String],
     /// Its version.
     pub version: &'a semver::Version,
     /// Everything it asks for.
@@ -111,11 +117,27 @@ pub enum Refusal {
     },
     /// A grant that no user and no tier can give.
     Ungrantable(String),
+    /// It is signed, and was given another name. A signature is about a name as well (R49).
+    SignedAsOther {
+        /// What it calls itself.
+        own: String,
+    },
 }
 
 /// What the user must agree to before it is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
+    /// Its `SKILL.md` has no front matter (R8).
+    NoFrontMatter,
+    /// Its `SKILL.md` has errors.
+    Errors {
+        /// The first of them.
+        first: String,
+        /// How many there are.
+        count: usize,
+        /// What `prowess check` can look at.
+        folder: Option<String>,
+    },
     /// A dangerous permission (GAIA §4.2).
     Dangerous(String),
     /// A permission that the installed version does not have (attack C23).
@@ -151,6 +173,22 @@ pub fn review(candidate: &Candidate<'_>, installed: Option<&Locked>, leave: Leav
                 None => Refusal::Experimental,
             });
         }
+    }
+    if let Some(own) = candidate.calls_itself
+        && !candidate.evidence.signers.is_empty()
+    {
+        review.refusals.push(Refusal::SignedAsOther { own: own.to_owned() });
+    }
+    if candidate.is_prose {
+        review.questions.push(Question::NoFrontMatter);
+    }
+    if let Some(first) = candidate.errors.first() {
+        let folder = match candidate.source {
+            Pinned::Folder { path } => Some(path.clone()),
+            _ => None,
+        };
+        let count = candidate.errors.len();
+        review.questions.push(Question::Errors { first: first.clone(), count, folder });
     }
     for refusal in candidate.grants.refusals() {
         review.refusals.push(Refusal::Ungrantable(refusal.to_string()));
@@ -216,8 +254,8 @@ fn compare(candidate: &Candidate<'_>, installed: &Locked, leave: Leave, review: 
             && !same_place(was, candidate.source)
         {
             review.refusals.push(Refusal::OtherPlace {
-                was: was.to_string(),
-                now: candidate.source.to_string(),
+                was: was.in_words(),
+                now: candidate.source.in_words(),
             });
         }
     }
@@ -226,8 +264,9 @@ fn compare(candidate: &Candidate<'_>, installed: &Locked, leave: Leave, review: 
     }
 }
 
-/// Whether two places are in the same hands: the same registry and namespace, the same repository, the same domain. What
-/// the user has on this machine is in the user's hands.
+/// Whether two places are in the same hands: the same registry and namespace, the same repository, the same domain. Folders
+/// of this machine are in the user's hands, wherever they are moved to, and so are archives on it, whose names change with
+/// each version. A folder that the user works in and an archive that somebody sent are two places.
 fn same_place(one: &Pinned, other: &Pinned) -> bool {
     match (one, other) {
         (
@@ -241,16 +280,36 @@ fn same_place(one: &Pinned, other: &Pinned) -> bool {
         (Pinned::WellKnown { base, .. }, Pinned::WellKnown { base: other_base, .. }) => {
             base == other_base
         }
-        (Pinned::File { location, .. }, Pinned::File { location: other_location, .. })
-            if one.is_remote() || other.is_remote() =>
-        {
-            location == other_location
+        (Pinned::File { location, .. }, Pinned::File { location: other_location, .. }) => {
+            location == other_location || !(one.is_remote() || other.is_remote())
         }
-        _ => !one.is_remote() && !other.is_remote(),
+        (Pinned::Folder { .. }, Pinned::Folder { .. }) => true,
+        (
+            Pinned::Folder { .. }
+            | Pinned::File { .. }
+            | Pinned::Git { .. }
+            | Pinned::WellKnown { .. }
+            | Pinned::Registry { .. },
+            _,
+        ) => false,
     }
 }
 
 impl Review {
+    /// Takes over what another look has shown and this one has not.
+    pub(crate) fn extend(&mut self, other: Self) {
+        for refusal in other.refusals {
+            if !self.refusals.contains(&refusal) {
+                self.refusals.push(refusal);
+            }
+        }
+        for question in other.questions {
+            if !self.questions.contains(&question) {
+                self.questions.push(question);
+            }
+        }
+    }
+
     /// Whether nobody needs to be asked and nothing is refused.
     pub fn is_clear(&self) -> bool {
         self.refusals.is_empty() && self.questions.is_empty()
@@ -284,6 +343,9 @@ impl Refusal {
                 "remove the installed one first, or give `--replace-owner`".to_owned()
             }
             Self::Ungrantable(_) => "its author must write it differently".to_owned(),
+            Self::SignedAsOther { .. } => {
+                "ask its author for one that is signed under a name that can be installed".to_owned()
+            }
         }
     }
 }
@@ -305,6 +367,9 @@ impl fmt::Display for Refusal {
                 write!(formatter, "it was installed from {was}, and this one is from {now}")
             }
             Self::Ungrantable(what) => formatter.write_str(what),
+            Self::SignedAsOther { own } => {
+                write!(formatter, "it is signed as `{own}`, and a signature is not for another name")
+            }
         }
     }
 }
@@ -312,6 +377,20 @@ impl fmt::Display for Refusal {
 impl fmt::Display for Question {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoFrontMatter => {
+                formatter.write_str("it has no front matter, so agents may not load it")
+            }
+            Self::Errors { first, count, folder } => {
+                let errors = match count {
+                    1 => "1 error".to_owned(),
+                    count => format!("{count} errors"),
+                };
+                write!(formatter, "it has {errors}, so agents may not load it: {first}")?;
+                match folder {
+                    Some(folder) => write!(formatter, " (`prowess check {folder}` shows all)"),
+                    None => Ok(()),
+                }
+            }
             Self::Dangerous(grant) => write!(formatter, "it wants `{grant}`"),
             Self::Wider(grant) => write!(formatter, "it newly wants `{grant}`"),
             Self::Tier(change) => change.fmt(formatter),
@@ -395,6 +474,9 @@ mod tests {
     #[track_caller]
     fn check(now: &Case, before: Option<&Case>, leave: Leave, expected: &[&str]) {
         let candidate = Candidate {
+            calls_itself: None,
+            is_prose: false,
+            errors: &[],
             version: &now.version.parse().expect("a version"),
             grants: &grants(now.grants),
             evidence: &evidence(now),
@@ -412,6 +494,99 @@ mod tests {
         let refused = review.refusals.iter().map(|refusal| format!("refused: {refusal}"));
         let asked = review.questions.iter().map(|question| format!("asks: {question}"));
         assert_eq!(refused.chain(asked).collect::<Vec<_>>(), expected);
+    }
+
+    #[track_caller]
+    fn check_place(was: Pinned, now: Pinned, expected: Option<&str>) {
+        let mut installed = locked(&UNSIGNED);
+        installed.source = Some(was);
+        installed.owner = None;
+        let candidate = Candidate {
+            calls_itself: None,
+            is_prose: false,
+            errors: &[],
+            version: &semver::Version::new(1, 0, 0),
+            grants: &grants(UNSIGNED.grants),
+            evidence: &evidence(&UNSIGNED),
+            owner: None,
+            source: &now,
+            is_explicit: true,
+            signer_accepted: false,
+        };
+        let review = review(&candidate, Some(&installed), NONE);
+        let refusals: Vec<String> = review.refusals.iter().map(ToString::to_string).collect();
+        assert_eq!(refusals, Vec::from_iter(expected), "{now:?}");
+    }
+
+    #[test]
+    fn a_kind_of_place_is_part_of_a_place() {
+        // Attack A8.
+        let text = str::to_owned;
+        let folder = |path: &str| Pinned::Folder { path: text(path) };
+        let file =
+            |location: &str| Pinned::File { location: text(location), sha256: text("sha256:00") };
+        let git = |url: &str| Pinned::Git {
+            url: text(url),
+            commit: text("0123456789012345678901234567890123456789"),
+            revision: None,
+            folder: None,
+        };
+        let domain = |url: &str| Pinned::WellKnown {
+            base: text("https://host.example"),
+            url: text(url),
+            digest: None,
+        };
+        check_place(folder("/a/x"), folder("/b/x"), None);
+        check_place(file("/x-1.tar.gz"), file("/x-2.tar.gz"), None);
+        check_place(git("file:///r"), git("file:///r"), None);
+        check_place(
+            folder("/a/x"),
+            file("/x.tar.gz"),
+            Some("it was installed from the folder /a/x, and this one is from the file /x.tar.gz"),
+        );
+        check_place(
+            folder("/a/x"),
+            git("file:///r"),
+            Some(
+                "it was installed from the folder /a/x, and this one is from the repository file:///r#012345678901",
+            ),
+        );
+        check_place(
+            file("/x.tar.gz"),
+            folder("/a/x"),
+            Some("it was installed from the file /x.tar.gz, and this one is from the folder /a/x"),
+        );
+        // One address twice, once by the domain's own word.
+        let address = "https://host.example/x.tar.gz";
+        check_place(
+            domain(address),
+            file(address),
+            Some(
+                "it was installed from the domain https://host.example, and this one is from the file https://host.example/x.tar.gz",
+            ),
+        );
+    }
+
+    #[test]
+    fn a_signed_skill_keeps_its_name() {
+        // R49.
+        let candidate = |case: &Case| {
+            let candidate = Candidate {
+                calls_itself: Some("The X"),
+                is_prose: false,
+                errors: &[],
+                version: &semver::Version::new(1, 0, 0),
+                grants: &grants(&[]),
+                evidence: &evidence(case),
+                owner: None,
+                source: &registry("https://one.example"),
+                is_explicit: true,
+                signer_accepted: false,
+            };
+            review(&candidate, None, Leave { experimental: true, ..NONE }).refusals
+        };
+        assert_eq!(candidate(&SIGNED), [Refusal::SignedAsOther { own: "The X".to_owned() }]);
+        assert_eq!(candidate(&UNSIGNED), []);
     }
 
     const NONE: Leave = Leave { experimental: false, unsigned: false, replace_owner: false };
@@ -510,7 +685,7 @@ mod tests {
             Some(&SIGNED),
             NONE,
             &[
-                "refused: it was installed from https://one.example (acme), and this one is from https://two.example (acme)",
+                "refused: it was installed from the registry https://one.example (acme), and this one is from the registry https://two.example (acme)",
             ],
         );
         check(

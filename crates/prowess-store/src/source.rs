@@ -136,6 +136,8 @@ pub enum SourceErrorKind {
     NotFound,
     /// It may be there, and whoever asks may not have it.
     Denied,
+    /// It was found to do harm, and nobody may have it any more (attack C22).
+    Revoked,
     /// Several are meant by the same words (attack A7).
     Ambiguous,
     /// The bytes are not the ones that were promised (attack C1).
@@ -176,6 +178,17 @@ impl Pinned {
         match self {
             Self::Registry { namespace, .. } => namespace.as_ref(),
             _ => None,
+        }
+    }
+
+    /// The place with its kind, for sentences: a domain's archive and the same archive by its address are two places.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Folder { .. } => format!("the folder {self}"),
+            Self::File { .. } => format!("the file {self}"),
+            Self::Git { .. } => format!("the repository {self}"),
+            Self::WellKnown { base, .. } => format!("the domain {base}"),
+            Self::Registry { .. } => format!("the registry {self}"),
         }
     }
 

@@ -13,7 +13,10 @@ use prowess_package::limits::Limits;
 use prowess_package::name::SkillName;
 use prowess_package::tree::{TreeError, hash_folder};
 
+use crate::agreement::Agreements;
+use crate::ground::Ground;
 use crate::journal;
+use crate::lock::{Lock, LockError};
 use crate::switch;
 
 /// The lock file of a store (GAIA §7.3).
@@ -35,8 +38,31 @@ const MOST_JOURNAL_BYTES: u64 = 4 << 20;
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
+    shared: Option<Shared>,
+    /// Told when a change gets to a moment that somebody may want to know of.
+    on_moment: Option<fn(&Path, Moment)>,
     /// What a change needs. It is made by the first one.
     folders: OnceLock<Folders>,
+}
+
+/// A moment of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// Somebody else changes the store and has to be waited for.
+    Waits,
+    /// From here on a change is better finished than broken off. Until then nothing has changed.
+    Begins,
+    /// It is done, or nothing of it.
+    Ends,
+}
+
+/// What is different about a store whose lock file is kept with a project, and may be somebody else's.
+#[derive(Debug)]
+pub struct Shared {
+    /// Where its paths begin.
+    pub ground: Ground,
+    /// What this user has agreed to.
+    pub agreements: Agreements,
 }
 
 /// The open folders that a change works in.
@@ -57,11 +83,19 @@ pub struct LockedStore<'a> {
     finished: usize,
 }
 
+/// What to do about an error: who may not read is not helped by leave to write.
+fn advice_on(doing: &str, source: &io::Error) -> &'static str {
+    if doing == "read" && source.kind() == io::ErrorKind::PermissionDenied {
+        return "; make it readable for you and try again";
+    }
+    advice(source)
+}
+
 /// Why a store can't be used. Nothing has changed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The system does not let us.
-    #[error("cannot {doing} `{}`: {source}{}", .path.display(), advice(.source))]
+    #[error("cannot {doing} `{}`: {source}{}", .path.display(), advice_on(.doing, .source))]
     Access {
         /// What was tried.
         doing: &'static str,
@@ -90,7 +124,8 @@ pub enum StoreError {
 impl Store {
     /// Opens a store. Where there is none, the first change makes it.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let store = Self { path: path.to_owned(), folders: OnceLock::new() };
+        let store =
+            Self { path: path.to_owned(), shared: None, on_moment: None, folders: OnceLock::new() };
         if_there(Folder::open(path))
             .map_err(|source| store.access("open the store", "", source))?;
         // A link there would lead every change elsewhere.
@@ -98,6 +133,53 @@ impl Store {
             store.look_into(name).map_err(|source| store.access("open", name, source))?;
         }
         Ok(store)
+    }
+
+    /// The same store as one of a project.
+    #[must_use]
+    pub fn shared(mut self, shared: Shared) -> Self {
+        self.shared = Some(shared);
+        self
+    }
+
+    /// The same store with somebody who is told, with its path, how far a change is.
+    #[must_use]
+    pub fn on_moment(mut self, tell: fn(&Path, Moment)) -> Self {
+        self.on_moment = Some(tell);
+        self
+    }
+
+    pub(crate) fn tell(&self, moment: Moment) {
+        if let Some(tell) = self.on_moment {
+            tell(&self.path, moment);
+        }
+    }
+
+    /// What is different about it when it is a project's.
+    pub(crate) fn as_shared(&self) -> Option<&Shared> {
+        self.shared.as_ref()
+    }
+
+    /// Whether it is a project's.
+    pub fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Reads the text of its lock file.
+    pub(crate) fn parse_lock(&self, text: &str) -> Result<Lock, LockError> {
+        let lock = Lock::parse(text)?;
+        match &self.shared {
+            Some(shared) => shared.ground.resolve(lock),
+            None => Ok(lock),
+        }
+    }
+
+    /// The text of a lock as it is written here.
+    pub fn lock_text(&self, lock: &Lock) -> String {
+        match &self.shared {
+            Some(shared) => shared.ground.written_lock(lock).to_text(),
+            None => lock.to_text(),
+        }
     }
 
     /// The folders that a change works in, made where they are missing.
@@ -256,7 +338,11 @@ impl Store {
     /// Waits until nobody else changes the store, and finishes or throws away what others left undone.
     pub fn lock(&self) -> Result<LockedStore<'_>, StoreError> {
         let writers = self.writers()?;
-        flock(&writers).map_err(|source| self.access("lock", WRITERS, source))?;
+        let access = |source| self.access("lock", WRITERS, source);
+        if !try_flock(&writers).map_err(access)? {
+            self.tell(Moment::Waits);
+            flock(&writers).map_err(access)?;
+        }
         self.locked(writers)
     }
 
@@ -353,5 +439,29 @@ fn journal_of(stage: &Folder) -> io::Result<Option<String>> {
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(doing: &'static str, expected: &str) {
+        let source = io::Error::from(io::ErrorKind::PermissionDenied);
+        let error = StoreError::Access { doing, path: "/x".into(), source };
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn the_advice_fits_what_was_tried() {
+        check(
+            "read",
+            "cannot read `/x`: permission denied; make it readable for you and try again",
+        );
+        check(
+            "make",
+            "cannot make `/x`: permission denied; make it writable for you and try again",
+        );
     }
 }

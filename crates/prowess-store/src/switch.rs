@@ -15,7 +15,7 @@ use prowess_package::tree::hash_folder;
 
 use crate::journal::{self, Step};
 use crate::stage::{Stage, StagedSkill};
-use crate::store::{Folders, JOURNAL, LOCK_FILE, LockedStore};
+use crate::store::{Folders, JOURNAL, LOCK_FILE, LockedStore, Moment};
 
 /// The journal before it is whole.
 const NEW_JOURNAL: &str = "journal-new";
@@ -60,7 +60,14 @@ pub enum CommitError {
 
 impl LockedStore<'_> {
     /// Makes a change happen.
-    pub fn commit(&self, mut stage: Stage<'_>, changes: &Changes) -> Result<(), CommitError> {
+    pub fn commit(&self, stage: Stage<'_>, changes: &Changes) -> Result<(), CommitError> {
+        self.store.tell(Moment::Begins);
+        let result = self.change(stage, changes);
+        self.store.tell(Moment::Ends);
+        result
+    }
+
+    fn change(&self, mut stage: Stage<'_>, changes: &Changes) -> Result<(), CommitError> {
         let mut names = BTreeSet::new();
         for name in changes.install.iter().map(|skill| &skill.name).chain(&changes.remove) {
             if !names.insert(name) {

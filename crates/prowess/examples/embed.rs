@@ -75,6 +75,7 @@ fn embed(home: &Path) -> Result<(Vec<String>, Envelope), Error> {
     let wish = Wish {
         reference: Reference::Path(author),
         only: BTreeSet::new(),
+        chosen: None,
         origin: "the example".to_owned(),
     };
     installer.apply(installer.plan(&[wish])?)?;

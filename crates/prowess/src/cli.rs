@@ -9,8 +9,8 @@ use prowess_format::dialect::{self, Dialect};
 
 use crate::commands::{
     agent, approvals, check, completions, convert, doctor, explain, generate_docs, info, install,
-    kb, key, list, lock, man, migrate, models, new, pack, policy, prompt, remove, render, run,
-    schema, search, show, sign, trawl, trust, update, verify, which, workflow,
+    kb, key, list, lock, man, migrate, models, new, outdated, pack, policy, prompt, remove, render,
+    run, schema, search, show, sign, trawl, trust, update, verify, which, workflow,
 };
 
 /// Read, check, convert and run SKILL.md files of every dialect
@@ -86,6 +86,7 @@ pub(crate) enum Verb {
     Agent(agent::Arguments),
     #[command(alias = "upgrade")]
     Update(update::Arguments),
+    Outdated(outdated::Arguments),
     #[command(aliases = ["uninstall", "rm"])]
     Remove(remove::Arguments),
     #[command(alias = "ls")]

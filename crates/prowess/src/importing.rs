@@ -6,7 +6,7 @@ use std::path::Path;
 use prowess_package::name::SkillName;
 use prowess_store::import::{self, ImportedHash, ImportedSkill, ImportedSource};
 use prowess_store::install::{Plan, Wish};
-use prowess_store::reference::{Reference, Slash};
+use prowess_store::reference::{Here, Reference, Slash};
 use prowess_store::review::Question;
 
 use crate::error::Error;
@@ -88,7 +88,8 @@ fn read_file(
     })?;
     let place = shown(&packages.places, file);
     let count = imported.skills.len();
-    printer.say(&format!("`{place}` of {} names {count} skills", imported.kind.tool()));
+    let skills = if count == 1 { "1 skill".to_owned() } else { format!("{count} skills") };
+    printer.say(&format!("`{place}` of {} names {skills}", imported.kind.tool()));
     for note in &imported.notes {
         printer.warning(note);
     }
@@ -115,7 +116,8 @@ fn wish(skill: &ImportedSkill, file: &Path) -> Result<Wish, String> {
     let name = skill.canonical_name().map_err(|error| error.to_string())?;
     let mut only: BTreeSet<String> = [name.to_string()].into();
     let parse = |text: &str| {
-        Reference::parse(text, Slash::Repository, |_| false).map_err(|error| error.to_string())
+        Reference::parse(text, Slash::Repository, |_| Here::Nothing)
+            .map_err(|error| error.to_string())
     };
     let reference = match &skill.source {
         ImportedSource::Git { repository, reference, path } => {
@@ -161,7 +163,7 @@ fn wish(skill: &ImportedSkill, file: &Path) -> Result<Wish, String> {
         }
         ImportedSource::Unknown => return Err("the file does not say where from".to_owned()),
     };
-    Ok(Wish { reference, only, origin: String::new() })
+    Ok(Wish { reference, only, chosen: None, origin: String::new() })
 }
 
 /// The folder of a path that may name the file in it.

@@ -59,7 +59,7 @@ fn read_lock(root: &Path) -> Result<Option<Lock>, Error> {
     read.map_err(|source| Error::io("read", &path, &source))?;
     let lock = Lock::parse(&text).map_err(|error| {
         Error::failed(format!("the lock file `{}` can't be used: {error}", path.display()))
-            .hint("restore it from version control or a backup")
+            .hint("`prowess lock` says what to do about it")
     })?;
     Ok(Some(lock))
 }
@@ -100,6 +100,14 @@ pub(crate) fn trust(skill: &Skill, directory: Option<&Path>) -> Result<Trust, Er
     let is_remote = entry.source.as_ref().is_none_or(Pinned::is_remote);
     let origin = if is_remote { Origin::Downloaded } else { Origin::Local };
     Ok(Trust::of(skill, attested, None, origin))
+}
+
+/// The name that the user gave to an installed skill whose own can't be installed.
+pub(crate) fn given_name(directory: &Path) -> Option<SkillName> {
+    let (root, name) = place_in_store(&directory.canonicalize().ok()?)?;
+    let lock = read_lock(&root).ok()??;
+    lock.skills.get(&name)?.chosen(&name)?;
+    Some(name)
 }
 
 /// The store around a folder `STORE/skills/NAME`.

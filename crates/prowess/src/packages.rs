@@ -11,18 +11,20 @@ use prowess_client::sources::{GitBounds, Prompts, Registries, SourceOptions, Sou
 use prowess_package::limits::Limits;
 use prowess_package::name::SkillName;
 use prowess_package::tree::{ReadTree, Tree};
-use prowess_store::described::{Described, describe};
+use prowess_store::agreement::Agreements;
+use prowess_store::described::{DescribeError, Described, describe};
+use prowess_store::ground::Ground;
 use prowess_store::install::{InstallError, Installer};
 use prowess_store::lock::Lock;
 use prowess_store::places::{Places, Scope};
-use prowess_store::reference::{Reference, Slash};
+use prowess_store::reference::{Here, Reference, Slash};
 use prowess_store::review::Leave;
 use prowess_store::source::{Catalogue, SourceError, SourceErrorKind};
-use prowess_store::store::{Store, StoreError};
+use prowess_store::store::{Shared, Store, StoreError};
 use prowess_trust::{Timestamp, TrustStore, load_trust_store};
 
 use crate::error::{Error, ErrorKind};
-use crate::interrupts::{self, Repaired};
+use crate::interrupting::{self, Repaired};
 use crate::printer::{Channel, Printer};
 use crate::running;
 use crate::wrapping::wrap;
@@ -156,7 +158,17 @@ impl Packages {
 
     /// The store of a scope. Where there is none, it is made by the first change.
     pub(crate) fn store(&self, scope: Scope) -> Result<Store, Error> {
-        Store::open(&self.store_path(scope)).map_err(|error| store_failed(&error))
+        let store = Store::open(&self.store_path(scope)).map_err(|error| store_failed(&error))?;
+        let store = store.on_moment(interrupting::at_moment);
+        Ok(match scope {
+            Scope::User => store,
+            Scope::Project => {
+                let project = self.places.project.as_ref().unwrap_or(&self.places.current);
+                let ground = Ground::of_project(project);
+                let agreements = Agreements::in_folder(&self.places.data);
+                store.shared(Shared { ground, agreements })
+            }
+        })
     }
 
     /// The file that says whose signatures count. One for the user: a project that is cloned does not decide whom its
@@ -177,7 +189,7 @@ impl Packages {
 
     /// Where skills come from.
     pub(crate) fn reach(&self, printer: &mut Printer, offline: bool) -> Result<Reach, Error> {
-        let is_asked = io::stdin().is_terminal() && printer.is_terminal(Channel::Err);
+        let is_asked = can_ask(printer);
         let registries = Registries::load(&self.environment, &self.config)
             .map_err(|error| source_failed(&error))?;
         for note in &registries.notes {
@@ -197,7 +209,7 @@ impl Packages {
             pause: Arc::new(std::thread::sleep),
             now: SystemTime::now(),
         });
-        let tidied = interrupts::repaired_by(sources.tidy_up());
+        let tidied = interrupting::repaired_by(sources.tidy_up());
         Ok(Reach { sources, has_registry, _tidied: tidied })
     }
 
@@ -232,8 +244,12 @@ impl Packages {
     /// Understands a word that names a skill.
     pub(crate) fn reference(&self, text: &str, reach: &Reach) -> Result<Reference, Error> {
         let slash = if reach.has_registry { Slash::Registry } else { Slash::Repository };
-        let exists = |path: &str| self.places.current.join(path).exists();
-        Reference::parse(text, slash, exists).map_err(|error| Error::usage(error.to_string()))
+        let here = |path: &str| match std::fs::metadata(self.places.current.join(path)) {
+            Ok(metadata) if metadata.is_file() => Here::File,
+            Ok(_) => Here::Folder,
+            Err(_) => Here::Nothing,
+        };
+        Reference::parse(text, slash, here).map_err(|error| Error::usage(error.to_string()))
     }
 }
 
@@ -246,6 +262,14 @@ pub(crate) fn lock_of(store: &Store) -> Result<Lock, Error> {
 pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+}
+
+/// A skill and its version. `0.0.0` stands for none (R5), and nobody wrote it.
+pub(crate) fn with_version(name: &SkillName, version: &semver::Version) -> String {
+    if *version == semver::Version::new(0, 0, 0) {
+        return name.to_string();
+    }
+    format!("{name} {version}")
 }
 
 /// A name that the user typed.
@@ -266,13 +290,23 @@ pub(crate) fn author_skill(folder: &Path, done: &str) -> Result<(ReadTree, Descr
     let known_as = folder.canonicalize().ok();
     let known_as = known_as.as_deref().and_then(Path::file_name);
     let known_as = known_as.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let described = describe(&read.tree, &known_as).map_err(|error| failed(&error))?;
+    let described = describe(&read.tree, &known_as, None).map_err(|error| failed(&error))?;
+    // Whoever installs takes what can be understood; the author can write it as it should be.
+    if let Some(written) = &described.written_version {
+        let problem = format!("its version `{written}` is not of the form `1.2.3`");
+        return Err(failed(&problem).hint("write it with three numbers"));
+    }
     Ok((read, described))
+}
+
+/// Whether somebody sits at a terminal who can be asked.
+pub(crate) fn can_ask(printer: &Printer) -> bool {
+    io::stdin().is_terminal() && printer.is_terminal(Channel::Err)
 }
 
 /// A question that only a clear yes answers with yes. Without a terminal nobody is asked.
 pub(crate) fn agree(question: &str, printer: &mut Printer) -> Option<bool> {
-    if !io::stdin().is_terminal() || !printer.is_terminal(Channel::Err) {
+    if !can_ask(printer) {
         return None;
     }
     crate::approving::forget_typed_ahead();
@@ -293,7 +327,7 @@ pub(crate) fn store_failed(error: &StoreError) -> Error {
 pub(crate) fn source_failed(error: &SourceError) -> Error {
     let kind = match error.kind {
         SourceErrorKind::NotFound => ErrorKind::NotFound,
-        SourceErrorKind::Mismatch => ErrorKind::Refused,
+        SourceErrorKind::Mismatch | SourceErrorKind::Revoked => ErrorKind::Refused,
         SourceErrorKind::Ambiguous => ErrorKind::Usage,
         SourceErrorKind::Unusable | SourceErrorKind::Unreachable | SourceErrorKind::Denied => {
             ErrorKind::Failed
@@ -312,12 +346,15 @@ pub(crate) fn install_failed(error: &InstallError) -> Error {
         InstallError::NotInstalled(_) | InstallError::NoneOfThem { .. } => ErrorKind::NotFound,
         InstallError::Refused { .. }
         | InstallError::BadSignature { .. }
+        | InstallError::Needed { .. }
         | InstallError::NotLocked { .. }
         | InstallError::OtherName { .. }
         | InstallError::OtherVersion { .. } => ErrorKind::Refused,
-        InstallError::Several { .. } | InstallError::Range(_) => ErrorKind::Usage,
+        InstallError::Several { .. }
+        | InstallError::Range(_)
+        | InstallError::Described { source: DescribeError::HasName(_), .. } => ErrorKind::Usage,
         _ => ErrorKind::Failed,
     };
     let failed = Error { kind, ..Error::failed(error.to_string()) };
-    error.hint().into_iter().fold(failed, Error::hint)
+    error.hints().into_iter().fold(failed, Error::hint)
 }

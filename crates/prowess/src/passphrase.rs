@@ -4,7 +4,7 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 
 use crate::error::Error;
 #[cfg(target_os = "linux")]
-use crate::interrupts::{self, Repaired};
+use crate::interrupting::{self, Repaired};
 use crate::printer::{Channel, Printer};
 
 /// For programs that sign without anybody in front of them.
@@ -60,7 +60,7 @@ impl Quiet {
         let mut quiet = before.clone();
         quiet.local_modes.remove(LocalModes::ECHO);
         let as_before = before.clone();
-        let repaired = interrupts::repaired_by(move || restore(&as_before));
+        let repaired = interrupting::repaired_by(move || restore(&as_before));
         // A terminal that shows it anyway is still a terminal.
         let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &quiet);
         Self { before: Some((before, repaired)) }

@@ -7,7 +7,8 @@ use clap::Args;
 use prowess_package::name::SkillName;
 use prowess_store::agents::{self, Agent};
 use prowess_store::placement::{
-    self, Change, Form, Manner, Owners, Placement, PlacementError, Undone, UndoneHow, Wish,
+    self, Change, Destination, Form, Manner, Owners, Placement, PlacementError, Undone, UndoneHow,
+    Wish,
 };
 use prowess_store::places::Scope;
 use prowess_store::store::Store;
@@ -111,6 +112,40 @@ impl<'p> Placing<'p> {
             .collect();
         placement::check(&self.packages.places, scope, &wishes)
             .map_err(|error| failed(&error).hint("nothing was installed or placed"))
+    }
+
+    /// Where skills would be placed, and what is in the way. Nothing is written.
+    pub(crate) fn preview(
+        &self,
+        store: &Store,
+        names: &BTreeSet<SkillName>,
+    ) -> Result<Vec<Destination>, Error> {
+        let Whom::These(agents, manner) = &self.whom else { return Ok(Vec::new()) };
+        let mut all = Vec::new();
+        for name in names {
+            let directory = store.skill_path(name);
+            let (scope, manner) = (self.scope, *manner);
+            let wish = Wish { skill: name, directory: &directory, agents, scope, manner };
+            let found = placement::destinations(&self.packages.places, &wish);
+            all.extend(found.map_err(|error| failed(&error))?);
+        }
+        Ok(all)
+    }
+
+    /// A line about each place that skills would get, for people.
+    pub(crate) fn preview_lines(&self, destinations: &[Destination]) -> Vec<String> {
+        let line = |destination: &Destination| {
+            let place = shown(&self.packages.places, &destination.path);
+            let as_what = if destination.is_copy { "as a copy" } else { "as a link" };
+            let (skill, owners) = (&destination.skill, destination.owners.join(", "));
+            match &destination.in_the_way {
+                Some(what) => format!(
+                    "{skill} would go to {place} for {owners}, where there is {what} that is not ours"
+                ),
+                None => format!("{skill} would be placed in {place} {as_what}, for {owners}"),
+            }
+        };
+        destinations.iter().map(line).collect()
     }
 
     /// Places installed skills. One that can't be placed keeps no other from it.
@@ -250,6 +285,11 @@ impl Placed {
                 })
             })
             .collect()
+    }
+
+    /// What could not be placed, for programs.
+    pub(crate) fn wire_failures(&self) -> Vec<String> {
+        self.failures.iter().map(ToString::to_string).collect()
     }
 
     /// Fails when something could not be placed.

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use prowess_format::diagnostic::Severity;
-use prowess_format::text::{is_deceptive, visible};
+use prowess_format::text::{is_deceptive, visible, visible_line};
 use serde_json::Value;
 
 use crate::cli::Talk;
@@ -22,6 +22,10 @@ pub(crate) struct Printer {
     stdout: Stream,
     stderr: Stream,
     state: State,
+    /// What has happened, whether it can be told or not.
+    stands: Option<&'static str>,
+    /// The warnings so far, where somebody wants them together.
+    warned: Option<Vec<String>>,
 }
 
 /// What is on the other side of a stream.
@@ -82,7 +86,24 @@ impl Printer {
             stdout: Stream::new(&io::stdout(), terminal_size::terminal_size_of(io::stdout())),
             stderr: Stream::new(&io::stderr(), terminal_size::terminal_size_of(io::stderr())),
             state: State::Open,
+            stands: None,
+            warned: None,
         }
+    }
+
+    /// From here on warnings are also kept, for programs that get them with the result.
+    pub(crate) fn keep_warnings(&mut self) {
+        self.warned = Some(Vec::new());
+    }
+
+    /// The warnings that were kept.
+    pub(crate) fn kept_warnings(&mut self) -> Vec<String> {
+        self.warned.take().unwrap_or_default()
+    }
+
+    /// Remembers what has happened, for the case that the result can't be written.
+    pub(crate) fn stands(&mut self, what: &'static str) {
+        self.stands = Some(what);
     }
 
     /// Whether the user wants only the result.
@@ -175,6 +196,9 @@ impl Printer {
 
     /// Something worth a second look, unless `--quiet`.
     pub(crate) fn warning(&mut self, message: &str) {
+        if let Some(warned) = &mut self.warned {
+            warned.push(message.to_owned());
+        }
         if !self.quiet {
             self.talk("warning", AnsiColor::Yellow, message);
         }
@@ -262,10 +286,10 @@ impl Printer {
         }
         let State::Failed(failure) = &self.state else { return ExitCode::from(code) };
         let reason = crate::error::reason(failure);
-        self.error(
-            &Error::failed(format!("cannot write to standard output: {reason}"))
-                .hint("make room, or send the output to another place"),
-        );
+        let error = Error::failed(format!("cannot write to standard output: {reason}"))
+            .hint("make room, or send the output to another place");
+        let error = self.stands.iter().fold(error, |error, what| error.hint(*what));
+        self.error(&error);
         // What was ended because of that was not ended for want of a reader.
         let code = if i32::from(code) == 128 + crate::running::SIGPIPE { 0 } else { code };
         ExitCode::from(ErrorKind::Failed.exit_code().max(code))
@@ -289,6 +313,11 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(ErrorKind::Usage.exit_code()))
 }
 
+/// A line on stderr of somebody who has no printer: a thread that waits for signals, a lock that is waited for.
+pub(crate) fn aside(message: &str) {
+    err(&format!("{}\n", inline(message)));
+}
+
 fn err(text: &str) {
     // Nobody can be told that stderr is gone.
     let _ = io::stderr().lock().write_all(text.as_bytes());
@@ -305,10 +334,7 @@ pub(crate) fn severity_style(severity: Severity) -> Style {
 
 /// Text for the middle of a line: deceptive characters and line breaks as escapes.
 pub(crate) fn inline(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(|character| is_deceptive(character) || matches!(character, '\n' | '\r')) {
-        return text.into();
-    }
-    visible(text).replace('\n', "\\n").replace('\r', "\\r").into()
+    visible_line(text)
 }
 
 /// Text of several lines: deceptive characters as escapes, and so is a carriage return that would overwrite its line.

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use prowess_engine::{Cancel, RunError, Subject, World, check_skill};
-use prowess_format::diagnostic::Severity;
+use prowess_format::diagnostic::{Diagnostic, Severity};
 use prowess_format::dialect::Dialect;
 use prowess_format::skill::Skill;
 use prowess_policy::{Mode, Trust};
@@ -46,6 +46,9 @@ impl Sound {
     }
 }
 
+/// The rules about a skill's own name.
+const NAME_RULES: [&str; 2] = ["invalid-name", "name-directory-mismatch"];
+
 /// Reads a skill; one with errors is refused, because nobody can say what it would do. `done` is what the verb does with
 /// a skill, such as "run".
 pub(crate) fn sound(
@@ -60,7 +63,13 @@ pub(crate) fn sound(
     }
     let directory = loaded.directory.as_deref();
     let (skill, diagnostics) = check_skill(&loaded.bytes, loaded.form, dialect, directory);
-    if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+    let given = directory.and_then(installed::given_name);
+    let is_error = |diagnostic: &Diagnostic| {
+        // Whoever gave it a name has settled what is wrong with its own.
+        let is_settled = given.is_some() && NAME_RULES.contains(&diagnostic.rule.name);
+        diagnostic.severity == Severity::Error && !is_settled
+    };
+    if diagnostics.iter().any(is_error) {
         let findings = checking::print_problems(loaded, dialect, printer);
         let error = Error::failed(format!("`{}` has errors and was not {done}", loaded.shown))
             .hint("correct them first, or try `prowess check --fix`");
@@ -75,7 +84,7 @@ pub(crate) fn sound(
     let trust = installed::trust(&skill, directory.as_deref())?;
     Ok(Sound {
         trust,
-        name: skill.name_or(&fallback).to_owned(),
+        name: given.map_or_else(|| skill.name_or(&fallback).to_owned(), |name| name.to_string()),
         skill,
         file: real(&loaded.path)?,
         directory,

@@ -169,9 +169,13 @@ impl Survey {
         Some((scope, name, entry))
     }
 
-    /// The version: the declared one, or the one that was locked.
+    /// The version: the declared one, or the one that was locked. `0.0.0` is locked for none (R5).
     pub(crate) fn version(&self, found: &Found) -> Option<String> {
-        let locked = || self.locked(found).map(|(_, _, entry)| entry.version.to_string());
+        let none = semver::Version::new(0, 0, 0);
+        let locked = || {
+            let (_, _, entry) = self.locked(found)?;
+            (entry.version != none).then(|| entry.version.to_string())
+        };
         found.summary.version.clone().or_else(locked)
     }
 

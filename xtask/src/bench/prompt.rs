@@ -51,6 +51,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 fn knowledge(most: &str) -> Result<()> {
     terminal::heading(&format!("Filling and asking knowledge bases of up to {most} chunks"));
     let text = example::run("prowess-knowledge", "knowledge_figures", &[most])?;
+    print!("{}", knowledge_table(&text)?);
+    Ok(())
+}
+
+/// Lines of JSON to a table for people.
+fn knowledge_table(text: &str) -> Result<String> {
     let figures: Vec<Value> = text
         .lines()
         .map(|line| serde_json::from_str(line).with_context(|| format!("`{line}` is not JSON")))
@@ -94,6 +100,8 @@ fn knowledge(most: &str) -> Result<()> {
     }
     let alignment =
         [Align::Right, Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
-    print!("{}", terminal::table(&alignment, &rows));
-    Ok(())
+    Ok(terminal::table(&alignment, &rows))
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,10 +4,11 @@
 //! whatever happens to the folder, nothing else than what was asked for comes out of it. Skills without an archive, as those
 //! of repositories, are packed; a small file beside them says which place they are from.
 
-use std::io::{Cursor, Read as _, Write as _};
+use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use prowess_files::whole::{self, WriteOptions};
 use prowess_package::digest::Sha256Digest;
 use prowess_package::limits::Limits;
 use prowess_package::pack::pack;
@@ -55,7 +56,7 @@ impl Archives {
         let name = Sha256Digest::of(bytes).to_string();
         // What is there under this name has these bytes, or is thrown away by whoever asks for it.
         if !self.folder.as_ref().is_some_and(|folder| folder.join(&name).is_file()) {
-            self.write(&name, &[bytes]);
+            self.write(&name, bytes);
         }
     }
 
@@ -87,24 +88,17 @@ impl Archives {
         self.keep(&bytes);
         let text = format!("{HEADER}\nsha256:{}\n{place}", Sha256Digest::of(&bytes));
         if text.len() as u64 <= LEAST_BYTES {
-            self.write(&file_of(place), &[text.as_bytes()]);
+            self.write(&file_of(place), text.as_bytes());
         }
     }
 
-    fn write(&self, name: &str, parts: &[&[u8]]) {
+    fn write(&self, name: &str, bytes: &[u8]) {
         let Some(folder) = &self.folder else { return };
         let path = folder.join(name);
-        let write = || {
-            std::fs::create_dir_all(folder)?;
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            for part in parts {
-                file.write_all(part)?;
-            }
-            // Others that read meanwhile see all of it or nothing.
-            file.persist(&path).map_err(|error| error.error)?;
-            std::io::Result::Ok(())
-        };
-        if write().is_ok() {
+        // Others that read meanwhile see all of it or nothing.
+        let written = std::fs::create_dir_all(folder)
+            .and_then(|()| whole::write(&path, bytes, WriteOptions::CACHE));
+        if written.is_ok() {
             self.tidy(&path);
         }
     }

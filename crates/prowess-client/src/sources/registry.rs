@@ -450,7 +450,7 @@ fn line<'l>(
     match &line.revoked {
         // Attack C22: what was found to be harmful is not installed, whatever a lock says.
         Some(why) => Err(SourceError::new(
-            SourceErrorKind::Denied,
+            SourceErrorKind::Revoked,
             format!("`{package}` {version} was revoked by {}: {why}", package.source()),
         )
         .hint("choose another version, and remove this one where it is installed")),

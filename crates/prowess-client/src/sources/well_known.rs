@@ -28,7 +28,7 @@ use super::archives::Archives;
 use super::short;
 use super::web::{Ask, ChosenBy, Reply, Web, not_found, parse, shown, unreachable, unusable};
 
-pub use trawl::{TRAWL_TIME, Trawl, Trawled};
+pub use trawl::{Missed, TRAWL_TIME, Trawl, Trawled};
 
 /// The longest index (attack D13).
 const MOST_INDEX_BYTES: u64 = 1 << 20;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use prowess_client::sources::{GitBounds, Progress, Prompts, Registries, SourceOptions, Sources};
 use prowess_package::limits::Limits;
-use prowess_store::reference::{Reference, Slash};
+use prowess_store::reference::{Here, Reference, Slash};
 use prowess_store::source::{Fetched, Offers, Pinned, Source as _, SourceError};
 
 /// A `SKILL.md` of this name.
@@ -49,7 +49,7 @@ pub(crate) fn sources(home: &Path) -> Sources {
 
 /// What a word on the command line means.
 pub(crate) fn reference(text: &str) -> Reference {
-    Reference::parse(text, Slash::Registry, |_| false)
+    Reference::parse(text, Slash::Registry, |_| Here::Nothing)
         .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 

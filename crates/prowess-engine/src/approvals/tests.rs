@@ -102,3 +102,25 @@ fn a_record_of_an_earlier_version_counts_nowhere() {
     assert_eq!(project(", \"project\": null"), Project::Any);
     assert_eq!(project(", \"project\": \"/a\""), Project::Folder("/a".to_owned()));
 }
+
+#[test]
+fn what_others_could_have_written_does_not_count() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = store(folder.path());
+    store.add(approval("git", None)).expect("it can be written");
+    let set = |mode| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(store.path(), mode).expect("it is ours");
+        store.load()
+    };
+    for mode in [0o666, 0o620, 0o602] {
+        let error = set(mode).expect_err("it is refused").to_string();
+        assert!(
+            error.contains("do not count: others can change it, or it is not yours"),
+            "{error}"
+        );
+    }
+    assert_eq!(set(0o644).expect("it counts").records(), [approval("git", None)]);
+    set(0o666).expect_err("it is refused");
+    store.revoke_all().expect_err("what is written back would count again");
+}

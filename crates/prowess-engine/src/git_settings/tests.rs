@@ -80,11 +80,9 @@ fn named_places_are_found_over_includes() {
         "[core]\nhooksPath = .githooks\nfsmonitor = tools/watch.sh -v\n[include]\npath = a.cfg\n[includeIf \"gitdir:x\"]\npath = ~/b.cfg\n[user]\nname = ./x\n",
     );
     write("a.cfg", "[diff]\nexternal = \"sh ./d.sh\"\n[include]\npath = a.cfg\n");
-    let found = named(Sources {
-        files: &[top.join("config")],
-        top: &top.join("work"),
-        home: Path::new("/home/x"),
-    });
+    let (files, work) = ([top.join("config")], top.join("work"));
+    let sources = Sources { files: &files, top: &work, home: Path::new("/home/x") };
+    let found = named(sources, |file| of_file(file).expect("it can be read"));
     let shown: Vec<String> = found
         .iter()
         .map(|named| {

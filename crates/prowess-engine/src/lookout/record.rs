@@ -151,11 +151,12 @@ fn read(text: &str) -> Option<Note> {
     Some(Note { name: note["run"].as_str()?.to_owned(), until: time("until")?, lookout })
 }
 
-const KINDS: [(&str, AbsentKind); 4] = [
+const KINDS: [(&str, AbsentKind); 5] = [
     ("settings", AbsentKind::Settings),
     ("hooks", AbsentKind::Hooks),
     ("git", AbsentKind::OfGit),
     ("path", AbsentKind::OfSearchPath),
+    ("start", AbsentKind::StartFile),
 ];
 
 fn kind_name(kind: AbsentKind) -> &'static str {
@@ -164,6 +165,7 @@ fn kind_name(kind: AbsentKind) -> &'static str {
         AbsentKind::Hooks => "hooks",
         AbsentKind::OfGit => "git",
         AbsentKind::OfSearchPath => "path",
+        AbsentKind::StartFile => "start",
     }
 }
 

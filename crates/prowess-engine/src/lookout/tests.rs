@@ -270,12 +270,20 @@ fn places_that_were_empty_are_looked_at() {
             "",
             "`bin` is new and lies on your PATH: what is in it is started by its name, so look at it",
         ),
+        (
+            AbsentKind::StartFile,
+            "anna/.bashrc",
+            "",
+            "`anna/.bashrc` is new, and other programs may run what it says: look at it",
+        ),
     ] {
         let mut scene = Scene::new();
         let place = match kind {
             AbsentKind::Hooks => scene.top.join(".git/hooks"),
             AbsentKind::OfSearchPath => scene.top.join("bin"),
-            AbsentKind::OfGit | AbsentKind::Settings => scene.top.join(path),
+            AbsentKind::OfGit | AbsentKind::Settings | AbsentKind::StartFile => {
+                scene.top.join(path)
+            }
         };
         scene.lookout.repositories.insert(scene.top.join(".git"));
         scene.lookout.absent.insert(Absent { place, kind });

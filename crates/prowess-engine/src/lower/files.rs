@@ -1,5 +1,6 @@
 //! File grants: patterns to folders of this machine, with what is never opened left out of them.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -7,13 +8,14 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use prowess_format::text::visible;
-use prowess_policy::SandboxSpec;
 use prowess_policy::scope::{PathPattern, PathRoot};
-use prowess_policy::spec::{FileScope, Protected};
+use prowess_policy::spec::FileScope;
+use prowess_policy::{Reality, SandboxSpec};
 use prowess_sandbox::{Access, FileGrant};
 
 use super::grant;
 use super::protect::{self, Guard, Guarded};
+use super::uses::Uses;
 use crate::lookout::Lookout;
 use crate::world::World;
 
@@ -94,10 +96,9 @@ pub(super) fn open(
     skill_directory: Option<&Path>,
 ) -> Result<Opened, FileError> {
     let mut opened = Opened::new();
-    let rules = allowed.read.iter().map(|scope| (scope, Access::Read));
-    let rules = rules.chain(allowed.write.iter().map(|scope| (scope, Access::Write)));
-    for (scope, access) in rules {
-        open_rule(allowed, scope, access, world, skill_directory, &mut opened)?;
+    let place = Here { world, skill_directory, uses: &Uses::new(world) };
+    for (scope, access) in rules(allowed) {
+        open_rule(scope, access, place, &mut opened)?;
     }
     let written: Vec<PathBuf> = opened
         .grants
@@ -106,7 +107,11 @@ pub(super) fn open(
         .map(|grant| grant.path.clone())
         .chain(opened.new_names.iter().cloned())
         .collect();
-    let inner = protect::inside(allowed, &written, world);
+    // Without writing nothing has to be looked for, and that is most runs of most tools.
+    let inner = match written.is_empty() {
+        true => protect::Inside::default(),
+        false => protect::inside(&written, place.uses),
+    };
     if let Some(link) = inner.links.first() {
         return Err(FileError::ProtectedLink { link: link.clone() });
     }
@@ -118,6 +123,11 @@ pub(super) fn open(
         is_complete: inner.warning.is_none(),
         started: SystemTime::now(),
     };
+    // A home is opened piece by piece, and a piece may be a folder of PATH.
+    opened.grants.retain(|grant| {
+        let is_inside = || inner.places.iter().any(|place| grant.path.starts_with(place));
+        grant.access != Access::Write || !is_inside()
+    });
     opened.grants.extend(inner.places.iter().map(|place| grant(place, Access::Read)));
     opened.warnings.extend(inner.warning);
     if opened.grants.len() > MOST_GRANTS {
@@ -137,33 +147,115 @@ impl Opened {
     }
 }
 
+/// All file rules of a spec.
+fn rules(allowed: &SandboxSpec) -> impl Iterator<Item = (&FileScope, Access)> {
+    let reading = allowed.read.iter().map(|scope| (scope, Access::Read));
+    reading.chain(allowed.write.iter().map(|scope| (scope, Access::Write)))
+}
+
+/// What rules are looked at against.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Here<'h> {
+    pub(super) world: &'h World,
+    pub(super) skill_directory: Option<&'h Path>,
+    pub(super) uses: &'h Uses<'h>,
+}
+
 /// What one rule would open, without looking for what is protected inside. Nothing is made.
 pub(super) fn look(
-    allowed: &SandboxSpec,
     scope: &FileScope,
     access: Access,
-    world: &World,
-    skill_directory: Option<&Path>,
+    here: Here<'_>,
 ) -> Result<Vec<FileGrant>, FileError> {
     let mut opened = Opened::new();
-    open_rule(allowed, scope, access, world, skill_directory, &mut opened)?;
+    open_rule(scope, access, here, &mut opened)?;
     Ok(opened.grants)
 }
 
+/// What becomes of a rule for files. The policy asks here before it decides, and what is opened is compared with it once
+/// more: one place knows.
+pub(super) fn reality(scope: &FileScope, access: Access, here: Here<'_>) -> Reality {
+    let FileScope::Pattern(pattern) = scope else { return Reality::AsGranted };
+    let base = base(pattern, here.world);
+    let guards = protect::guards(scope, here.world);
+    let less = closing(pattern, &base, access, &guards, here);
+    match less {
+        Some(Reality::ReadOnly(why)) if !base.exists() => return Reality::Never(why),
+        Some(less) => return less,
+        None => {}
+    }
+    if access != Access::Write || !base.exists() {
+        return Reality::AsGranted;
+    }
+    let is_written = |grant: &FileGrant| grant.access == Access::Write;
+    match look(scope, access, here) {
+        Ok(opened) if !opened.iter().any(is_written) => Reality::ReadOnly(format!(
+            "{} holds nothing that a tool may change, and nothing new is made in it",
+            base.display()
+        )),
+        // Why a run is refused is told where it is refused.
+        Ok(_) | Err(_) => Reality::AsGranted,
+    }
+}
+
+/// What keeps a pattern from being opened as it says, as a whole.
+fn closing(
+    pattern: &PathPattern,
+    base: &Path,
+    access: Access,
+    guards: &[Guard],
+    here: Here<'_>,
+) -> Option<Reality> {
+    let writes = access == Access::Write;
+    if let Some(folder) = here.skill_directory.filter(|folder| writes && base.starts_with(folder)) {
+        let folder = folder.display();
+        return Some(Reality::Never(format!("{folder} is the skill itself and stays read-only")));
+    }
+    let guard = |kind| {
+        let mut guards = guards.iter();
+        guards.find(move |guard: &&Guard| guard.kind == kind && base.starts_with(&guard.place))
+    };
+    if let Some(guard) = guard(Guarded::Closed) {
+        let verb = if writes { "changes" } else { "reads" };
+        let (place, why) = (guard.place.display(), guard.why);
+        return Some(Reality::Never(format!("no tool {verb} {place}, because {why}")));
+    }
+    if !writes {
+        return None;
+    }
+    if let Some((row, why)) = protect::row_around(&names_below_top(base, pattern, here.world)) {
+        return Some(Reality::ReadOnly(format!("no tool changes `{row}`, because {why}")));
+    }
+    if let Some(guard) = guard(Guarded::ReadOnly) {
+        let (place, why) = (guard.place.display(), guard.why);
+        return Some(Reality::ReadOnly(format!("no tool changes {place}, because {why}")));
+    }
+    let used = here.uses.of(&[base.to_owned()], &BTreeSet::new());
+    used.iter().find(|it| it.closes(base)).map(|it| Reality::ReadOnly(it.why.clone()))
+}
+
+/// The names of a place below the folder that its grant is written for.
+fn names_below_top<'b>(base: &'b Path, pattern: &PathPattern, world: &World) -> Vec<&'b OsStr> {
+    let top = match pattern.root() {
+        PathRoot::Absolute if base.starts_with(&world.working_directory) => {
+            world.working_directory.as_path()
+        }
+        _ => root(pattern, world),
+    };
+    base.strip_prefix(top).unwrap_or(base).iter().collect()
+}
+
 fn open_rule(
-    allowed: &SandboxSpec,
     scope: &FileScope,
     access: Access,
-    world: &World,
-    skill_directory: Option<&Path>,
+    here: Here<'_>,
     opened: &mut Opened,
 ) -> Result<(), FileError> {
-    let guards = protect::guards(allowed, scope, world);
-    let never_write = &allowed.never_write;
-    let mut work = Opener { never_write, guards: &guards, opened, skill_directory };
+    let guards = protect::guards(scope, here.world);
+    let mut work = Opener { guards: &guards, opened, here };
     match scope {
         FileScope::Everything => work.everything(access),
-        FileScope::Pattern(pattern) => work.pattern(pattern, access, world),
+        FileScope::Pattern(pattern) => work.pattern(pattern, access),
     }
 }
 
@@ -173,10 +265,9 @@ pub(super) fn base(pattern: &PathPattern, world: &World) -> PathBuf {
 }
 
 struct Opener<'o> {
-    never_write: &'o [Protected],
     guards: &'o [Guard],
     opened: &'o mut Opened,
-    skill_directory: Option<&'o Path>,
+    here: Here<'o>,
 }
 
 impl Opener<'_> {
@@ -193,40 +284,27 @@ impl Opener<'_> {
         Ok(())
     }
 
-    fn pattern(
-        &mut self,
-        pattern: &PathPattern,
-        access: Access,
-        world: &World,
-    ) -> Result<(), FileError> {
+    fn pattern(&mut self, pattern: &PathPattern, access: Access) -> Result<(), FileError> {
         let prefix = pattern.literal_prefix();
-        let base = straight_down(root(pattern, world), prefix, pattern)?;
+        let base = straight_down(root(pattern, self.here.world), prefix, pattern)?;
+        match closing(pattern, &base, access, self.guards, self.here) {
+            None => {}
+            // The policy has been told before, and gives no such rule: only what has changed since is met here.
+            Some(Reality::ReadOnly(why) | Reality::Never(why) | Reality::Partly(why)) => {
+                self.opened.warnings.push(format!("`{pattern}` is not opened: {}", visible(&why)));
+                return Ok(());
+            }
+            Some(Reality::AsGranted) => {}
+        }
         if access == Access::Write
             && let Some(folder) = missing_parent(&base)
         {
             let (grant, folder) = (pattern.to_string(), folder.to_owned());
             return Err(FileError::NoFolder { grant, folder });
         }
-        if access == Access::Write && self.is_for_protected(&base, pattern, world) {
-            // The question has said that the grant comes to nothing, so it does.
-            self.opened
-                .warnings
-                .push(format!("`{pattern}` is not opened: what is there runs later in your name"));
-            return Ok(());
-        }
         if !pattern.is_tree() {
             let rest = pattern.parts()[prefix.len()..].join("/");
             return self.filtered(&base, &rest, pattern, access);
-        }
-        if let Some(guard) = self.guards.iter().find(|guard| base.starts_with(&guard.place)) {
-            // Only reached where the working directory itself is such a place: `./` names nothing.
-            if guard.kind == Guarded::Closed || access == Access::Write {
-                self.opened.warnings.push(format!(
-                    "`{pattern}` is not opened: `{}` is protected",
-                    guard.place.display()
-                ));
-                return Ok(());
-            }
         }
         let is_folder = pattern.parts().len() > prefix.len();
         match (base.exists(), access, is_folder) {
@@ -250,22 +328,6 @@ impl Opener<'_> {
             },
             (false, Access::Read | Access::Execute, _) => Ok(()),
         }
-    }
-
-    /// Whether a grant for writing names a place that is never written, or a program on PATH.
-    fn is_for_protected(&self, base: &Path, pattern: &PathPattern, world: &World) -> bool {
-        let top = match pattern.root() {
-            PathRoot::Absolute if base.starts_with(&world.working_directory) => {
-                world.working_directory.as_path()
-            }
-            _ => root(pattern, world),
-        };
-        let parts: Vec<&OsStr> = base.strip_prefix(top).unwrap_or(base).iter().collect();
-        let is_on_path = || {
-            let folder = base.parent();
-            !base.is_dir() && world.search_path.iter().any(|known| folder == Some(known))
-        };
-        protect::is_protected(self.never_write, &parts) || is_on_path()
     }
 
     /// What matches below a folder. The sandbox does the matching, so nothing that is guarded may match at all.
@@ -296,7 +358,7 @@ impl Opener<'_> {
 
     /// The skill's folder has a grant of its own, which is never one for writing (attack A11).
     fn is_of_skill(&mut self, base: &Path, access: Access) -> bool {
-        let own = self.skill_directory.is_some_and(|folder| base.starts_with(folder));
+        let own = self.here.skill_directory.is_some_and(|folder| base.starts_with(folder));
         if own && access == Access::Write {
             let base = base.display();
             let warning = format!("`{base}` belongs to the skill itself and stays read-only");
@@ -357,8 +419,6 @@ impl Opener<'_> {
 
 /// What is granted and not there, in words.
 pub(super) fn absent(allowed: &SandboxSpec, world: &World) -> Vec<String> {
-    let rules = allowed.read.iter().map(|scope| (scope, Access::Read));
-    let rules = rules.chain(allowed.write.iter().map(|scope| (scope, Access::Write)));
     let words = |(scope, access): (&FileScope, Access)| {
         let FileScope::Pattern(pattern) = scope else { return None };
         let prefix = pattern.literal_prefix();
@@ -386,7 +446,7 @@ pub(super) fn absent(allowed: &SandboxSpec, world: &World) -> Vec<String> {
             ),
         })
     };
-    rules.filter_map(words).collect()
+    rules(allowed).filter_map(words).collect()
 }
 
 fn root<'w>(pattern: &PathPattern, world: &'w World) -> &'w Path {
@@ -479,7 +539,11 @@ mod tests {
     #[test]
     fn the_system_is_not_writable_with_everything() {
         let mut opened = Opened::new();
-        Opener { never_write: &[], guards: &[], opened: &mut opened, skill_directory: None }
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let world = World::at(folder.path(), folder.path(), OsStr::new(""), Vec::new());
+        let world = world.expect("a world");
+        let here = Here { world: &world, skill_directory: None, uses: &Uses::new(&world) };
+        Opener { guards: &[], opened: &mut opened, here }
             .everything(Access::Write)
             .expect("the root can be listed");
         let access = |path: &str| {

@@ -2,16 +2,19 @@
 //! and the repository of a linked worktree, which is opened although no grant names it. A promise that a run does not keep
 //! is no basis for a yes.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use prowess_format::permission::{Domain, Level};
-use prowess_format::text::visible;
+use prowess_format::text::visible_line;
 use prowess_policy::scope::PathPattern;
 use prowess_policy::spec::FileScope;
-use prowess_policy::{Decision, Grant, Line, LineKind, Reality, SandboxSpec, Scope, explain_here};
+use prowess_policy::{Decision, Grant, Line, LineKind, Reality, Scope, explain_here};
 use prowess_sandbox::{Access, FileGrant};
 
-use super::files::{self, FileError};
+use super::files::{self, FileError, Here};
+use super::uses::Uses;
 use super::{protect, worktree};
 use crate::programs::Images;
 use crate::world::World;
@@ -21,6 +24,35 @@ const BEST_EFFORT: &str = "the limit of memory is best effort on this machine: t
 
 /// How many places a line names.
 const MOST_NAMED: usize = 5;
+
+/// What becomes of grants on this machine, for the policy to decide with. The same grant is asked about several times.
+#[derive(Debug)]
+pub(crate) struct Surroundings<'w> {
+    world: &'w World,
+    skill_directory: Option<&'w Path>,
+    uses: Uses<'w>,
+    known: RefCell<BTreeMap<String, Reality>>,
+}
+
+impl<'w> Surroundings<'w> {
+    pub(crate) fn new(world: &'w World, skill_directory: Option<&'w Path>) -> Self {
+        Self { world, skill_directory, uses: Uses::new(world), known: RefCell::default() }
+    }
+
+    /// Whether a grant is opened as it says. Nothing is made or changed.
+    pub(crate) fn reality(&self, grant: &Grant) -> Reality {
+        let Some((scope, access)) = file_rule(grant) else { return Reality::AsGranted };
+        let text = grant.to_string();
+        if let Some(known) = self.known.borrow().get(&text) {
+            return known.clone();
+        }
+        let Self { world, skill_directory, uses, .. } = self;
+        let here = Here { world, skill_directory: *skill_directory, uses };
+        let reality = files::reality(&scope, access, here);
+        self.known.borrow_mut().insert(text, reality.clone());
+        reality
+    }
+}
 
 /// What grants come to.
 #[derive(Debug, Default)]
@@ -44,20 +76,20 @@ impl Outlook {
         let allowed = decision.spec();
         let mut realities = Vec::new();
         let mut opened = Vec::new();
+        let here = Here { world, skill_directory, uses: &Uses::new(world) };
         for grant in decision.grants() {
             let Some((scope, access)) = file_rule(grant) else { continue };
-            let found = files::look(allowed, &scope, access, world, skill_directory);
+            let found = files::look(&scope, access, here);
             let reality = match &scope {
                 FileScope::Everything => Reality::AsGranted,
                 FileScope::Pattern(pattern) => {
-                    let asked = Asked { allowed, scope: &scope, pattern, access };
-                    asked.reality(&found, skill_directory, world)
+                    Asked { scope: &scope, pattern, access }.reality(&found, world)
                 }
             };
             realities.push((grant.to_string(), reality));
             opened.extend(found.unwrap_or_default());
         }
-        let repository = worktree::open(allowed, images, &opened, world);
+        let repository = worktree::open(images, &opened, world);
         let is_limited = allowed.limits.memory_bytes.is_some();
         let best_effort =
             (is_limited && !prowess_sandbox::counts_memory()).then(|| BEST_EFFORT.to_owned());
@@ -102,19 +134,14 @@ fn file_rule(grant: &Grant) -> Option<(FileScope, Access)> {
 
 /// A grant of some files.
 struct Asked<'a> {
-    allowed: &'a SandboxSpec,
     scope: &'a FileScope,
     pattern: &'a PathPattern,
     access: Access,
 }
 
 impl Asked<'_> {
-    fn reality(
-        &self,
-        found: &Result<Vec<FileGrant>, FileError>,
-        skill_directory: Option<&Path>,
-        world: &World,
-    ) -> Reality {
+    /// What the decision did not know: whether a run would be refused, and which parts of a folder stay closed.
+    fn reality(&self, found: &Result<Vec<FileGrant>, FileError>, world: &World) -> Reality {
         let opened = match found {
             Ok(opened) => opened,
             // What is missing is told as such.
@@ -122,42 +149,17 @@ impl Asked<'_> {
             Err(error) => return Reality::Never(format!("the run is refused, because {error}")),
         };
         let base = files::base(self.pattern, world);
-        if self.access == Access::Write
-            && let Some(folder) = skill_directory.filter(|folder| base.starts_with(folder))
-        {
-            let shown = shown(folder);
-            return Reality::Never(format!("{shown} is the skill itself and stays read-only"));
-        }
-        let guards = protect::guards(self.allowed, self.scope, world);
-        let closing = guards.iter().find(|guard| base.starts_with(&guard.place));
         let usable: Vec<&FileGrant> =
             opened.iter().filter(|grant| grant.access == self.access).collect();
-        let verb = if self.access == Access::Write { "changes" } else { "reads" };
-        if self.access == Access::Write
-            && let Some(place) = protect::row_around(self.allowed, self.pattern)
-        {
-            return Reality::Never(format!("no tool {verb} `{place}`, whatever is granted"));
-        }
-        match closing {
-            Some(guard) if usable.is_empty() => {
-                let place = shown(&guard.place);
-                return Reality::Never(format!("no tool {verb} {place}, whatever is granted"));
-            }
-            Some(_) | None => {}
-        }
         let is_whole = usable.iter().any(|grant| base.starts_with(&grant.path));
         // Reading a home without its keys is what everybody expects, and the guide says it.
         if is_whole || self.access != Access::Write || !base.exists() {
             return Reality::AsGranted;
         }
+        let guards = protect::guards(self.scope, world);
         let inside = guards.iter().filter(|guard| guard.place.starts_with(&base));
         let closed = named(inside.map(|guard| guard.place.as_path()).filter(|it| it.exists()));
         let base = shown(&base);
-        if usable.is_empty() {
-            return Reality::Never(format!(
-                "{base} holds nothing that a tool may change, and nothing new is made in it"
-            ));
-        }
         let open = named(usable.iter().map(|grant| grant.path.as_path()));
         let closed = if closed.is_empty() { closed } else { format!("; never {closed}") };
         Reality::Partly(format!(
@@ -200,5 +202,5 @@ fn named<'p>(paths: impl Iterator<Item = &'p Path>) -> String {
 }
 
 fn shown(path: &Path) -> String {
-    visible(&path.display().to_string()).into_owned()
+    visible_line(&path.display().to_string()).into_owned()
 }

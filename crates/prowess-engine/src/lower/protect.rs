@@ -1,28 +1,28 @@
 //! Places inside granted folders that stay closed or read-only (attack A10, SANDBOX §4).
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use prowess_policy::SandboxSpec;
-use prowess_policy::scope::{PathPattern, SECRET_PLACES};
-use prowess_policy::spec::{FileScope, Protected, is_named};
+use prowess_policy::places::{NEVER_WRITE, Place, Protected, SECRET_PLACES};
+use prowess_policy::spec::{FileScope, is_named};
 
-use crate::git_settings::{self, Named};
-use crate::lookout::{Absent, AbsentKind, is_repository, looks_bare, settings_of};
+use super::files;
+use super::uses::{MOST_REPOSITORIES, Use, Uses, are_related};
+use crate::lookout::{Absent, AbsentKind, is_repository, looks_bare, rest_of_row};
 use crate::world::World;
 
 /// How far nested repositories are looked for, nearest folders first.
 const MOST_FOLDERS: usize = 32_768;
-/// Of how many repositories the settings are read.
-const MOST_REPOSITORIES: usize = 1024;
 
 /// A known place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Guard {
     pub(super) place: PathBuf,
     pub(super) kind: Guarded,
+    /// Why, as a clause: "because …".
+    pub(super) why: &'static str,
 }
 
 /// What stays possible there.
@@ -34,35 +34,88 @@ pub(super) enum Guarded {
     ReadOnly,
 }
 
-/// The known places that a rule does not open: secrets that it does not name, our own state, files that shells and
-/// desktops run.
-pub(super) fn guards(allowed: &SandboxSpec, scope: &FileScope, world: &World) -> Vec<Guard> {
-    let mut guards = Vec::new();
-    let below_home = |protected: &Protected| match protected {
-        Protected::BelowHome(place) => Some((*place, world.home.join(place))),
-        Protected::AnyDepth(_) => None,
+/// The known places that a rule does not open: secrets that it does not name, our own state, files that shells, desktops and
+/// the machine run.
+pub(super) fn guards(scope: &FileScope, world: &World) -> Vec<Guard> {
+    let base = match scope {
+        FileScope::Everything => PathBuf::from("/"),
+        FileScope::Pattern(pattern) => files::base(pattern, world),
     };
-    for (name, place) in allowed.never_read.iter().filter_map(below_home) {
-        if !scope.names(name) {
-            guards.push(Guard { place, kind: Guarded::Closed });
+    // There are hundreds of places, and hardly any has to do with the rule.
+    let mut found = Guards { base: &base, guards: Vec::new(), known: HashSet::new() };
+    let homes = homes(&base, world);
+    for Place { protected, why } in SECRET_PLACES {
+        for place in places_of(*protected, &homes) {
+            let is_named = match protected {
+                Protected::Machine(_) => base.starts_with(&place) || holds_user(&place, world),
+                Protected::BelowHome(name) | Protected::AnyDepth(name) => scope.names(name),
+            };
+            // A folder of which others have made their home is opened piece by piece only if there are keys in it.
+            let is_own =
+                !matches!(protected, Protected::BelowHome(_)) || place.starts_with(&world.home);
+            if !is_named && (is_own || fs::symlink_metadata(&place).is_ok()) {
+                found.add(place, Guarded::Closed, why);
+            }
         }
     }
     for folder in world.state.folders() {
-        guards.push(Guard { place: folder.to_owned(), kind: Guarded::Closed });
+        found.add(folder.to_owned(), Guarded::Closed, "they are files of prowess");
     }
-    // People keep their start files in one folder and link to them: what the link leads to is the file.
-    let closed: Vec<PathBuf> =
-        guards.iter().filter_map(|guard| behind_link(&guard.place)).collect();
-    guards.extend(closed.into_iter().map(|place| Guard { place, kind: Guarded::Closed }));
-    for (_, place) in allowed.never_write.iter().filter_map(below_home) {
-        if let Some(place) = behind_link(&place) {
-            guards.push(Guard { place, kind: Guarded::ReadOnly });
-        }
-        if !guards.iter().any(|guard| guard.place == place) {
-            guards.push(Guard { place, kind: Guarded::ReadOnly });
+    for Place { protected, why } in NEVER_WRITE {
+        match protected {
+            Protected::BelowHome(name) => {
+                found.add(world.home.join(name), Guarded::ReadOnly, why);
+            }
+            Protected::Machine(place) => {
+                found.add_one(PathBuf::from(place), Guarded::ReadOnly, why)
+            }
+            Protected::AnyDepth(_) => {}
         }
     }
-    guards
+    found.guards
+}
+
+struct Guards<'b> {
+    base: &'b Path,
+    guards: Vec<Guard>,
+    known: HashSet<PathBuf>,
+}
+
+impl Guards<'_> {
+    /// People keep their start files in one folder and link to them: what the link leads to is the file.
+    fn add(&mut self, place: PathBuf, kind: Guarded, why: &'static str) {
+        if let Some(real) = behind_link(&place) {
+            self.add_one(real, kind, why);
+        }
+        self.add_one(place, kind, why);
+    }
+
+    /// What was closed before stays so.
+    fn add_one(&mut self, place: PathBuf, kind: Guarded, why: &'static str) {
+        if are_related(&place, self.base) && self.known.insert(place.clone()) {
+            self.guards.push(Guard { place, kind, why });
+        }
+    }
+}
+
+/// The user's own home, and those of others that have to do with a path.
+fn homes(base: &Path, world: &World) -> Vec<PathBuf> {
+    let others = world.other_homes().into_iter().filter(|home| are_related(home, base));
+    [world.home.clone()].into_iter().chain(others).collect()
+}
+
+/// Where a place is, in these homes or on the machine.
+fn places_of(protected: Protected, homes: &[PathBuf]) -> Vec<PathBuf> {
+    match protected {
+        Protected::BelowHome(name) => homes.iter().map(|home| home.join(name)).collect(),
+        Protected::Machine(place) => vec![PathBuf::from(place)],
+        Protected::AnyDepth(_) => Vec::new(),
+    }
+}
+
+/// Whether the user's home or work lies in a place: root's own home is no secret to root.
+fn holds_user(place: &Path, world: &World) -> bool {
+    world.home.starts_with(place) || world.working_directory.starts_with(place)
 }
 
 /// Something in a skill's folder that is never shown. The folder is in view of its tools as a whole, so it must not be the
@@ -71,7 +124,11 @@ pub(super) fn never_shown_in(folder: &Path, world: &World) -> Option<PathBuf> {
     if world.home.starts_with(folder) {
         return Some(world.home.clone());
     }
-    let secrets = SECRET_PLACES.iter().map(|place| world.home.join(place));
+    let homes = homes(folder, world);
+    let secrets = SECRET_PLACES
+        .iter()
+        .flat_map(|place| places_of(place.protected, &homes))
+        .filter(|place| !holds_user(place, world));
     let state = world.state.folders().map(Path::to_owned);
     let mut inside = secrets.chain(state).filter(|place| place.starts_with(folder));
     inside.find(|place| fs::symlink_metadata(place).is_ok())
@@ -98,23 +155,9 @@ pub(super) struct Inside {
     pub(super) warning: Option<String>,
 }
 
-/// The protected row that everything of a pattern lies in, such as `.git/hooks` of `./.git/hooks/**`.
-pub(super) fn row_around(allowed: &SandboxSpec, pattern: &PathPattern) -> Option<&'static str> {
-    let parts = pattern.literal_prefix();
-    let parts: Vec<&OsStr> = parts.iter().map(OsStr::new).collect();
-    rows(&allowed.never_write).into_iter().find(|row| holds_row(&parts, row))
-}
-
-/// What is left of a row for a folder that is in the middle of it: `hooks` of `.git/hooks` for one called `.git`.
-fn rest_of_row<'r>(row: &'r str, folder: &Path) -> Option<&'r str> {
-    row.match_indices('/')
-        .find(|(at, _)| folder.ends_with(&row[..*at]))
-        .map(|(at, _)| &row[at + 1..])
-}
-
 /// Looks for places that are protected at any depth, in folders that are opened for writing.
-pub(super) fn inside(allowed: &SandboxSpec, writable: &[PathBuf], world: &World) -> Inside {
-    let rows = rows(&allowed.never_write);
+pub(super) fn inside(writable: &[PathBuf], uses: &Uses<'_>) -> Inside {
+    let rows = rows();
     let mut found = Inside::default();
     for folder in writable {
         // A repository's own folder may be granted by its name.
@@ -162,8 +205,7 @@ pub(super) fn inside(allowed: &SandboxSpec, writable: &[PathBuf], world: &World)
             }
         }
     }
-    found.protect_named(writable, world);
-    found.protect_search_path(writable, world);
+    found.protect_used(writable, uses);
     // A place inside another one is covered by it.
     found.places.sort();
     found.places.dedup_by(|later, earlier| later.starts_with(&*earlier));
@@ -171,12 +213,12 @@ pub(super) fn inside(allowed: &SandboxSpec, writable: &[PathBuf], world: &World)
 }
 
 /// Rows of names that are protected at any depth.
-fn rows(never_write: &[Protected]) -> Vec<&'static str> {
-    let row = |protected: &Protected| match protected {
-        Protected::AnyDepth(row) => Some(*row),
-        Protected::BelowHome(_) => None,
+fn rows() -> Vec<&'static str> {
+    let row = |place: &Place| match place.protected {
+        Protected::AnyDepth(row) => Some(row),
+        Protected::BelowHome(_) | Protected::Machine(_) => None,
     };
-    never_write.iter().filter_map(row).collect()
+    NEVER_WRITE.iter().filter_map(row).collect()
 }
 
 fn begins(row: &str, name: &OsStr) -> bool {
@@ -184,10 +226,13 @@ fn begins(row: &str, name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| is_named(name, first))
 }
 
-/// Whether a grant is for a protected place itself. `parts` are the names below the folder that the grant is written for:
-/// a project may lie in a folder that would be protected in another one.
-pub(super) fn is_protected(never_write: &[Protected], parts: &[&OsStr]) -> bool {
-    rows(never_write).iter().any(|row| holds_row(parts, row))
+/// The row that a grant is for, such as `.git/hooks`, and why it is protected. `parts` are the names below the folder that the
+/// grant is written for: a project may lie in a folder that would be protected in another one.
+pub(super) fn row_around(parts: &[&OsStr]) -> Option<(&'static str, &'static str)> {
+    NEVER_WRITE.iter().find_map(|place| match place.protected {
+        Protected::AnyDepth(row) if holds_row(parts, row) => Some((row, place.why)),
+        Protected::AnyDepth(_) | Protected::BelowHome(_) | Protected::Machine(_) => None,
+    })
 }
 
 /// Whether the names of a row stand behind each other.
@@ -242,72 +287,33 @@ impl Inside {
         }
     }
 
-    /// What settings of repositories and of the user name: hooks elsewhere, more settings, programs.
-    fn protect_named(&mut self, writable: &[PathBuf], world: &World) {
-        let of_user = [".gitconfig", ".config/git/config"].map(|name| world.home.join(name));
-        let elsewhere = world.environment.iter().find(|(name, _)| name == "XDG_CONFIG_HOME");
-        let elsewhere = elsewhere.map(|(_, folder)| Path::new(folder).join("git/config"));
-        let common: Vec<PathBuf> =
-            of_user.into_iter().chain(elsewhere).chain(["/etc/gitconfig".into()]).collect();
-        let mut named = Vec::new();
-        for repository in self.repositories.iter().take(MOST_REPOSITORIES) {
-            let is_inner = repository.file_name().is_some_and(|name| name == ".git");
-            let top = if is_inner { repository.parent() } else { None }.unwrap_or(repository);
-            let own = settings_of(repository);
-            let worktree =
-                own.iter().flat_map(|file| git_settings::of_file(file).unwrap_or_default());
-            let worktree = worktree
-                .filter_map(|setting| git_settings::normal(&repository.join(setting.worktree()?)));
-            let tops: BTreeSet<PathBuf> = worktree.chain([top.to_owned()]).collect();
-            let files: Vec<PathBuf> = own.iter().chain(&common).cloned().collect();
-            for top in &tops {
-                let sources = git_settings::Sources { files: &files, top, home: &world.home };
-                named.extend(git_settings::named(sources));
-            }
-        }
+    /// What is protected for what it is used for: hooks elsewhere, more settings, programs.
+    fn protect_used(&mut self, writable: &[PathBuf], uses: &Uses<'_>) {
         if self.repositories.len() > MOST_REPOSITORIES {
             self.warning.get_or_insert_with(|| format!(
                 "the granted folders hold more than {MOST_REPOSITORIES} repositories: hooks that their settings keep elsewhere are not protected in all of them"
             ));
         }
-        for Named { path, is_certain } in named {
-            let around = writable.iter().filter(|folder| path.starts_with(folder)).max();
-            let Some(folder) = around else {
-                // A way from outside into the folder.
-                let real = path.canonicalize().ok();
-                let real = real.filter(|real| writable.iter().any(|it| real.starts_with(it)));
-                self.places.extend(real.filter(|real| is_there(real)));
-                continue;
-            };
-            match fs::symlink_metadata(&path) {
-                // A word of a command that is a folder is hardly a program.
-                Ok(_) if !is_certain && path.is_dir() => {}
-                Ok(_) => self.protect(folder, path),
-                Err(_) if is_certain => match first_link(folder, &path) {
-                    Some(link) => self.links.push(link),
-                    None => {
-                        self.absent.insert(Absent { place: path, kind: AbsentKind::OfGit });
-                    }
-                },
-                Err(_) => {}
+        let found = uses.of(writable, &self.repositories);
+        for it in found.iter().filter(|it| it.is_meant()) {
+            let around = writable.iter().filter(|folder| it.place.starts_with(folder)).max();
+            if let Some(folder) = around {
+                self.protect_use(folder, it);
             }
         }
     }
 
-    /// Folders in which programs are looked for: what is put there is started by its name.
-    fn protect_search_path(&mut self, writable: &[PathBuf], world: &World) {
-        for folder in &world.search_path {
-            let real = folder.canonicalize().ok();
-            for place in [Some(folder.clone()), real].into_iter().flatten() {
-                if !writable.iter().any(|it| place.starts_with(it)) {
-                    continue;
-                }
-                if is_there(&place) {
-                    self.places.push(place);
-                } else if fs::symlink_metadata(&place).is_err() {
-                    self.absent.insert(Absent { place, kind: AbsentKind::OfSearchPath });
-                }
+    fn protect_use(&mut self, folder: &Path, used: &Use) {
+        let place = &used.place;
+        match first_link(folder, place) {
+            // A link can be replaced, and what it leads to can be anywhere.
+            Some(link) if used.must_be_straight() => self.links.push(link),
+            Some(_) => {}
+            None if is_there(place) => self.places.push(place.clone()),
+            None if fs::symlink_metadata(place).is_err() => {
+                self.absent.insert(Absent { place: place.clone(), kind: used.absent_kind() });
             }
+            None => {}
         }
     }
 }

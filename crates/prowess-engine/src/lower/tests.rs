@@ -1,16 +1,18 @@
+mod laws;
+
 use std::ffi::OsStr;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use prowess_format::skill::Skill;
 use prowess_policy::{
-    Answer, Approvals, Decision, Digest, LineKind, Mode, Origin, Remember, Request, Tier, Trust,
-    decide, grants,
+    Answer, Approvals, Decision, Digest, Grant, LineKind, Mode, Origin, Remember, Request, Tier,
+    Trust, decide_here, grants,
 };
 use prowess_sandbox::{Access, Input};
 use tempfile::TempDir;
 
-use super::{FileError, Launch, Lowered, Outlook, lower};
+use super::{FileError, Launch, Lowered, Outlook, Surroundings, lower};
 use crate::programs::Images;
 use crate::world::World;
 
@@ -34,17 +36,33 @@ impl Place {
         Self { _folder: folder, root, environment: Vec::new(), current: "home/project" }
     }
 
-    fn lower(&self, permissions: &[&str], tier: Tier) -> Result<Lowered, FileError> {
-        let path = OsStr::new("/usr/bin:bin:/bin");
+    /// The machine, on which Anna has a home too.
+    fn world(&self, path: &str) -> World {
         let home = self.root.join("home");
         let current = self.root.join(self.current);
-        let world = World::at(&home, &current, path, self.environment.clone()).expect("a world");
+        let world = World::at(&home, &current, OsStr::new(path), self.environment.clone());
+        let users = self.root.join("passwd");
+        let anna = self.root.join("anna").display().to_string();
+        std::fs::write(&users, format!("anna:x:7:7::{anna}:/bin/sh\n")).expect("a file");
+        World { users, ..world.expect("a world") }
+    }
+
+    fn lower(&self, permissions: &[&str], tier: Tier) -> Result<Lowered, FileError> {
+        self.lower_in(&self.world("/usr/bin:bin:/bin"), permissions, tier)
+    }
+
+    fn lower_in(
+        &self,
+        world: &World,
+        permissions: &[&str],
+        tier: Tier,
+    ) -> Result<Lowered, FileError> {
         let skill = skill(permissions);
         let request = Request::of(&skill, "probe", "look", Digest::new("d"), Vec::new())
             .expect("it has the tool");
         let trust = Trust::of(&skill, tier, None, Origin::Local);
-        let decision =
-            decide(&request, trust, &grants::of(&skill), &Approvals::default(), Mode::Dev);
+        let folder = self.root.join("home/project/skill");
+        let decision = decided(&skill, &request, trust, world, &folder);
         let allowed = match decision {
             Decision::Ask(question) => question.approve(Answer { remember: Remember::Once, at: 0 }),
             Decision::Allow(allowed) => allowed,
@@ -63,23 +81,22 @@ impl Place {
             variables: vec![("COLOUR".to_owned(), "red".to_owned())],
             input: Input::Empty,
         };
-        lower(allowed.spec(), launch, &world)
+        let mut lowered = lower(allowed.spec(), launch, world)?;
+        let told: Vec<String> = allowed.closed().collect();
+        lowered.warnings.splice(..0, told);
+        Ok(lowered)
     }
 
     /// What the user is told about files before the answer, without the place's root.
     fn told(&self, permissions: &[&str], skill_directory: &str, program: &str) -> String {
-        let home = self.root.join("home");
-        let current = self.root.join(self.current);
-        let world =
-            World::at(&home, &current, OsStr::new("/usr/bin"), Vec::new()).expect("a world");
+        let world = self.world("/usr/bin");
         let skill = skill(permissions);
         let request = Request::of(&skill, "probe", "look", Digest::new("d"), Vec::new())
             .expect("it has the tool");
         let trust = Trust::of(&skill, Tier::Experimental, None, Origin::Local);
-        let decision =
-            decide(&request, trust, &grants::of(&skill), &Approvals::default(), Mode::Dev);
-        let images = Images { programs: vec![PathBuf::from(program)], ..Images::default() };
         let folder = self.root.join(skill_directory);
+        let decision = decided(&skill, &request, trust, &world, &folder);
+        let images = Images { programs: vec![PathBuf::from(program)], ..Images::default() };
         let lines = Outlook::of(&decision, &images, Some(&folder), &world).explain(&decision);
         let about_files = lines.iter().filter(|line| {
             matches!(line.kind, LineKind::May | LineKind::MayNot)
@@ -128,6 +145,19 @@ impl Place {
         );
         lines.join("\n")
     }
+}
+
+fn decided(
+    skill: &Skill,
+    request: &Request,
+    trust: Trust,
+    world: &World,
+    folder: &Path,
+) -> Decision {
+    let surroundings = Surroundings::new(world, Some(folder));
+    let reality = |grant: &Grant| surroundings.reality(grant);
+    let (grants, approvals) = (grants::of(skill), Approvals::default());
+    decide_here(request, trust, &grants, &approvals, Mode::Dev, &reality)
 }
 
 fn skill(permissions: &[&str]) -> Skill {
@@ -280,7 +310,7 @@ fn running_inside_the_skill_does_not_open_it() {
     insta::assert_snapshot!(place.check(&[]), @"
     r home/project/skill/.git
     x home/project/skill
-    warning: `home/project/skill` belongs to the skill itself and stays read-only
+    warning: gets nothing from `filesystem:write:./**`: home/project/skill is the skill itself and stays read-only
     ");
 }
 
@@ -353,25 +383,39 @@ fn what_is_granted_and_never_opened_is_told_before_the_answer() {
         "home/project/data/a",
     ]);
     let told = |permissions: &[&str]| place.told(permissions, "home/project/skill", "/usr/bin/env");
-    insta::assert_snapshot!(told(&["filesystem:write:~/.bashrc"]), @"- gets nothing from `filesystem:write:~/.bashrc`: no tool changes home/.bashrc, whatever is granted");
+    insta::assert_snapshot!(told(&["filesystem:write:~/.bashrc"]), @"
+    + may read files at ~/.bashrc, because the skill declares `filesystem:write:~/.bashrc`
+    - may change nothing by `filesystem:write:~/.bashrc`: no tool changes home/.bashrc, because shells run it when they start
+    ");
     insta::assert_snapshot!(told(&["filesystem:write:~/.config/**"]), @"
     + may change files below ~/.config, because the skill declares `filesystem:write:~/.config/**`
     - may change nothing in home/.config but home/.config/editor, and make nothing new beside them; never home/.config/prowess
     ");
-    insta::assert_snapshot!(told(&["filesystem:write:~/.local/**"]), @"- gets nothing from `filesystem:write:~/.local/**`: home/.local holds nothing that a tool may change, and nothing new is made in it");
-    insta::assert_snapshot!(told(&["filesystem:write:./.git/hooks/**"]), @"- gets nothing from `filesystem:write:./.git/hooks/**`: no tool changes `.git/hooks`, whatever is granted");
+    insta::assert_snapshot!(told(&["filesystem:write:~/.local/**"]), @"
+    + may read files below ~/.local, because the skill declares `filesystem:write:~/.local/**`
+    - may change nothing by `filesystem:write:~/.local/**`: home/.local holds nothing that a tool may change, and nothing new is made in it
+    ");
+    insta::assert_snapshot!(told(&["filesystem:write:./.git/hooks/**"]), @"
+    + may read files below ./.git/hooks, because the skill declares `filesystem:write:./.git/hooks/**`
+    - may change nothing by `filesystem:write:./.git/hooks/**`: no tool changes `.git/hooks`, because git runs what it says
+    ");
     insta::assert_snapshot!(told(&["filesystem:write:./data/**", "filesystem:read:./**"]), @"
     + may change files below ./data, because the skill declares `filesystem:write:./data/**`
     + may read files in the working directory, because the skill declares `filesystem:read:./**`
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:~/.bashrc"]), @"
+    r home/.bashrc
     x home/project/skill
-    warning: `~/.bashrc` is not opened: `home/.bashrc` is protected
+    warning: may change nothing by `filesystem:write:~/.bashrc`: no tool changes home/.bashrc, because shells run it when they start
     ");
-    insta::assert_snapshot!(place.check(&["filesystem:write:~/.local/**"]), @"x home/project/skill");
-    insta::assert_snapshot!(place.check(&["filesystem:write:./.git/hooks/**"]), @"
+    insta::assert_snapshot!(place.check(&["filesystem:write:~/.local/**"]), @"
     x home/project/skill
-    warning: `./.git/hooks/**` is not opened: what is there runs later in your name
+    warning: may change nothing by `filesystem:write:~/.local/**`: home/.local holds nothing that a tool may change, and nothing new is made in it
+    ");
+    insta::assert_snapshot!(place.check(&["filesystem:write:./.git/hooks/**"]), @"
+    r home/project/.git/hooks
+    x home/project/skill
+    warning: may change nothing by `filesystem:write:./.git/hooks/**`: no tool changes `.git/hooks`, because git runs what it says
     ");
 }
 
@@ -399,24 +443,28 @@ fn naming_what_is_protected_does_not_open_it() {
     x home/project/skill
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:./.git/config"]), @"
+    r home/project/.git/config
     x home/project/skill
-    warning: `./.git/config` is not opened: what is there runs later in your name
+    warning: may change nothing by `filesystem:write:./.git/config`: no tool changes `.git/config`, because git runs what it says
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:./.git/hooks/*.sh"]), @"
+    r home/project/.git/hooks *.sh
     x home/project/skill
-    warning: `./.git/hooks/*.sh` is not opened: what is there runs later in your name
+    warning: may change nothing by `filesystem:write:./.git/hooks/*.sh`: no tool changes `.git/hooks`, because git runs what it says
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:./.vscode"]), @"
+    r home/project/.vscode
     x home/project/skill
-    warning: `./.vscode` is not opened: what is there runs later in your name
+    warning: may change nothing by `filesystem:write:./.vscode`: no tool changes `.vscode`, because editors run what it says
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:~/project/.git/hooks/**"]), @"
+    r home/project/.git/hooks
     x home/project/skill
-    warning: `~/project/.git/hooks/**` is not opened: what is there runs later in your name
+    warning: may change nothing by `filesystem:write:~/project/.git/hooks/**`: no tool changes `.git/hooks`, because git runs what it says
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:./.mcp.json"]), @"
     x home/project/skill
-    warning: `./.mcp.json` is not opened: what is there runs later in your name
+    warning: gets nothing from `filesystem:write:./.mcp.json`: no tool changes `.mcp.json`, because agents start what it says
     ");
 }
 
@@ -455,4 +503,124 @@ fn the_repository_of_a_linked_worktree_is_told() {
     + may read the repository home/main/.git, because the working directory is a linked worktree of it
     ");
     insta::assert_snapshot!(place.told(&[], "home/skill", "/usr/bin/env"), @"+ may change files in the working directory, because commands work in the working directory");
+}
+
+/// Attack A10: what runs later on the machine, and what everybody's shells start with.
+#[test]
+fn places_of_the_machine_and_of_others_are_not_changed() {
+    let place = Place::new(&[
+        "anna/.bashrc",
+        "anna/.ssh/id",
+        "anna/notes/x",
+        "home/.local/lib/python3/x",
+        "home/.inputrc",
+    ]);
+    let told = |permission: &str| place.told(&[permission], "home/project/skill", "/usr/bin/env");
+    for (permission, why) in [
+        ("filesystem:write:/etc/cron.d/**", "settings of the machine decide"),
+        ("filesystem:write:/etc/passwd", "settings of the machine decide"),
+        ("filesystem:write:/etc/ld.so.preload", "settings of the machine decide"),
+        ("filesystem:write:/etc/systemd/system/x.service", "settings of the machine decide"),
+        ("filesystem:write:/usr/lib/python3/**", "everybody on this machine runs"),
+        ("filesystem:write:/usr/local/bin/**", "everybody on this machine runs"),
+        ("filesystem:write:/boot/**", "started with the machine"),
+        ("filesystem:write:/var/spool/cron/**", "at which time"),
+        ("filesystem:write:~/.local/lib/**", "interpreters run what is there"),
+        ("filesystem:write:~/.config/pip/**", "package managers run or fetch"),
+        ("filesystem:write:~/.pam_environment", "when somebody logs in"),
+        ("filesystem:write:~/.inputrc", "terminals and shells"),
+        ("filesystem:write:~/.pythonrc.py", "interpreters run what is there"),
+    ] {
+        let told = told(permission);
+        assert!(told.contains(why) && !told.contains("may change files"), "{permission}: {told}");
+        let lowered = place.lower(&[permission], Tier::Experimental).expect("it can be lowered");
+        let is_written = lowered.spec.files.iter().any(|grant| grant.access == Access::Write);
+        assert!(!is_written, "{permission}: {:?}", lowered.spec.files);
+    }
+    let anna = |rest: &str| format!("filesystem:write:{}/anna{rest}", place.root.display());
+    insta::assert_snapshot!(told(&anna("/.bashrc")).replace(&*place.root.to_string_lossy(), ""), @"
+    + may read files at anna/.bashrc, because the skill declares `filesystem:write:anna/.bashrc`
+    - may change nothing by `filesystem:write:anna/.bashrc`: anna/.bashrc stays as it is, because shells run it when they start
+    ");
+    insta::assert_snapshot!(place.check(&[&anna("/.profile")]).replace(&*place.root.to_string_lossy(), ""), @"
+    x home/project/skill
+    warning: gets nothing from `filesystem:write:anna/.profile`: anna/.profile stays as it is, because shells run it when they start
+    ");
+    insta::assert_snapshot!(place.check(&[&anna("/**")]).replace(&*place.root.to_string_lossy(), ""), @"
+    r anna/.bashrc
+    w anna/notes
+    x home/project/skill
+    ");
+    insta::assert_snapshot!(place.check(&[&anna("/notes/**")]), @"
+    w anna/notes
+    x home/project/skill
+    ");
+}
+
+/// A place of keys that is not there yet is one that is missing, and not one that nobody reads.
+#[test]
+fn what_is_missing_and_what_is_closed_are_told_apart() {
+    let place = Place::new(&[]);
+    let said = |permission: &str| {
+        let skill = skill(&[permission]);
+        let request = Request::of(&skill, "probe", "look", Digest::new("d"), Vec::new())
+            .expect("it has the tool");
+        let trust = Trust::of(&skill, Tier::Experimental, None, Origin::Local);
+        let (world, folder) = (place.world("/usr/bin"), place.root.join("home/project/skill"));
+        let decision = decided(&skill, &request, trust, &world, &folder);
+        let lines = Outlook::of(&decision, &Images::default(), Some(&folder), &world);
+        let lines = lines.explain(&decision).into_iter().filter(|line| {
+            !matches!(line.kind, LineKind::Verdict | LineKind::Trust | LineKind::Limit)
+                && !line.text.contains("best effort")
+                && !line.text.starts_with("may not ")
+        });
+        let lines: Vec<String> = lines.map(|line| line.text).collect();
+        lines.join("\n").replace(&format!("{}/", place.root.display()), "")
+    };
+    insta::assert_snapshot!(said("filesystem:read:~/.ssh"), @"
+    may read files at ~/.ssh, because the skill declares `filesystem:read:~/.ssh`
+    may run `env`, which runs whatever it is given, because its command starts `env`
+    asks, because you have not approved it yet
+    asks, because `filesystem:read:~/.ssh` opens a place where keys are kept
+    asks, because `shell:execute:env` needs your consent
+    `--yes` does not answer this: run it on a terminal and decide
+    home/.ssh does not exist, so that nothing can be read there
+    ");
+    insta::assert_snapshot!(said("filesystem:write:~/.config/autostart/**"), @"
+    may run `env`, which runs whatever it is given, because its command starts `env`
+    gets nothing from `filesystem:write:~/.config/autostart/**`: no tool changes home/.config/autostart, because it is read when somebody logs in or a desktop starts
+    asks, because you have not approved it yet
+    asks, because `shell:execute:env` needs your consent
+    `--yes` answers this for one run
+    ");
+    insta::assert_snapshot!(said("filesystem:write:~/new/**"), @"
+    may change files below ~/new, because the skill declares `filesystem:write:~/new/**`
+    may run `env`, which runs whatever it is given, because its command starts `env`
+    asks, because you have not approved it yet
+    asks, because `filesystem:write:~/new/**` needs your consent
+    asks, because `shell:execute:env` needs your consent
+    `--yes` answers this for one run
+    home/new does not exist yet: that folder is made, and stays if something is put in it
+    ");
+}
+
+#[test]
+fn prowess_itself_stays_as_it_is() {
+    let place = Place::new(&["home/project/tools/prowess", "home/project/tools/other"]);
+    let program = Some(place.root.join("home/project/tools/prowess"));
+    let world = World { program, ..place.world("/usr/bin") };
+    let shown = |permission: &str| {
+        let lowered = place.lower_in(&world, &[permission], Tier::Experimental);
+        place.shown(&lowered.expect("it can be lowered"))
+    };
+    insta::assert_snapshot!(shown("filesystem:write:./tools/**"), @"
+    r home/project/tools/prowess
+    w home/project/tools
+    x home/project/skill
+    ");
+    insta::assert_snapshot!(shown("filesystem:write:./tools/prowess"), @"
+    r home/project/tools/prowess
+    x home/project/skill
+    warning: may change nothing by `filesystem:write:./tools/prowess`: home/project/tools/prowess is prowess itself
+    ");
 }

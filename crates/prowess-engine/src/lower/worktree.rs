@@ -10,11 +10,11 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use prowess_policy::SandboxSpec;
-use prowess_policy::spec::Protected;
+use prowess_policy::spec::FileScope;
 use prowess_sandbox::{Access, FileGrant};
 
 use super::grant;
+use super::protect::{self, Guarded};
 use crate::lookout::{Absent, AbsentKind};
 use crate::programs::Images;
 use crate::world::World;
@@ -38,12 +38,7 @@ pub(super) struct Opened {
 }
 
 /// The repository of the working directory, where that is a linked worktree which is granted as a whole.
-pub(super) fn open(
-    allowed: &SandboxSpec,
-    images: &Images,
-    grants: &[FileGrant],
-    world: &World,
-) -> Opened {
+pub(super) fn open(images: &Images, grants: &[FileGrant], world: &World) -> Opened {
     let is_git = |image: &PathBuf| image.file_name().is_some_and(|name| name == "git");
     let top = world.working_directory.as_path();
     let covers =
@@ -59,7 +54,7 @@ pub(super) fn open(
     let Some(own) = repository_of(top) else { return Opened::default() };
     // `repository_of` has seen that both folders above are there.
     let Some(shared) = own.ancestors().nth(2) else { return Opened::default() };
-    if grants.iter().any(|grant| covers(shared, grant)) || is_secret(shared, allowed, world) {
+    if grants.iter().any(|grant| covers(shared, grant)) || is_secret(shared, world) {
         return Opened::default();
     }
     let grants = vec![grant(shared, Access::Read)];
@@ -111,11 +106,7 @@ fn is_folder(path: &Path) -> bool {
 }
 
 /// Whether a repository lies in a place that only a grant of its own opens.
-fn is_secret(path: &Path, allowed: &SandboxSpec, world: &World) -> bool {
-    let named = allowed.never_read.iter().filter_map(|protected| match protected {
-        Protected::BelowHome(place) => Some(world.home.join(place)),
-        Protected::AnyDepth(_) => None,
-    });
-    let state = world.state.folders().map(Path::to_owned);
-    named.chain(state).any(|place| path.starts_with(place))
+fn is_secret(path: &Path, world: &World) -> bool {
+    let guards = protect::guards(&FileScope::Everything, world);
+    guards.iter().any(|guard| guard.kind == Guarded::Closed && path.starts_with(&guard.place))
 }

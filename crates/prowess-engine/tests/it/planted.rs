@@ -207,7 +207,7 @@ fn a_grant_for_a_protected_place_is_one_for_reading() {
         let scene = repository(&front, command).file("repo/.vscode/tasks.json", "{}");
         let (envelope, events) = run(&scene);
         assert_ne!(envelope.exit_code, 0, "{place}");
-        assert!(warns(&events, "is not opened: what is there runs later"), "{events:?}");
+        assert!(warns(&events, "the tool may change nothing by"), "{events:?}");
     }
 }
 
@@ -270,4 +270,162 @@ fn wait_for(file: &Path) {
         assert!(std::time::Instant::now() < patience, "the tool never ran");
         std::thread::yield_now();
     }
+}
+
+/// A repository whose settings name places, with a tool that copies to one and may write what a permission says.
+fn narrow(permission: &str, target: &str, settings: &str) -> Scene {
+    let front = format!(
+        "permissions: [\"filesystem:write:{permission}\", \"filesystem:read:./a\", \"shell:execute:cp\"]\n"
+    );
+    let scene = repository(&front, &format!("cp a {target}"));
+    let config = scene.root.join("repo/.git/config");
+    let own = std::fs::read_to_string(config).expect("git made it");
+    scene.file("repo/.git/config", &format!("{own}{settings}"))
+}
+
+/// Runs, and tells what is at a path afterwards.
+fn left_at(scene: &Scene, path: &str) -> (Option<String>, Vec<Event>) {
+    let (_, events) = run(scene);
+    (std::fs::read_to_string(scene.root.join(path)).ok(), events)
+}
+
+/// A grant that names such a place, something in it, or the folder around it.
+#[test]
+fn a_narrow_grant_plants_no_hooks() {
+    const SETTINGS: &str = "[core]\n\thooksPath = hooks\n\tfsmonitor = tools/mon\n[include]\n\tpath = ../cfg/shared\n[includeIf \"onbranch:x\"]\n\tpath = ../cfg/other\n";
+    for (permission, target) in [
+        ("./hooks/**", "hooks/pre-commit"),
+        ("./hooks/**", "hooks/new"),
+        ("./hooks", "hooks/pre-commit"),
+        ("./hooks/*", "hooks/pre-commit"),
+        ("./hooks/*", "hooks/new"),
+        ("./hooks/pre-commit", "hooks/pre-commit"),
+        ("./hooks/new", "hooks/new"),
+        ("./*/pre-commit", "hooks/pre-commit"),
+        ("./cfg/**", "cfg/shared"),
+        ("./cfg/sh*", "cfg/shared"),
+        ("./cfg/shared", "cfg/shared"),
+        ("./cfg/**", "cfg/other"),
+        ("./cfg/other", "cfg/other"),
+        ("./tools/**", "tools/mon"),
+        ("./tools/mon", "tools/mon"),
+    ] {
+        let scene = narrow(permission, target, SETTINGS)
+            .file("repo/hooks/pre-commit", "before")
+            .file("repo/cfg/shared", "")
+            .file("repo/tools/mon", "before");
+        let before = std::fs::read_to_string(scene.root.join("repo").join(target)).ok();
+        let (after, events) = left_at(&scene, &format!("repo/{target}"));
+        assert_eq!(after, before, "{permission} {target}: {events:?}");
+    }
+    // The test would see it: beside those places the same grants do open.
+    let scene = narrow("./tools/**", "tools/free", SETTINGS).file("repo/tools/mon", "");
+    assert!(left_at(&scene, "repo/tools/free").0.is_some());
+}
+
+#[test]
+fn a_narrow_grant_plants_no_hooks_for_an_ordinary_user() {
+    again_as_nobody("planted::a_narrow_grant_plants_no_hooks");
+}
+
+/// Where the settings are, and what they are relative to.
+#[test]
+fn every_file_with_settings_of_git_counts() {
+    const HOOKS: &str = "[core]\n\thooksPath = ";
+    let told = |scene: Scene, target: &str| {
+        let (after, events) = left_at(&scene, target);
+        assert_eq!(after, None, "{events:?}");
+        assert!(warns(&events, "`core.hookspath` names it"), "{events:?}");
+    };
+    let link = |scene: &Scene, from: &str, to: &str| {
+        std::os::unix::fs::symlink(scene.root.join(to), scene.root.join(from)).expect("a link");
+    };
+    // Hooks that are not there yet.
+    told(narrow("./new/**", "new/x", &format!("{HOOKS}new\n")), "repo/new/x");
+    // The user's, which may be links, and hold where there is no repository.
+    let own = |permission: &str, target: &str| narrow(permission, target, "");
+    told(
+        own("~/hooks/**", "~/hooks/x").file("home/.gitconfig", &format!("{HOOKS}~/hooks\n")),
+        "home/hooks/x",
+    );
+    let scene = own("./sub/h/**", "sub/h/x").file("home/dot/git", &format!("{HOOKS}sub/h\n"));
+    link(&scene, "home/.gitconfig", "home/dot/git");
+    told(scene, "repo/sub/h/x");
+    let mut scene = own("./sub/h/**", "sub/h/x").file("xdg/git/config", &format!("{HOOKS}sub/h\n"));
+    scene
+        .variables
+        .push(("XDG_CONFIG_HOME".to_owned(), scene.root.join("xdg").display().to_string()));
+    told(scene, "repo/sub/h/x");
+    // Hooks behind a link.
+    let scene = narrow("./sub/h/**", "sub/h/x", &format!("{HOOKS}seen\n")).file("repo/sub/h/y", "");
+    link(&scene, "repo/seen", "repo/sub/h");
+    told(scene, "repo/sub/h/x");
+    // A repository beside the granted folder.
+    let scene = own("./shared/**", "shared/x").file("repo/other/x", "");
+    git_in(&scene, "repo/other", &["init", "--quiet"]);
+    git_in(&scene, "repo/other", &["config", "core.hooksPath", "../shared"]);
+    told(scene, "repo/shared/x");
+    // Where somebody works is no hook.
+    let scene = narrow("./sub/**", "sub/x", "").file(
+        "home/.gitconfig",
+        "[safe]\n\tdirectory = /\n[maintenance]\n\trepo = /tmp\n[core]\n\thooksPath =\n",
+    );
+    assert!(left_at(&scene, "repo/sub/x").0.is_some());
+}
+
+#[test]
+fn a_folder_of_the_path_is_not_opened_by_its_name() {
+    for (permission, target) in [
+        ("./bin/**", "bin/git"),
+        ("./bin", "bin/ls"),
+        ("./bin/*", "bin/git"),
+        ("./bin/ls", "bin/ls"),
+        ("./bin/git", "bin/git"),
+        ("./bin/sub/**", "bin/sub/x"),
+    ] {
+        let scene = narrow(permission, target, "").file("repo/bin/ls", "before");
+        let scene = Scene { on_path: vec!["repo/bin"], ..scene }.file("repo/bin/sub/y", "");
+        let before = std::fs::read_to_string(scene.root.join("repo").join(target)).ok();
+        let (after, events) = left_at(&scene, &format!("repo/{target}"));
+        assert_eq!(after, before, "{permission}: {events:?}");
+        assert!(warns(&events, "is on your PATH"), "{permission}: {events:?}");
+    }
+    // The working directory itself: it can be read, and the reason is said.
+    let scene = Scene { on_path: vec!["repo"], ..narrow("./**", "b", "") };
+    let (after, events) = left_at(&scene, "repo/b");
+    assert_eq!(after, None, "{events:?}");
+    assert!(warns(&events, "may change nothing by `filesystem:write:./**`"), "{events:?}");
+    // By `.`, too, and by nothing between two colons.
+    for entry in [".", ""] {
+        let scene = Scene { on_path: vec![entry], ..narrow("./**", "b", "") };
+        assert_eq!(left_at(&scene, "repo/b").0, None, "{entry:?}");
+    }
+    assert!(left_at(&narrow("./**", "b", ""), "repo/b").0.is_some());
+}
+
+#[test]
+fn a_folder_of_the_path_is_not_opened_by_its_name_to_an_ordinary_user() {
+    again_as_nobody("planted::a_folder_of_the_path_is_not_opened_by_its_name");
+}
+
+#[test]
+fn a_new_file_counts_with_the_name_of_the_granted_folder() {
+    for (permission, folder, is_there) in [
+        ("./.cargo/**", ".cargo", true),
+        ("./.cargo/**", ".cargo", false),
+        ("./.cargo", ".cargo", true),
+        ("./.cargo/*", ".cargo", true),
+        ("./.cargo/*.toml", ".cargo", true),
+        ("./sub/.cargo/**", "sub/.cargo", true),
+    ] {
+        let scene = narrow(permission, &format!("{folder}/config.toml"), "");
+        if is_there {
+            scene.write(&format!("repo/{folder}/x"), "");
+        }
+        let (_, events) = left_at(&scene, "repo/a");
+        let said = format!("{folder}/config.toml` is new");
+        assert!(warns(&events, &said), "{permission}: {events:?}");
+    }
+    let scene = narrow("./.jj/**", ".jj/repo/config.toml", "").file("repo/.jj/repo/x", "");
+    assert!(warns(&left_at(&scene, "repo/a").1, ".jj/repo/config.toml` is new"));
 }

@@ -136,7 +136,12 @@ impl Scene {
 
     pub(crate) fn world(&self) -> World {
         let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from);
-        let path = self.on_path.iter().map(|folder| self.root.join(folder)).chain(usual);
+        // What stands for the folder one is in stays so.
+        let on_path = self.on_path.iter().map(|folder| match *folder {
+            "." | "" => PathBuf::from(folder),
+            folder => self.root.join(folder),
+        });
+        let path = on_path.chain(usual);
         let path = std::env::join_paths(path).expect("no colon in them");
         let (home, current) = (self.root.join("home"), self.root.join("repo/sub"));
         World::at(&home, &current, &path, self.variables.clone()).expect("the folders are there")

@@ -1,4 +1,8 @@
-use super::{Questions, analyzer, words_of};
+use proptest::prelude::*;
+use tantivy::tokenizer::{TokenStream as _, Tokenizer as _};
+use unicode_normalization::char::is_combining_mark;
+
+use super::{Questions, Words, analyzer, words_of};
 use crate::language::Language;
 
 fn check(language: Language, text: &str, expected: &str) {
@@ -46,4 +50,32 @@ fn places_are_bytes_of_the_text() {
     let found: Vec<&str> =
         questions.places(&words, text).into_iter().map(|place| &text[place]).collect();
     assert_eq!(found, ["Flügel", "flügel"]);
+}
+
+/// Runs of letters, digits and the marks after them, character by character.
+fn runs(text: &str) -> Vec<(usize, usize)> {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for (at, character) in text.char_indices() {
+        let end = at + character.len_utf8();
+        let goes_on = runs.last().is_some_and(|run| run.1 == at);
+        if goes_on && (character.is_alphanumeric() || is_combining_mark(character)) {
+            runs.last_mut().expect("there is one").1 = end;
+        } else if character.is_alphanumeric() {
+            runs.push((at, end));
+        }
+    }
+    runs
+}
+
+proptest! {
+    #[test]
+    fn bytes_and_characters_give_the_same_words(text in "[a-cX-Z0-9 .,_é\u{301}ß—\0]{0,40}") {
+        let mut words = Words;
+        let mut stream = words.token_stream(&text);
+        let mut found = Vec::new();
+        while stream.advance() {
+            found.push((stream.token().offset_from, stream.token().offset_to));
+        }
+        prop_assert_eq!(found, runs(&text));
+    }
 }

@@ -189,6 +189,10 @@ fn filters_by_fields(shelf: &mut dyn Shelf) {
     // A number means what its digits say.
     assert_eq!(filtered(&[("kind", "memo".into()), ("year", 2025.into())]), ["m2"]);
     assert_eq!(filtered(&[("kind", "letter".into())]), [""; 0]);
+    // What every document has.
+    assert_eq!(filtered(&[("doc", "m2".into())]), ["m2"]);
+    assert_eq!(filtered(&[("format", "txt".into()), ("kind", "report".into())]), ["r1"]);
+    assert_eq!(filtered(&[("format", "pdf".into())]), [""; 0]);
 }
 
 fn gives_each_text_once_and_no_more_than_asked(shelf: &mut dyn Shelf) {

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use crate::places::{Protected, SECRET_PLACES};
+
 /// The most bytes of a pattern: the longest path that Linux accepts.
 const LONGEST: usize = 4096;
 /// The most patterns that braces may stand for.
@@ -75,30 +77,6 @@ pub enum PathError {
     Braces(String),
 }
 
-/// Places below a home that hold keys and passwords. A grant reaches one only by naming it: `~/**` does not.
-pub const SECRET_PLACES: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".netrc",
-    ".git-credentials",
-    ".npmrc",
-    ".pypirc",
-    ".password-store",
-    ".mozilla",
-    ".cargo/credentials.toml",
-    ".config/gh",
-    ".config/gcloud",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".config/op",
-    ".local/share/keyrings",
-    "Library/Keychains",
-];
-
 /// The place of secrets that names in a row lead into, if any.
 ///
 /// Below `./` nothing counts as one: a project has its own `.npmrc`. Of a run in the home itself `./` is read as `~/`, see [`PathPattern::in_home`].
@@ -106,10 +84,20 @@ pub fn secret_place(root: PathRoot, parts: &[String]) -> Option<&'static str> {
     if root == PathRoot::Working {
         return None;
     }
-    SECRET_PLACES.iter().copied().find(|place| {
-        let wanted: Vec<&str> = place.split('/').collect();
-        parts.windows(wanted.len()).any(|window| window.iter().eq(wanted.iter()))
-    })
+    let is_there = |protected: Protected| match protected {
+        Protected::BelowHome(place) | Protected::AnyDepth(place) => {
+            let wanted: Vec<&str> = place.split('/').collect();
+            parts.windows(wanted.len()).any(|window| window.iter().eq(wanted.iter()))
+        }
+        Protected::Machine(place) => {
+            let mut names = parts.iter();
+            let mut wanted = place.split('/').skip(1);
+            root == PathRoot::Absolute
+                && wanted.all(|wanted| names.next().is_some_and(|it| it == wanted))
+        }
+    };
+    let place = SECRET_PLACES.iter().find(|place| is_there(place.protected));
+    place.map(|place| place.protected.as_str())
 }
 
 impl PathPattern {

@@ -71,6 +71,9 @@ const CONTROL_PREFIXES: &[&str] = &[
     "UV_",
 ];
 
+/// Beginnings of names that the runtime sets or reads itself; controlling ones too.
+const OWN_PREFIXES: &[&str] = &["GIBBERISH_", "PROWESS_"];
+
 /// Names in these families hold secrets whatever they are called (GIB §5.2).
 const SECRET_PREFIXES: &[&str] = &["AWS_", "OPENAI_", "ANTHROPIC_"];
 
@@ -110,6 +113,11 @@ pub enum VariableError {
     /// A name that decides what programs load or reach.
     #[error("`{0}` decides what programs load or reach: no skill may ask for it")]
     Control(String),
+    /// A name of prowess's own: its settings, and the keys that it uses itself.
+    #[error(
+        "`{0}` is a variable of prowess itself, where its settings and keys are: no skill may ask for it"
+    )]
+    Own(String),
 }
 
 impl VariableName {
@@ -121,6 +129,9 @@ impl VariableName {
             && text.bytes().next().is_some_and(|first| !first.is_ascii_digit());
         if !valid {
             return Err(VariableError::Invalid(text.to_owned()));
+        }
+        if OWN_PREFIXES.iter().any(|prefix| text.to_ascii_uppercase().starts_with(prefix)) {
+            return Err(VariableError::Own(text.to_owned()));
         }
         if is_control(text) {
             return Err(VariableError::Control(text.to_owned()));

@@ -2,9 +2,9 @@
 
 use insta::assert_snapshot;
 use prowess_format::skill::Skill;
-use prowess_policy::{Answer, Approvals, Decision, Origin, Remember, Tier, grants};
+use prowess_policy::{Answer, Approvals, Decision, Origin, Reality, Remember, Tier, grants};
 
-use crate::{Run, command_skill, granted, python_skill, shown, skill};
+use crate::{Run, command_skill, explained, granted, python_skill, shown, skill};
 
 /// The decision before anything was approved, and the one after a person has approved the tool.
 fn check(skill: &Skill, tier: Tier, origin: Origin) -> String {
@@ -96,6 +96,13 @@ fn secrets_are_asked_for_at_every_tier() {
             "filesystem:read:/home/me/.aws/**",
             "SecretFiles filesystem:read:/home/me/.aws/** no --yes",
         ),
+        ("filesystem:read:/etc/shadow", "SecretFiles filesystem:read:/etc/shadow no --yes"),
+        ("filesystem:read:/etc/ssh/**", "SecretFiles filesystem:read:/etc/ssh/** no --yes"),
+        (
+            "filesystem:read:/etc/sudoers.d/x",
+            "SecretFiles filesystem:read:/etc/sudoers.d/x no --yes",
+        ),
+        ("filesystem:read:/root/notes", "SecretFiles filesystem:read:/root/notes no --yes"),
     ] {
         for tier in Tier::ALL {
             let decision =
@@ -266,4 +273,46 @@ fn what_is_declared_and_implied_asks_once_and_is_kept_once() {
     let allowed = question.approve(Answer { remember: Remember::Tool, at: 0 });
     let approval = allowed.approval().expect("it is remembered");
     assert_eq!(approval.grants, ["shell:execute:git", "filesystem:read:./**"]);
+}
+
+/// What a machine does not open is not asked about, not approved, and not given.
+#[test]
+fn what_comes_to_nothing_is_no_part_of_the_decision() {
+    let skill = python_skill(&["filesystem:write:~/bin", "filesystem:write:~/.ssh/**"]);
+    let run = Run::new(Tier::Experimental, Origin::Local);
+    let here = |grant: &prowess_policy::Grant| match grant.to_string().as_str() {
+        "filesystem:write:~/bin" => Reality::ReadOnly("it is on your PATH".to_owned()),
+        _ => Reality::Never("it is never opened".to_owned()),
+    };
+    let decision = run.decide_on(&skill, &here);
+    // A read grant is left of the one, and nothing of the other, which `--yes` would not answer.
+    assert_snapshot!(shown(&decision), @"asks: FirstUse");
+    assert_snapshot!(explained(&decision), @"
+    `demo/run` asks before it runs
+    tier experimental: it is a file of yours; its claim to be verified counts for nothing
+    the skill is /skills/demo
+    the working directory is /work/a
+    may read files at ~/bin, because the skill declares `filesystem:write:~/bin`
+    may change nothing by `filesystem:write:~/bin`: it is on your PATH
+    gets nothing from `filesystem:write:~/.ssh/**`: it is never opened
+    may not use the network
+    may not run other programs
+    may not use mouse, keyboard or screen
+    may not connect to MCP servers
+    may not read variables of yours
+    may not use databases
+    at most 30 s, 60 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output
+    asks, because you have not approved it yet
+    `--yes` answers this for one run
+    ");
+    let Decision::Ask(question) = decision else { panic!("it asks") };
+    let allowed = question.approve(Answer { remember: Remember::Tool, at: 0 });
+    assert!(allowed.spec().write.is_empty());
+    assert_eq!(allowed.spec().read.len(), 1);
+    // Elsewhere the same skill gets what it asks for, so it asks there.
+    let approvals = Approvals::new(vec![allowed.approval().expect("it is kept").clone()]);
+    let run = Run { approvals, ..run };
+    assert!(matches!(run.decide_on(&skill, &here), Decision::Allow(_)));
+    let Decision::Ask(question) = run.decide(&skill) else { panic!("it asks again") };
+    assert!(question.changed().is_some());
 }

@@ -14,8 +14,8 @@ mod specs;
 use prowess_format::skill::Skill;
 use prowess_format::{ReadOptions, form_of};
 use prowess_policy::{
-    Approvals, Badge, Decision, Digest, GrantSet, Mode, Origin, Places, ProgramPin, Request,
-    Source, Tier, Trust, decide, explain, grants,
+    Approvals, Badge, Decision, Digest, Grant, GrantSet, Mode, Origin, Places, ProgramPin, Reality,
+    Request, Source, Tier, Trust, decide_here, explain, grants,
 };
 
 /// The skill of a text whose dialect is detected.
@@ -91,6 +91,20 @@ impl Run {
     }
 
     fn decide_with(&self, skill: &Skill, grants: &GrantSet) -> Decision {
+        self.decide_fully(skill, grants, &|_| Reality::AsGranted)
+    }
+
+    /// The decision on a machine that opens less than is granted.
+    fn decide_on(&self, skill: &Skill, reality: &dyn Fn(&Grant) -> Reality) -> Decision {
+        self.decide_fully(skill, &grants::of(skill), reality)
+    }
+
+    fn decide_fully(
+        &self,
+        skill: &Skill,
+        grants: &GrantSet,
+        reality: &dyn Fn(&Grant) -> Reality,
+    ) -> Decision {
         let trust = Trust::of(skill, self.tier, None::<Badge>, self.origin);
         let tool = &skill.tools.first().expect("the skill has a tool").name;
         let digest = Digest::new(self.digest);
@@ -103,7 +117,7 @@ impl Run {
                 .collect(),
         );
         let request = if self.in_home { request.in_home() } else { request };
-        decide(&request, trust, grants, &self.approvals, self.mode)
+        decide_here(&request, trust, grants, &self.approvals, self.mode, reality)
     }
 }
 

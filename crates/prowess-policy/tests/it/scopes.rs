@@ -337,8 +337,6 @@ fn controlling_variables_can_not_be_asked_for() {
         "NO_PROXY",
         "http_proxy",
         "https_proxy",
-        "GIBBERISH_SKILL_DIR",
-        "PROWESS_MODE",
         "SSL_CERT_FILE",
         "IFS",
     ] {
@@ -346,6 +344,14 @@ fn controlling_variables_can_not_be_asked_for() {
             &format!("env:read:{name}"),
             &format!(
                 "refused: `{name}` decides what programs load or reach: no skill may ask for it"
+            ),
+        );
+    }
+    for name in ["GIBBERISH_SKILL_DIR", "PROWESS_MODE", "PROWESS_EMBEDDER_KEY"] {
+        check(
+            &format!("env:read:{name}"),
+            &format!(
+                "refused: `{name}` is a variable of prowess itself, where its settings and keys are: no skill may ask for it"
             ),
         );
     }

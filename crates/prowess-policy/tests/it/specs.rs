@@ -82,6 +82,20 @@ fn protected_places_are_never_written() {
             ("write /home/me/.bashrc", false),
             ("write ~/.config/autostart/x.desktop", false),
             ("write ./.bashrc", true),
+            ("write ~/.local/lib/python3.11/site-packages/x.pth", false),
+            ("write ~/.config/pip/pip.conf", false),
+            ("write ~/.pam_environment", false),
+            ("write ~/.inputrc", false),
+            ("write ~/.pythonrc.py", false),
+            ("write /etc/cron.d/x", false),
+            ("write /etc/ld.so.preload", false),
+            ("write /etc/passwd", false),
+            ("write /usr/lib/python3/dist-packages/x.pth", false),
+            ("write /usr/local/bin/ls", false),
+            ("write /boot/grub/grub.cfg", false),
+            ("write /var/spool/cron/root", false),
+            ("write /srv/etc/cron.d/x", true),
+            ("write /usr/src/app/x", true),
         ],
     );
     check(
@@ -106,6 +120,16 @@ fn places_of_secrets_have_to_be_named() {
         &[("read ~/notes", true), ("read /etc/hosts", true)],
     );
     check(&["filesystem:read:~/**"], Tier::Verified, &secrets[..1]);
+    let of_machine = [
+        ("read /etc/shadow", false),
+        ("read /etc/ssh/ssh_host_rsa_key", false),
+        ("read /etc/sudoers", false),
+        ("read /root/notes", false),
+        ("read /srv/etc/shadow", true),
+    ];
+    check(&["filesystem:read"], Tier::Verified, &of_machine);
+    check(&["filesystem:read:/etc/**"], Tier::Verified, &of_machine[..3]);
+    check(&["filesystem:read:/etc/shadow"], Tier::Verified, &[("read /etc/shadow", true)]);
     check(
         &["filesystem:read:~/.ssh/config"],
         Tier::Verified,

@@ -68,6 +68,11 @@ impl Summary {
             let help = "move material into files beside it";
             return Self::unreadable(format!("the file is larger than {most} MiB"), help);
         }
+        // Reading calls it prose, and there is nothing to read.
+        if bytes.trim_ascii().is_empty() {
+            let help = "write what the agent should do, or remove the folder";
+            return Self::unreadable("the file is empty".to_owned(), help);
+        }
         let place = Place { directory: None, files: None };
         let options = ReadOptions { form: form_of(file_name), dialect: None, place };
         let mut text = Cow::Borrowed("");

@@ -20,6 +20,8 @@ pub struct Applied {
     pub installed: Vec<(SkillName, Version, Option<Version>)>,
     /// Skills that were taken away.
     pub removed: Vec<(SkillName, Version)>,
+    /// What somebody should know.
+    pub notes: Vec<String>,
 }
 
 /// What is about to be taken away.
@@ -36,12 +38,11 @@ impl Installer<'_> {
     ///
     /// A refusal is no question: a plan that has one is not applied, whoever asks for it.
     pub fn apply(&self, plan: Plan) -> Result<Applied, InstallError> {
-        if let Some(step) = plan.steps.iter().find(|step| !step.review.refusals.is_empty()) {
-            let reasons = step.review.refusals.iter().map(ToString::to_string);
-            return Err(InstallError::Refused {
-                name: step.name().clone(),
-                reason: reasons.collect::<Vec<String>>().join("; "),
-            });
+        if let Some(refused) = plan.steps.iter().find_map(Step::refused) {
+            return Err(refused);
+        }
+        if !plan.left_out.is_empty() {
+            return Err(InstallError::LeftOut(plan.left_out));
         }
         if plan.steps.is_empty() {
             return Ok(Applied::default());
@@ -50,16 +51,35 @@ impl Installer<'_> {
         let mut stage = self.store.stage()?;
         let mut install = Vec::with_capacity(steps.len());
         let mut applied = Applied::default();
+        let mut agreed = Vec::new();
+        // Who puts back what a lock file says changes nothing of it, not even how it is written.
+        let is_kept = steps.iter().all(|step| step.is_restored);
         for step in steps {
-            let Step { described, replaces, review, mut entry, tree, .. } = step;
+            let Step { described, replaces, review, mut entry, is_restored, demands, tree, .. } =
+                step;
             let name = described.name;
-            entry.approved = approved(&entry, &review.questions);
+            if !is_restored {
+                entry.approved = approved(&entry, &review.questions);
+            }
+            agreed.extend(demands);
             install.push(stage.copy(&tree, name.clone(), Some(entry.version.to_string()))?);
             applied.installed.push((name.clone(), entry.version.clone(), replaces));
             lock.skills.insert(name, entry);
         }
-        settle_owners(&mut lock);
-        self.commit(stage, before.as_deref(), &lock, install, Vec::new())?;
+        let text = match &before {
+            Some(before) if is_kept => before.clone(),
+            _ => {
+                self.settle_dependencies(&mut lock);
+                settle_owners(&mut lock);
+                self.store.lock_text(&lock).into_bytes()
+            }
+        };
+        self.commit(stage, before.as_deref(), text, install, Vec::new())?;
+        if let Some(shared) = self.store.as_shared()
+            && let Err(error) = shared.agreements.add(&agreed)
+        {
+            applied.notes.push(format!("what you agreed to is not remembered: {error}"));
+        }
         Ok(applied)
     }
 
@@ -68,7 +88,8 @@ impl Installer<'_> {
         let Removal { removed, before, lock } = self.plan_remove(names)?;
         let remove = removed.iter().map(|(name, _)| name.clone()).collect();
         let stage = self.store.stage()?;
-        self.commit(stage, before.as_deref(), &lock, Vec::new(), remove)?;
+        let text = self.store.lock_text(&lock).into_bytes();
+        self.commit(stage, before.as_deref(), text, Vec::new(), remove)?;
         Ok(Applied { removed, ..Applied::default() })
     }
 
@@ -78,6 +99,28 @@ impl Installer<'_> {
         names: &BTreeSet<SkillName>,
     ) -> Result<Vec<(SkillName, Version)>, InstallError> {
         self.plan_remove(names).map(|removal| removal.removed)
+    }
+
+    /// Skills together with all installed ones that need them, and those that need these.
+    pub fn with_dependents(
+        &self,
+        names: &BTreeSet<SkillName>,
+    ) -> Result<BTreeSet<SkillName>, InstallError> {
+        let (_, lock) = self.read_lock()?;
+        let mut all = names.clone();
+        loop {
+            let needs = |entry: &Locked| entry.dependencies.keys().any(|name| all.contains(name));
+            let more: Vec<SkillName> = lock
+                .skills
+                .iter()
+                .filter(|(name, entry)| !all.contains(*name) && needs(entry))
+                .map(|(name, _)| name.clone())
+                .collect();
+            if more.is_empty() {
+                return Ok(all);
+            }
+            all.extend(more);
+        }
     }
 
     fn plan_remove(&self, names: &BTreeSet<SkillName>) -> Result<Removal, InstallError> {
@@ -116,7 +159,7 @@ impl Installer<'_> {
         &self,
         stage: Stage<'_>,
         before: Option<&[u8]>,
-        lock: &Lock,
+        lock_file: Vec<u8>,
         install: Vec<crate::stage::StagedSkill>,
         remove: Vec<SkillName>,
     ) -> Result<(), InstallError> {
@@ -127,9 +170,31 @@ impl Installer<'_> {
             parse_lock(self.store, current.as_deref())?;
             return Err(InstallError::Overtaken);
         }
-        let changes = Changes { install, remove, lock_file: Some(lock.to_text().into_bytes()) };
-        store.commit(stage, &changes)?;
+        let changes = Changes { install, remove, lock_file: Some(lock_file) };
+        store.commit(stage, &changes).map_err(|source| InstallError::Commit {
+            store: self.store.path().to_owned(),
+            source,
+        })?;
         Ok(())
+    }
+
+    /// What is installed in another version now is what those that need it work with now.
+    fn settle_dependencies(&self, lock: &mut Lock) {
+        let versions: BTreeMap<SkillName, Version> =
+            lock.skills.iter().map(|(name, entry)| (name.clone(), entry.version.clone())).collect();
+        for (name, entry) in &mut lock.skills {
+            let mut is_stale = false;
+            for (needed, version) in &mut entry.dependencies {
+                if let Some(now) = versions.get(needed).filter(|now| *now != version) {
+                    version.clone_from(now);
+                    is_stale = true;
+                }
+            }
+            if let Some(described) = is_stale.then(|| self.installed(name, Some(&*entry))).flatten()
+            {
+                entry.dependencies_hash = super::dependencies_hash(&described, &entry.dependencies);
+            }
+        }
     }
 
     /// Whether the files of a skill are those of its entry.

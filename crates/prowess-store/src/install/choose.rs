@@ -1,6 +1,7 @@
 //! Which skills in which versions: what was named, and all that it needs.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use prowess_package::name::SkillName;
@@ -10,7 +11,9 @@ use prowess_resolve::{
 };
 use semver::Version;
 
-use super::{Fetched, InstallError, Installer, Needed, Plan, Wish, listed};
+use super::{
+    Fetched, Gaps, InstallError, Installer, LeftOut, Needed, Newer, Plan, Step, Wish, listed,
+};
 use crate::described::describe_manifest;
 use crate::lock::{Lock, Locked};
 use crate::reference::{DomainReference, GitReference, Named, Reference};
@@ -37,7 +40,8 @@ pub(super) fn follow(name: &SkillName, entry: &Locked) -> Option<Wish> {
             folder: folder.clone(),
         }),
         Pinned::WellKnown { base, .. } => {
-            Reference::Domain(DomainReference { base: base.clone(), skill: Some(name.clone()) })
+            let there = entry.source_name.as_deref().map_or(Ok(name.clone()), str::parse);
+            Reference::Domain(DomainReference { base: base.clone(), skill: there.ok() })
         }
         Pinned::Registry { namespace, .. } => Reference::Named(Named {
             namespace: namespace.clone(),
@@ -47,78 +51,123 @@ pub(super) fn follow(name: &SkillName, entry: &Locked) -> Option<Wish> {
     };
     let only = match reference {
         Reference::Named(_) => BTreeSet::new(),
-        _ => [name.to_string()].into(),
+        _ => [entry.source_name.clone().unwrap_or_else(|| name.to_string())].into(),
     };
-    Some(Wish { reference, only, origin: "the update".to_owned() })
+    let chosen = entry.chosen(name).cloned();
+    Some(Wish { reference, only, chosen, origin: "the update".to_owned() })
 }
 
-/// Finds out what would change. Skills in `moving` may get other versions although nothing asks for it.
+/// What a plan is made for.
+pub(super) struct Aim<'a> {
+    /// What somebody wants.
+    pub(super) wishes: &'a [Wish],
+    /// Skills that may get other versions although nothing asks for it.
+    pub(super) moving: &'a BTreeSet<SkillName>,
+    /// Whether skills are installed or followed.
+    pub(super) kind: Kind,
+    /// What happens to a wish that can't be fulfilled.
+    pub(super) hopeless: Hopeless,
+    /// Whether a wish for several skills is fulfilled with some of them.
+    pub(super) gaps: Gaps,
+}
+
+/// Whether somebody asks for skills by name, or for newer versions of what is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Install,
+    /// Nobody newly asks for a skill: what came along with another one still does.
+    Update,
+}
+
+/// What happens to a wish that can't be fulfilled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hopeless {
+    /// There is no plan: all of what was named is installed, or nothing.
+    Stops,
+    /// It is left out with its reason, and with all that needs it; the others know nothing of each other.
+    IsLeftOut,
+}
+
+/// Why there is no plan, and which wish is to blame where that is known.
+struct Stuck {
+    error: InstallError,
+    wish: Option<usize>,
+}
+
+impl From<InstallError> for Stuck {
+    fn from(error: InstallError) -> Self {
+        Self { error, wish: None }
+    }
+}
+
+/// The wishes that are still hoped for, by their numbers.
+type Open = BTreeMap<usize, Vec<Request>>;
+
+/// What a resolution comes to.
+struct Laid {
+    steps: Vec<Step>,
+    unchanged: Vec<(SkillName, Version)>,
+    notes: Vec<String>,
+    newer: Vec<Newer>,
+}
+
+/// Finds out what would change.
 pub(super) fn plan(
     installer: &Installer<'_>,
-    wishes: &[Wish],
+    aim: &Aim<'_>,
     before: Option<Vec<u8>>,
     lock: Lock,
-    moving: &BTreeSet<SkillName>,
 ) -> Result<Plan, InstallError> {
-    let mut choice = Choice { installer, lock: &lock, given: BTreeMap::new(), notes: Vec::new() };
-    let mut requests = Vec::new();
-    for wish in wishes {
-        choice.take(wish, &mut requests)?;
-    }
-    let mut notes = std::mem::take(&mut choice.notes);
-    notes.extend(choice.optional_notes());
-    let resolved = choice.resolve(requests, moving)?;
-    let mut graph: BTreeMap<String, Needed> = BTreeMap::new();
-    for skill in &resolved {
-        let name = short(skill.package.name());
-        for needs in &skill.dependencies {
-            let needed = short(needs.name());
-            let version =
-                resolved.iter().find(|other| other.package == *needs).map(|other| &other.version);
-            if let (Ok(by), Ok(needed_name), Some(version)) =
-                (name.parse::<SkillName>(), needed.parse::<SkillName>(), version)
-            {
-                graph.entry(needed.to_owned()).or_default().by.insert(by);
-                graph
-                    .entry(name.to_owned())
-                    .or_default()
-                    .dependencies
-                    .insert(needed_name, version.clone());
-            }
+    let mut choice = Choice {
+        installer,
+        lock: &lock,
+        aim,
+        given: BTreeMap::new(),
+        neighbours: BTreeMap::new(),
+        left_out: Vec::new(),
+        releases: RefCell::default(),
+        fetched: BTreeMap::new(),
+        notes: Vec::new(),
+    };
+    let mut failures: Vec<(usize, InstallError)> = Vec::new();
+    let mut open = Open::new();
+    for (number, wish) in aim.wishes.iter().enumerate() {
+        match (choice.take(wish), aim.hopeless) {
+            (Ok(requests), _) => drop(open.insert(number, requests)),
+            (Err(error), Hopeless::Stops) => return Err(error),
+            (Err(error), Hopeless::IsLeftOut) => failures.push((number, error)),
         }
     }
-    let mut given = choice.given;
-    let (mut steps, mut unchanged) = (Vec::new(), Vec::new());
-    for skill in &resolved {
-        let name = short(skill.package.name());
-        let fetched = match skill.package.source() {
-            GIVEN => given.remove(name),
-            INSTALLED => None,
-            _ => installer.fetch_release(skill, &lock, wishes)?,
+    if aim.gaps == Gaps::Collected {
+        choice.leave_out_dependents(&mut open)?;
+    }
+    let left_out = std::mem::take(&mut choice.left_out);
+    let laid = loop {
+        let Stuck { error, wish } = match choice.lay_out(&open) {
+            Ok(laid) => break laid,
+            Err(stuck) if aim.hopeless == Hopeless::Stops => return Err(stuck.error),
+            Err(stuck) => stuck,
         };
-        let Some(fetched) = fetched else {
-            if let Ok(name) = name.parse() {
-                unchanged.push((name, skill.version.clone()));
-            }
-            continue;
+        let (wish, error) = match wish {
+            Some(wish) => (wish, error),
+            None => choice.first_hopeless(&open, error)?,
         };
-        let mut needed = graph.remove(name).unwrap_or_default();
-        if let Some(installed) = lock.skills.get(&fetched.described.name) {
-            needed.by.extend(installed.required_by.iter().cloned());
-        }
-        notes.extend(notes_about(&fetched));
-        let step = installer.step(fetched, &lock, needed);
-        // Reinstalling heals what somebody has changed on disk, so the disk is asked too.
-        if step.is_reinstall(&lock)
-            && installer.is_whole(step.name(), &step.entry)
-            && !step.changes_entry(&lock)
-        {
-            unchanged.push((step.name().clone(), step.entry.version.clone()));
-        } else {
-            steps.push(step);
-        }
-    }
-    Ok(Plan { steps, unchanged, notes, before, lock })
+        open.remove(&wish);
+        failures.push((wish, error));
+    };
+    failures.sort_by_key(|(wish, _)| *wish);
+    let Laid { steps, unchanged, notes, newer } = laid;
+    Ok(Plan {
+        steps,
+        unchanged,
+        left_out,
+        gone_without: Vec::new(),
+        notes,
+        failures,
+        newer,
+        before,
+        lock,
+    })
 }
 
 fn notes_about(fetched: &Fetched) -> Vec<String> {
@@ -126,6 +175,48 @@ fn notes_about(fetched: &Fetched) -> Vec<String> {
     let warnings = fetched.described.warnings.iter().chain(&fetched.attestation.warnings);
     let warnings = warnings.map(|warning| format!("`{name}`: {warning}"));
     warnings.chain(fetched.notes.iter().cloned()).collect()
+}
+
+/// Whether an error is about one skill, so that others could be installed without it.
+fn is_of_one_skill(error: &InstallError) -> bool {
+    match error {
+        InstallError::Described { .. }
+        | InstallError::Files { .. }
+        | InstallError::BadSignature { .. }
+        | InstallError::Refused { .. } => true,
+        // The network and the disk are the same for all.
+        InstallError::Source(error) => error.kind == SourceErrorKind::Unusable,
+        _ => false,
+    }
+}
+
+/// What is refused whatever anybody answers is known as soon as a skill is here.
+fn usable(fetched: Fetched, gaps: Gaps) -> Result<Fetched, InstallError> {
+    let refusals: Vec<String> =
+        fetched.described.grants.refusals().iter().map(ToString::to_string).collect();
+    if gaps == Gaps::Never || refusals.is_empty() {
+        return Ok(fetched);
+    }
+    let reason = refusals.join("; ");
+    Err(InstallError::Refused { name: fetched.described.name, reason, hints: Vec::new() })
+}
+
+fn left_out(name: String, error: InstallError) -> LeftOut {
+    let hint = match &error {
+        InstallError::Described { evident: Some(evident), .. } => {
+            let quoted = name.replace('\'', r"'\''");
+            Some(format!("install it by itself: `--skill '{quoted}' --as {evident}`"))
+        }
+        error => error.hint(),
+    };
+    let reason = match error {
+        InstallError::Described { source, .. } => source.to_string(),
+        InstallError::Files { source, .. } => source.to_string(),
+        InstallError::BadSignature { refusals, .. } => refusals.join("; "),
+        InstallError::Refused { reason, .. } => reason,
+        other => other.to_string(),
+    };
+    LeftOut { name, reason, hint }
 }
 
 /// The name of a skill without its namespace: what it is installed as.
@@ -136,28 +227,175 @@ fn short(name: &str) -> &str {
 struct Choice<'i, 'a> {
     installer: &'i Installer<'a>,
     lock: &'i Lock,
+    aim: &'i Aim<'i>,
     given: BTreeMap<String, Fetched>,
+    /// Skills that lie where others were taken from and were not asked for, each with its place.
+    neighbours: BTreeMap<String, String>,
+    left_out: Vec<LeftOut>,
+    /// What registries have said: they are not asked again when a wish is left out.
+    releases: RefCell<BTreeMap<Package, Vec<Release>>>,
+    /// Releases whose files are here, for the same reason.
+    fetched: BTreeMap<(Package, Version), Fetched>,
     notes: Vec<String>,
 }
 
 impl Choice<'_, '_> {
-    fn take(&mut self, wish: &Wish, requests: &mut Vec<Request>) -> Result<(), InstallError> {
+    /// Resolves the wishes and looks at what comes of it.
+    fn lay_out(&mut self, open: &Open) -> Result<Laid, Stuck> {
+        let mut notes = self.notes.clone();
+        notes.extend(self.optional_notes());
+        let resolved = self.resolve(open.values().flatten().cloned().collect())?;
+        let mut graph = graph_of(&resolved);
+        let (mut steps, mut unchanged) = (Vec::new(), Vec::new());
+        for skill in &resolved {
+            let name = short(skill.package.name());
+            let fetched = match skill.package.source() {
+                GIVEN => self.given_files(name),
+                INSTALLED => None,
+                _ => self
+                    .release_files(skill)
+                    .map_err(|error| Stuck { error, wish: wish_behind(&resolved, open, skill) })?,
+            };
+            let Some(fetched) = fetched else {
+                if let Ok(name) = name.parse() {
+                    unchanged.push((name, skill.version.clone()));
+                }
+                continue;
+            };
+            let mut needed = graph.remove(name).unwrap_or_default();
+            if let Some(installed) = self.lock.skills.get(&fetched.described.name) {
+                needed.by.extend(installed.required_by.iter().cloned());
+            }
+            notes.extend(notes_about(&fetched));
+            let step = self.installer.step(fetched, self.lock, needed);
+            // Reinstalling heals what somebody has changed on disk, so the disk is asked too.
+            if step.is_reinstall(self.lock)
+                && self.installer.is_whole(step.name(), &step.entry)
+                && !step.changes_entry(self.lock)
+                && self.installer.has_agreed(step.name(), &step.entry)
+            {
+                unchanged.push((step.name().clone(), step.entry.version.clone()));
+                continue;
+            }
+            // One that is refused does not keep the others from what they want. The last one is shown as it is.
+            if self.aim.hopeless == Hopeless::IsLeftOut
+                && open.len() > 1
+                && let Some(error) = step.refused()
+            {
+                return Err(Stuck { error, wish: wish_behind(&resolved, open, skill) });
+            }
+            notes.extend(self.outside_note(&step));
+            steps.push(step);
+        }
+        let newer = self.newer(&resolved, open);
+        Ok(Laid { steps, unchanged, notes, newer })
+    }
+
+    /// The first wish that can't be fulfilled together with those before it, for an error that is nobody's alone.
+    fn first_hopeless(
+        &self,
+        open: &Open,
+        error: InstallError,
+    ) -> Result<(usize, InstallError), InstallError> {
+        let mut requests = Vec::new();
+        for (wish, more) in open {
+            requests.extend(more.iter().cloned());
+            if let Err(error) = self.resolve(requests.clone()) {
+                return Ok((*wish, error));
+            }
+        }
+        Err(error)
+    }
+
+    fn given_files(&mut self, name: &str) -> Option<Fetched> {
+        match self.aim.hopeless {
+            Hopeless::Stops => self.given.remove(name),
+            Hopeless::IsLeftOut => self.given.get(name).cloned(),
+        }
+    }
+
+    fn release_files(&mut self, skill: &Resolved) -> Result<Option<Fetched>, InstallError> {
+        if self.aim.hopeless == Hopeless::Stops {
+            return self.installer.fetch_release(skill, self.lock, self.aim);
+        }
+        let key = (skill.package.clone(), skill.version.clone());
+        if let Some(fetched) = self.fetched.get(&key) {
+            return Ok(Some(fetched.clone()));
+        }
+        let fetched = self.installer.fetch_release(skill, self.lock, self.aim)?;
+        if let Some(fetched) = &fetched {
+            self.fetched.insert(key, fetched.clone());
+        }
+        Ok(fetched)
+    }
+
+    /// Others can't install from a path that only this machine has.
+    fn outside_note(&self, step: &Step) -> Option<String> {
+        let ground = &self.installer.store.as_shared()?.ground;
+        let source = step.entry.source.as_ref().filter(|source| ground.lies_outside(source))?;
+        let name = step.name();
+        Some(format!(
+            "`{name}` comes from `{source}`, outside of the project: its lock file gives `{name}` on this machine only"
+        ))
+    }
+
+    /// Newer versions than those that were chosen, outside of the ranges that were asked for.
+    fn newer(&self, resolved: &[Resolved], open: &Open) -> Vec<Newer> {
+        if self.aim.kind != Kind::Update {
+            return Vec::new();
+        }
+        let mut newer = Vec::new();
+        let releases = self.releases.borrow();
+        for wish in open.keys() {
+            let Reference::Named(named) = &self.aim.wishes[*wish].reference else { continue };
+            let chosen =
+                resolved.iter().find(|one| short(one.package.name()) == named.name.as_str());
+            let Some(chosen) = chosen else { continue };
+            let known = releases.get(&chosen.package).into_iter().flatten();
+            let usable = known.filter(|release| !release.yanked && release.version.pre.is_empty());
+            let newest = usable.map(|release| &release.version).max();
+            if let Some(newest) = newest.filter(|newest| **newest > chosen.version) {
+                newer.push(Newer {
+                    name: named.name.clone(),
+                    chosen: chosen.version.clone(),
+                    newest: newest.clone(),
+                    requested: named.range.clone(),
+                });
+            }
+        }
+        newer
+    }
+
+    /// What a wish asks of the resolution. Files that are handed in are fetched here.
+    fn take(&mut self, wish: &Wish) -> Result<Vec<Request>, InstallError> {
         if let Reference::Named(named) = &wish.reference {
             let catalogue = self
                 .installer
                 .catalogue
                 .ok_or_else(|| InstallError::NoRegistry(named.name.to_string()))?;
-            requests.push(Request {
+            return Ok(vec![Request {
                 package: catalogue.package(named)?,
                 range: range_of(named)?,
                 origin: wish.origin.clone(),
                 allow_experimental: self.installer.leave.experimental,
-            });
-            return Ok(());
+            }]);
         }
-        for offer in self.offers(wish)? {
-            let mut fetched = self.installer.fetch(offer)?;
-            fetched.is_explicit = true;
+        let mut requests = Vec::new();
+        let offers = self.offers(wish)?;
+        // Nothing is left of a single one without it.
+        let is_alone = self.aim.wishes.len() == 1 && offers.len() == 1;
+        let gaps = if is_alone { Gaps::Never } else { self.aim.gaps };
+        for offer in offers {
+            let called = offer.name.clone();
+            let fetched = self.installer.fetch(offer, wish.chosen.as_ref());
+            let mut fetched = match fetched.and_then(|fetched| usable(fetched, gaps)) {
+                Err(error) if gaps == Gaps::Collected && is_of_one_skill(&error) => {
+                    self.left_out.push(left_out(called, error));
+                    continue;
+                }
+                fetched => fetched?,
+            };
+            fetched.is_explicit = self.aim.is_asked_for(&fetched.described.name, self.lock);
             let name = fetched.described.name.to_string();
             requests.push(Request {
                 package: Package::new(GIVEN, name.as_str()),
@@ -168,7 +406,7 @@ impl Choice<'_, '_> {
             });
             self.given.insert(name, fetched);
         }
-        Ok(())
+        Ok(requests)
     }
 
     fn offers(&mut self, wish: &Wish) -> Result<Vec<Offer>, InstallError> {
@@ -193,7 +431,35 @@ impl Choice<'_, '_> {
         let is_wanted = |offer: &Offer| {
             wish.only.is_empty() || wish.only.contains("*") || wish.only.contains(&offer.name)
         };
-        Ok(offers.into_iter().filter(is_wanted).collect())
+        let (wanted, others): (Vec<Offer>, Vec<Offer>) = offers.into_iter().partition(is_wanted);
+        let place = wish.reference.to_string();
+        self.neighbours.extend(others.into_iter().map(|other| (other.name, place.clone())));
+        Ok(wanted)
+    }
+
+    /// What needs a skill that can't be had can't be had either.
+    fn leave_out_dependents(&mut self, open: &mut Open) -> Result<(), InstallError> {
+        loop {
+            let lacks = self.given.iter().find_map(|(name, fetched)| {
+                let needed = fetched.described.dependencies().iter().filter(|one| one.required);
+                let error = needed
+                    .filter_map(|one| one.name.value.parse().ok())
+                    .find_map(|named: Named| self.package(&named, name).err())?;
+                Some((name.clone(), error))
+            });
+            let Some((name, error)) = lacks else { return Ok(()) };
+            let is_only_one = self.given.len() == 1 && self.left_out.is_empty();
+            if is_only_one || error.kind != SourceErrorKind::NotFound {
+                return Err(error.into());
+            }
+            self.given.remove(&name);
+            for requests in open.values_mut() {
+                requests.retain(|request| {
+                    request.package.source() != GIVEN || request.package.name() != name
+                });
+            }
+            self.left_out.push(LeftOut { name, reason: error.what, hint: error.hint });
+        }
     }
 
     /// Skills that would be nice to have are named and never installed by themselves.
@@ -210,22 +476,18 @@ impl Choice<'_, '_> {
     }
 
     /// Resolves, and asks the installed skills that are not part of it whether they can live with the result.
-    fn resolve(
-        &self,
-        mut requests: Vec<Request>,
-        moving: &BTreeSet<SkillName>,
-    ) -> Result<Vec<Resolved>, InstallError> {
+    fn resolve(&self, mut requests: Vec<Request>) -> Result<Vec<Resolved>, InstallError> {
         let locked: Vec<(Package, Version)> = self
             .lock
             .skills
             .iter()
-            .filter(|(name, _)| !moving.contains(*name))
+            .filter(|(name, _)| !self.aim.moving.contains(*name))
             .map(|(name, entry)| (package_of(name, entry), entry.version.clone()))
             .collect();
-        let until = self
-            .installer
-            .min_age
-            .map(|age| u64::try_from(self.installer.now.unix()).unwrap_or(0).saturating_sub(age));
+        let until =
+            self.installer.min_age.filter(|age| *age > 0).map(|age| {
+                u64::try_from(self.installer.now.unix()).unwrap_or(0).saturating_sub(age)
+            });
         let options = Options { locked: &locked, published_until: until, limits: Limits::USUAL };
         let bystanders = self.bystanders();
         for _ in 0..MOST_ROUNDS {
@@ -271,7 +533,7 @@ impl Choice<'_, '_> {
             if entry.dependencies.is_empty() {
                 continue;
             }
-            let Some(described) = self.installer.installed(name) else { continue };
+            let Some(described) = self.installer.installed(name, Some(entry)) else { continue };
             for dependency in described.dependencies().iter().filter(|one| one.required) {
                 let Ok(range) = Range::declared(dependency) else { continue };
                 let package = Package::new(INSTALLED, dependency.name.value.as_str());
@@ -283,7 +545,7 @@ impl Choice<'_, '_> {
 
     /// Where a dependency comes from: what was handed in beside it, what is installed, and only then a registry. The
     /// order does not depend on versions, so that nobody gets in by a higher one (attack A9).
-    fn package(&self, named: &Named) -> Result<Package, SourceError> {
+    fn package(&self, named: &Named, owner: &str) -> Result<Package, SourceError> {
         let name = named.name.as_str();
         if named.namespace.is_none() && self.given.contains_key(name) {
             return Ok(Package::new(GIVEN, name));
@@ -299,13 +561,29 @@ impl Choice<'_, '_> {
                 return Ok(package);
             }
         }
+        if let Some(left_out) = self.left_out.iter().find(|one| one.name == name) {
+            return Err(SourceError {
+                what: format!("`{owner}` needs `{named}`, which can't be installed"),
+                hint: left_out.hint.clone(),
+                kind: SourceErrorKind::NotFound,
+            });
+        }
+        // Not taken along by itself: what is installed is what somebody named, or what a registry attests.
+        let hint = match self.neighbours.get(name) {
+            Some(place) => format!("`{place}` holds it as well: add `--skill {name}`"),
+            None => format!("install `{named}` first, or name it in the same command"),
+        };
         match self.installer.catalogue {
-            Some(catalogue) => catalogue.package(named),
+            Some(catalogue) => catalogue.package(named).map_err(|error| SourceError {
+                what: format!("`{owner}` needs `{named}`: {}", error.what),
+                hint: if self.neighbours.contains_key(name) { Some(hint) } else { error.hint },
+                kind: error.kind,
+            }),
             None => Err(SourceError {
                 what: format!(
-                    "`{named}` is neither installed nor among the skills that were given, and there is no registry to look it up in"
+                    "`{owner}` needs `{named}`, which is neither installed nor among the skills that were given, and there is no registry to look it up in"
                 ),
-                hint: Some(format!("install `{named}` first, or name it in the same command")),
+                hint: Some(hint),
                 kind: SourceErrorKind::NotFound,
             }),
         }
@@ -323,6 +601,8 @@ impl Choice<'_, '_> {
         dependencies: &[prowess_format::skill::SkillDependency],
     ) -> Result<Release, SourceError> {
         let mut release = Release::new(version.clone());
+        // How old something must be is asked of registries. What the user hands in or has was never published.
+        release.published = Some(0);
         for dependency in dependencies.iter().filter(|one| one.required) {
             let wrong = |problem: String| SourceError {
                 what: format!(
@@ -338,7 +618,7 @@ impl Choice<'_, '_> {
                 .parse()
                 .map_err(|error: prowess_package::name::NameError| wrong(error.to_string()))?;
             let range = Range::declared(dependency).map_err(|error| wrong(error.to_string()))?;
-            release = release.needs(Dependency { package: self.package(&named)?, range });
+            release = release.needs(Dependency { package: self.package(&named, owner)?, range });
         }
         Ok(release)
     }
@@ -364,18 +644,75 @@ impl Index for Choice<'_, '_> {
                 let Some(entry) = self.lock.skills.get(&name) else {
                     return Ok(Cow::Borrowed(&[]));
                 };
-                let described = self.installer.installed(&name);
+                let described = self.installer.installed(&name, Some(entry));
                 let needs =
                     described.as_ref().map_or(&[][..], |described| described.dependencies());
                 self.release_of(name.as_str(), &entry.version, needs)
                     .map(|release| Cow::Owned(vec![release]))
             }
-            _ => match self.installer.catalogue {
-                Some(catalogue) => catalogue.releases(package).map(Cow::Owned),
-                None => Ok(Cow::Borrowed(&[])),
-            },
+            _ => {
+                let Some(catalogue) = self.installer.catalogue else {
+                    return Ok(Cow::Borrowed(&[]));
+                };
+                if let Some(known) = self.releases.borrow().get(package) {
+                    return Ok(Cow::Owned(known.clone()));
+                }
+                let releases = catalogue.releases(package)?;
+                self.releases.borrow_mut().insert(package.clone(), releases.clone());
+                Ok(Cow::Owned(releases))
+            }
         }
     }
+}
+
+impl Aim<'_> {
+    /// Whether the user asks for a skill by name. An update asks for nothing new.
+    fn is_asked_for(&self, name: &SkillName, lock: &Lock) -> bool {
+        match self.kind {
+            Kind::Install => true,
+            Kind::Update => lock.skills.get(name).is_none_or(|entry| entry.explicit),
+        }
+    }
+}
+
+/// Who needs whom.
+fn graph_of(resolved: &[Resolved]) -> BTreeMap<String, Needed> {
+    let mut graph: BTreeMap<String, Needed> = BTreeMap::new();
+    for skill in resolved {
+        let name = short(skill.package.name());
+        for needs in &skill.dependencies {
+            let needed = short(needs.name());
+            let version =
+                resolved.iter().find(|other| other.package == *needs).map(|other| &other.version);
+            if let (Ok(by), Ok(needed_name), Some(version)) =
+                (name.parse::<SkillName>(), needed.parse::<SkillName>(), version)
+            {
+                graph.entry(needed.to_owned()).or_default().by.insert(by);
+                graph
+                    .entry(name.to_owned())
+                    .or_default()
+                    .dependencies
+                    .insert(needed_name, version.clone());
+            }
+        }
+    }
+    graph
+}
+
+/// A wish that leads to a skill, by itself or through what it needs.
+fn wish_behind(resolved: &[Resolved], open: &Open, skill: &Resolved) -> Option<usize> {
+    let leads_there = |requests: &Vec<Request>| {
+        let mut reached: BTreeSet<&Package> = BTreeSet::new();
+        let mut next: Vec<&Package> = requests.iter().map(|request| &request.package).collect();
+        while let Some(package) = next.pop() {
+            if reached.insert(package) {
+                let found = resolved.iter().find(|one| one.package == *package);
+                next.extend(found.into_iter().flat_map(|one| &one.dependencies));
+            }
+        }
+        reached.contains(&skill.package)
+    };
+    open.iter().find(|(_, requests)| leads_there(requests)).map(|(wish, _)| *wish)
 }
 
 /// An installed skill as a package.
@@ -402,9 +739,14 @@ fn range_of(named: &Named) -> Result<Range, InstallError> {
 
 impl Installer<'_> {
     /// An installed skill, read from its files; nothing when they can't be read.
-    pub(super) fn installed(&self, name: &SkillName) -> Option<crate::described::Described> {
+    pub(super) fn installed(
+        &self,
+        name: &SkillName,
+        entry: Option<&Locked>,
+    ) -> Option<crate::described::Described> {
         let bytes = self.store.manifest(name).ok()?;
-        describe_manifest(&bytes, name.as_str()).ok()
+        let chosen = entry.and_then(|entry| entry.chosen(name));
+        describe_manifest(&bytes, name.as_str(), chosen).ok()
     }
 
     /// The release of a registry that was chosen; nothing when it is installed already.
@@ -412,26 +754,39 @@ impl Installer<'_> {
         &self,
         skill: &Resolved,
         lock: &Lock,
-        wishes: &[Wish],
+        aim: &Aim<'_>,
     ) -> Result<Option<Fetched>, InstallError> {
         let full = skill.package.name();
         let is_wished = |wish: &&Wish| match &wish.reference {
             Reference::Named(named) => named.name.as_str() == short(full),
             _ => false,
         };
-        let wish = wishes.iter().find(is_wished);
-        if let Ok(name) = short(full).parse::<SkillName>()
-            && let Some(entry) = lock.skills.get(&name)
+        let wish = aim.wishes.iter().find(is_wished);
+        let range = wish.and_then(|wish| match &wish.reference {
+            Reference::Named(named) => named.range.clone(),
+            _ => None,
+        });
+        let installed = short(full).parse::<SkillName>().ok().and_then(|name| {
+            let entry = lock.skills.get(&name)?;
+            Some((name, entry))
+        });
+        let is_asked_for = match &installed {
+            Some((name, _)) => wish.is_some() && aim.is_asked_for(name, lock),
+            None => wish.is_some(),
+        };
+        if let Some((name, entry)) = &installed
             && entry.version == skill.version
-            && package_of(&name, entry) == skill.package
-            && self.is_whole(&name, entry)
-            && (entry.explicit || wish.is_none())
+            && package_of(name, entry) == skill.package
+            && self.is_whole(name, entry)
+            && self.has_agreed(name, entry)
+            && (entry.explicit || !is_asked_for)
+            && (range.is_none() || range == entry.requested)
         {
             return Ok(None);
         }
         let Some(catalogue) = self.catalogue else { return Ok(None) };
         let offer = catalogue.offer(&skill.package, &skill.version)?;
-        let mut fetched = self.fetch(offer)?;
+        let mut fetched = self.fetch(offer, None)?;
         if fetched.described.name.as_str() != short(full) {
             return Err(InstallError::OtherName {
                 wanted: full.to_owned(),
@@ -447,11 +802,10 @@ impl Installer<'_> {
                 found: fetched.described.version,
             });
         }
-        fetched.is_explicit = wish.is_some();
-        fetched.requested = wish.and_then(|wish| match &wish.reference {
-            Reference::Named(named) => named.range.clone(),
-            _ => None,
-        });
+        fetched.is_explicit = is_asked_for;
+        // Who names no range changes none.
+        let kept = installed.and_then(|(_, entry)| entry.requested.clone());
+        fetched.requested = range.or(kept);
         Ok(Some(fetched))
     }
 }

@@ -55,13 +55,14 @@ impl Installer<'_> {
         let wish = Wish {
             reference: Reference::Named(Named { range, ..named.clone() }),
             only: BTreeSet::new(),
+            chosen: None,
             origin: "the program".to_owned(),
         };
         let plan = self.plan(&[wish])?;
         let is_refused = plan.steps.iter().any(|step| !step.review.refusals.is_empty());
         if !is_refused && !plan.is_clear() && !agree(&plan) {
             let reason = "it was looked at and not agreed to".to_owned();
-            return Err(InstallError::Refused { name: named.name, reason });
+            return Err(InstallError::Refused { name: named.name, reason, hints: Vec::new() });
         }
         self.apply(plan)
     }
@@ -95,8 +96,13 @@ impl Installer<'_> {
             return Err(InstallError::NotLocked { name, expected: entry.integrity.clone(), found });
         }
         let bytes = self.store.manifest(&name)?;
-        let described = crate::described::describe_manifest(&bytes, name.as_str())
-            .map_err(|source| InstallError::Described { name: name.to_string(), source })?;
+        let described =
+            crate::described::describe_manifest(&bytes, name.as_str(), entry.chosen(&name))
+                .map_err(|source| InstallError::Described {
+                    name: name.to_string(),
+                    evident: None,
+                    source,
+                })?;
         let directory = self.store.skill_path(&name);
         Ok(LoadedSkill { described, tier: entry.tier, directory })
     }

@@ -1,12 +1,20 @@
 //! Installing what a lock file says: the same bytes, or nothing (GAIA §7.3).
 
+use std::collections::BTreeSet;
+
 use prowess_package::digest::content_digest;
+use prowess_package::limits::Limits;
 use prowess_package::name::SkillName;
+use prowess_package::tree::Tree;
+use prowess_policy::{Origin, Trust};
+use prowess_trust::{Attestation, Evidence};
 use semver::Version;
 
-use super::{InstallError, Installer};
-use crate::lock::Lock;
-use crate::source::{self, SourceError, SourceErrorKind};
+use super::{InstallError, Installer, Plan, Step};
+use crate::described::{Described, describe};
+use crate::lock::{Lock, Locked};
+use crate::review::{Candidate, Leave, Modesty, Review, review};
+use crate::source::{self, Pinned, SourceError, SourceErrorKind};
 
 /// What was done to get to what the lock file says.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -21,18 +29,94 @@ pub struct Restored {
     pub notes: Vec<String>,
 }
 
+/// What would be done to get to what the lock file says.
+#[derive(Debug)]
+pub struct Restoration {
+    /// What is put back.
+    pub plan: Plan,
+    /// Skills that can't be put back, and why. Nothing of them changes.
+    pub failures: Vec<(SkillName, InstallError)>,
+    /// Skills that are there and that the lock file does not know; they are left alone.
+    pub unknown: Vec<SkillName>,
+}
+
 impl Installer<'_> {
-    /// Installs what the lock file says. Nobody is asked: whoever wrote the lock file was.
+    /// Installs what the lock file says, all of it or nothing, when there is nothing to agree to any more.
     pub fn restore(&self) -> Result<Restored, InstallError> {
+        let Restoration { mut plan, failures, unknown } = self.plan_restore(None)?;
+        if let Some((_, error)) = failures.into_iter().next() {
+            return Err(error);
+        }
+        if let Some(step) = plan.steps.iter().find(|step| !step.review.questions.is_empty()) {
+            let questions = step.review.questions.iter().map(ToString::to_string);
+            return Err(InstallError::Refused {
+                name: step.name().clone(),
+                reason: questions.collect::<Vec<String>>().join("; "),
+                hints: vec!["somebody has to agree to that first".to_owned()],
+            });
+        }
+        let unchanged = std::mem::take(&mut plan.unchanged);
+        let notes = std::mem::take(&mut plan.notes);
+        let applied = self.apply(plan)?;
+        let installed = applied.installed.into_iter();
+        let installed = installed.map(|(name, version, _)| (name, version)).collect();
+        Ok(Restored { installed, unchanged, unknown, notes })
+    }
+
+    /// Finds out what has to be put back to get to what the lock file says: of some skills, or of all. Nothing is written.
+    ///
+    /// Whoever wrote the user's own lock file was asked. The lock file of a project may be a stranger's: there everything
+    /// that this user has never agreed to is looked at as if it were new.
+    pub fn plan_restore(
+        &self,
+        only: Option<&BTreeSet<SkillName>>,
+    ) -> Result<Restoration, InstallError> {
         let (before, lock) = self.read_lock()?;
-        let mut restored = Restored::default();
-        let mut fetched = Vec::new();
-        for (name, entry) in &lock.skills {
-            let known = (name.clone(), entry.version.clone());
-            if self.is_whole(name, entry) {
-                restored.unchanged.push(known);
+        let unknown = self.unknown(&lock)?;
+        let (mut steps, mut unchanged) = (Vec::new(), Vec::new());
+        let (mut notes, mut failures) = (Vec::new(), Vec::new());
+        for name in in_order(&lock) {
+            let entry = &lock.skills[name];
+            if only.is_some_and(|only| !only.contains(name)) {
                 continue;
             }
+            match self.put_back(name, entry, &mut notes) {
+                Ok(Some(step)) => steps.push(step),
+                Ok(None) => unchanged.push((name.clone(), entry.version.clone())),
+                Err(error) => failures.push((name.clone(), error)),
+            }
+        }
+        unchanged.sort();
+        let (newer, none) = (Vec::new(), Vec::new());
+        let plan = Plan {
+            steps,
+            unchanged,
+            left_out: Vec::new(),
+            gone_without: Vec::new(),
+            notes,
+            failures: none,
+            newer,
+            before,
+            lock,
+        };
+        Ok(Restoration { plan, failures, unknown })
+    }
+
+    /// What has to be done for one skill; nothing when it is there and was agreed to.
+    fn put_back(
+        &self,
+        name: &SkillName,
+        entry: &Locked,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<Step>, InstallError> {
+        let is_whole = self.is_whole(name, entry);
+        if is_whole && self.has_agreed(name, entry) {
+            return Ok(None);
+        }
+        let tree = if is_whole {
+            let files = |source| InstallError::Files { name: name.to_string(), source };
+            Tree::read(&self.store.skill_path(name), &Limits::PACKAGE).map_err(files)?.tree
+        } else {
             let Some(pinned) = &entry.source else {
                 return Err(SourceError {
                     what: format!("the lock file does not say where `{name}` comes from"),
@@ -41,32 +125,72 @@ impl Installer<'_> {
                 }
                 .into());
             };
-            let source::Fetched { tree, notes } = self.source.fetch(name.as_str(), pinned)?;
-            restored.notes.extend(notes);
-            let found = content_digest(&tree.hashes()).integrity();
-            if found != entry.integrity {
-                return Err(InstallError::NotLocked {
-                    name: name.clone(),
-                    expected: entry.integrity.clone(),
-                    found,
-                });
-            }
-            self.still_vouched(name, entry, &tree)?;
-            fetched.push((known.clone(), tree));
-            restored.installed.push(known);
+            let fetched: source::Fetched = self.source.fetch(name.as_str(), pinned)?;
+            notes.extend(fetched.notes);
+            fetched.tree
+        };
+        let found = content_digest(&tree.hashes()).integrity();
+        if found != entry.integrity {
+            return Err(InstallError::NotLocked {
+                name: name.clone(),
+                expected: entry.integrity.clone(),
+                found,
+            });
         }
-        restored.unknown = self.unknown(&lock)?;
-        if fetched.is_empty() {
-            return Ok(restored);
+        let described = describe(&tree, name.as_str(), entry.chosen(name)).map_err(|source| {
+            InstallError::Described { name: name.to_string(), evident: None, source }
+        })?;
+        let attestation = self.still_vouched(name, entry, &described, &tree)?;
+        let (review, demands) = self.first_look(entry, &described, &attestation, &tree);
+        if is_whole && review.is_clear() {
+            return Ok(None);
         }
-        // Nothing is written before everything is here and may be installed.
-        let mut stage = self.store.stage()?;
-        let mut install = Vec::with_capacity(fetched.len());
-        for ((name, version), tree) in fetched {
-            install.push(stage.copy(&tree, name, Some(version.to_string()))?);
+        Ok(Some(Step {
+            described,
+            replaces: None,
+            review,
+            attestation,
+            entry: entry.clone(),
+            is_restored: true,
+            demands,
+            tree,
+        }))
+    }
+
+    /// What this user has to agree to. Every skill of a lock file is named in it, so none comes along unseen.
+    fn first_look(
+        &self,
+        entry: &Locked,
+        described: &Described,
+        attestation: &Attestation,
+        tree: &Tree,
+    ) -> (Review, Vec<crate::agreement::Demand>) {
+        let (Some(shared), Some(source)) = (self.store.as_shared(), &entry.source) else {
+            return (Review::default(), Vec::new());
+        };
+        let tier = Trust::of(&described.skill, attestation.tier, None, Origin::Downloaded).tier();
+        let evidence = Evidence { tier, ..attestation.to_evidence() };
+        let candidate = Candidate {
+            calls_itself: described.calls_itself.as_deref(),
+            is_prose: described.is_prose,
+            errors: &described.errors,
+            version: &described.version,
+            grants: &described.grants,
+            evidence: &evidence,
+            owner: entry.owner.as_deref(),
+            source,
+            is_explicit: true,
+            signer_accepted: false,
+            modesty: Modesty::of(&described.skill, attestation.tier, tree.manifest()),
+        };
+        let demands = self.demands(&described.name, &tree.hashes(), &candidate);
+        if !shared.agreements.cover(&demands) {
+            return (review(&candidate, None, self.leave), demands);
         }
-        self.commit(stage, before.as_deref(), &lock, install, Vec::new())?;
-        Ok(restored)
+        // What nobody can agree to is refused for ever.
+        let leave = Leave { experimental: true, ..self.leave };
+        let refusals = review(&candidate, None, leave).refusals;
+        (Review { refusals, questions: Vec::new() }, demands)
     }
 
     /// A lock file can be changed together with the files it speaks of: the signatures that it names must still be there
@@ -74,20 +198,24 @@ impl Installer<'_> {
     fn still_vouched(
         &self,
         name: &SkillName,
-        entry: &crate::lock::Locked,
-        tree: &prowess_package::tree::Tree,
-    ) -> Result<(), InstallError> {
-        let described = crate::described::describe(tree, name.as_str())
-            .map_err(|source| InstallError::Described { name: name.to_string(), source })?;
+        entry: &Locked,
+        described: &Described,
+        tree: &Tree,
+    ) -> Result<Attestation, InstallError> {
         let hashes = tree.hashes();
-        let Some(pinned) = &entry.source else { return Ok(()) };
-        let attestation = self.attest(&described, tree, &hashes, pinned);
+        let namespace = entry.source.as_ref().and_then(Pinned::namespace);
+        let attestation = self.attest(described, tree, &hashes, namespace);
         if attestation.is_refused() {
             let refusals = attestation.refused.iter().map(ToString::to_string).collect();
             return Err(InstallError::BadSignature { name: name.clone(), refusals });
         }
         let now = attestation.to_evidence();
-        let refused = |reason: String| InstallError::Refused { name: name.clone(), reason };
+        let hint = "ask whoever wrote the lock file; if you know who signed it, trust them with `prowess trust add`";
+        let refused = |reason: String| InstallError::Refused {
+            name: name.clone(),
+            reason,
+            hints: vec![hint.to_owned()],
+        };
         for change in prowess_trust::compare(&entry.evidence(), &now) {
             match change {
                 prowess_trust::Change::SignatureLost { .. }
@@ -98,12 +226,7 @@ impl Installer<'_> {
             }
         }
         // A tier in a lock file is a memory and no proof.
-        let trust = prowess_policy::Trust::of(
-            &described.skill,
-            attestation.tier,
-            None,
-            prowess_policy::Origin::Downloaded,
-        );
+        let trust = Trust::of(&described.skill, attestation.tier, None, Origin::Downloaded);
         if trust.tier() < entry.tier {
             return Err(refused(format!(
                 "the lock file says `{}`, and its signatures prove `{}` here",
@@ -111,11 +234,32 @@ impl Installer<'_> {
                 trust.tier()
             )));
         }
-        Ok(())
+        Ok(attestation)
     }
 
     fn unknown(&self, lock: &Lock) -> Result<Vec<SkillName>, InstallError> {
         let installed = self.store.installed()?;
         Ok(installed.into_iter().filter(|name| !lock.skills.contains_key(name)).collect())
     }
+}
+
+/// The skills of a lock file, each behind all that it needs (GAIA §10.3). A circle, which no resolution makes, is cut.
+fn in_order(lock: &Lock) -> Vec<&SkillName> {
+    let mut order: Vec<&SkillName> = Vec::new();
+    let mut seen: BTreeSet<&SkillName> = BTreeSet::new();
+    for first in lock.skills.keys() {
+        let mut path = vec![(first, false)];
+        while let Some((name, is_done)) = path.pop() {
+            if is_done {
+                order.push(name);
+                continue;
+            }
+            let Some((name, entry)) = lock.skills.get_key_value(name) else { continue };
+            if seen.insert(name) {
+                path.push((name, true));
+                path.extend(entry.dependencies.keys().map(|needed| (needed, false)));
+            }
+        }
+    }
+    order
 }

@@ -11,7 +11,7 @@ use prowess_package::digest::Sha256Digest;
 use prowess_package::limits::Limits;
 use prowess_package::path::PackagePath;
 use prowess_package::tree::{Tree, TreeError, TreeFile, named};
-use prowess_package::unpack::{UnpackOptions, unpack_to_memory};
+use prowess_package::unpack::{UnpackError, UnpackOptions, unpack_to_memory};
 
 use super::find::{Found, MOST_DEPTH, MOST_MANIFEST_BYTES, declared_name, distinct, skill_folders};
 use super::{Fetched, Offer, Offers, Pinned, Source, SourceError, SourceErrorKind};
@@ -50,6 +50,8 @@ impl Source for Local {
     fn fetch(&self, name: &str, pinned: &Pinned) -> Result<Fetched, SourceError> {
         match pinned {
             Pinned::Folder { path } => {
+                // That it is gone is told better here than by whoever reads its files.
+                std::fs::metadata(path).map_err(|error| cannot_read(Path::new(path), &error))?;
                 let read = Tree::read_foreign(Path::new(path), &self.limits)
                     .map_err(|error| not_usable(path, &error))?;
                 Ok(Fetched { tree: read.tree, notes: withheld(path, &read.withheld) })
@@ -123,25 +125,40 @@ impl Local {
 /// The skills in a folder and its folders.
 fn folder_offers(path: &Path) -> Result<Offers, SourceError> {
     let opened = Folder::open(path).map_err(|error| cannot_read(path, &error))?;
-    let mut manifests = Vec::new();
-    let mut walked = 0;
-    walk(&opened, "", 0, &mut walked, &mut manifests).map_err(|error| cannot_read(path, &error))?;
+    let mut walk = Walk { walked: 0, manifests: Vec::new(), closed: Vec::new() };
+    walk.into_folder(&opened, "", 0)
+        .map_err(|(inside, error)| cannot_read(&path.join(inside), &error))?;
+    let Walk { walked, manifests, closed } = walk;
     let mut found = Vec::new();
     for folder in skill_folders(manifests.iter().map(String::as_str)) {
         let whole = if folder.is_empty() { path.to_owned() } else { path.join(folder) };
         let place = whole.to_string_lossy().into_owned();
         let manifest = read_start(&whole.join(MANIFEST), MOST_MANIFEST_BYTES)
-            .map_err(|error| cannot_read(&whole, &error))?;
+            .map_err(|error| cannot_read(&whole.join(MANIFEST), &error))?;
         found.push(Found { folder: folder.to_owned(), name: declared_name(&manifest, &place) });
     }
     if found.is_empty() {
-        return Err(no_skill(&path.display().to_string()));
+        if let Some(closed) = closed.first() {
+            let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+            return Err(cannot_read(&path.join(closed), &denied));
+        }
+        return Err(no_skill(path));
     }
     let (found, mut notes) = distinct(found);
     if walked > MOST_FOLDERS {
         notes.push(format!(
             "`{}` has more than {MOST_FOLDERS} folders; the rest was not searched",
             path.display()
+        ));
+    }
+    if let Some(first) = closed.first() {
+        let more = match closed.len() {
+            1 => String::new(),
+            count => format!(", nor {} others", count - 1),
+        };
+        notes.push(format!(
+            "`{}` may not be read{more}, so it was not searched for skills",
+            visible(&path.join(first).display().to_string())
         ));
     }
     let mut skills = Vec::new();
@@ -161,9 +178,21 @@ pub fn tree_of_file(place: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Fetc
     };
     if bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(b"PK") {
         let options = UnpackOptions { limits: *limits, name: None };
-        let (_, tree) =
-            unpack_to_memory(Cursor::new(bytes), &options).map_err(|error| refused(&error))?;
+        let (_, tree) = unpack_to_memory(Cursor::new(bytes), &options).map_err(|error| {
+            let is_name = matches!(error, UnpackError::Name(_) | UnpackError::Nameless);
+            let refused = refused(&error);
+            // An archive is a package, and the name is part of that format.
+            if is_name {
+                refused.hint("unpack it, and install the folder with `--as NAME`")
+            } else {
+                refused
+            }
+        })?;
         return Ok(Fetched { tree, notes: Vec::new() });
+    }
+    if let Some(kind) = other_archive(&bytes) {
+        return Err(refused(&format!("this is {kind}, and only `.tar.gz` and `.zip` are read"))
+            .hint("unpack it and install the folder, or ask for a `.tar.gz`"));
     }
     if !bytes.trim_ascii_start().starts_with(b"---") && !bytes.starts_with(b"\xef\xbb\xbf---") {
         return Err(refused(
@@ -176,48 +205,77 @@ pub fn tree_of_file(place: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Fetc
     Ok(Fetched { tree, notes: Vec::new() })
 }
 
-/// Collects the paths of all manifests.
-fn walk(
-    folder: &Folder,
-    prefix: &str,
-    depth: usize,
-    walked: &mut usize,
-    manifests: &mut Vec<String>,
-) -> io::Result<()> {
-    *walked += 1;
-    if *walked > MOST_FOLDERS {
-        return Ok(());
-    }
-    let entries = folder.entries()?;
-    let is_manifest = |entry: &prowess_files::folder::Entry| {
-        entry.kind == Kind::File && entry.name == MANIFEST.as_bytes()
+/// What kind of archive it is that is not read, by its first bytes.
+fn other_archive(bytes: &[u8]) -> Option<&'static str> {
+    const KINDS: [(usize, &[u8], &str); 6] = [
+        (0, b"\xfd7zXZ\0", "packed with xz"),
+        (0, b"BZh", "packed with bzip2"),
+        (0, b"\x28\xb5\x2f\xfd", "packed with zstd"),
+        (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+        (0, b"Rar!", "a RAR archive"),
+        (257, b"ustar", "a tar archive that is not compressed"),
+    ];
+    let is_it = |(at, magic, _): &&(usize, &[u8], &str)| {
+        bytes.get(*at..).is_some_and(|bytes| bytes.starts_with(magic))
     };
-    if entries.iter().any(is_manifest) {
-        // What lies deeper belongs to this skill.
-        let separator = if prefix.is_empty() { "" } else { "/" };
-        manifests.push(format!("{prefix}{separator}{MANIFEST}"));
-        return Ok(());
-    }
-    if depth == MOST_DEPTH {
-        return Ok(());
-    }
-    for entry in entries {
-        // No skill that can be installed lies behind a name that is no text.
-        let Ok(name) = std::str::from_utf8(&entry.name) else { continue };
-        if entry.kind != Kind::Folder || role_of_folder(name) == Role::Litter {
-            continue;
+    KINDS.iter().find(is_it).map(|(_, _, kind)| *kind)
+}
+
+/// The search for manifests.
+struct Walk {
+    walked: usize,
+    /// Their paths.
+    manifests: Vec<String>,
+    /// Folders that may not be looked into.
+    closed: Vec<String>,
+}
+
+impl Walk {
+    /// Collects what is in a folder. An error comes with its place.
+    fn into_folder(
+        &mut self,
+        folder: &Folder,
+        prefix: &str,
+        depth: usize,
+    ) -> Result<(), (String, io::Error)> {
+        self.walked += 1;
+        if self.walked > MOST_FOLDERS {
+            return Ok(());
         }
-        let inner = match folder.folder(name) {
-            Ok(inner) => inner,
-            // Somebody else's folder among many, or one that is gone by now.
-            Err(error) if depth > 0 && error.kind() == io::ErrorKind::PermissionDenied => continue,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error),
+        let entries = folder.entries().map_err(|error| (prefix.to_owned(), error))?;
+        let is_manifest = |entry: &prowess_files::folder::Entry| {
+            entry.kind == Kind::File && entry.name == MANIFEST.as_bytes()
         };
-        let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
-        walk(&inner, &path, depth + 1, walked, manifests)?;
+        if entries.iter().any(is_manifest) {
+            // What lies deeper belongs to this skill.
+            let separator = if prefix.is_empty() { "" } else { "/" };
+            self.manifests.push(format!("{prefix}{separator}{MANIFEST}"));
+            return Ok(());
+        }
+        if depth == MOST_DEPTH {
+            return Ok(());
+        }
+        for entry in entries {
+            // No skill that can be installed lies behind a name that is no text.
+            let Ok(name) = std::str::from_utf8(&entry.name) else { continue };
+            if entry.kind != Kind::Folder || role_of_folder(name) == Role::Litter {
+                continue;
+            }
+            let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
+            let inner = match folder.folder(name) {
+                Ok(inner) => inner,
+                // Somebody else's folder among many, or one that is gone by now.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    self.closed.push(path);
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err((path, error)),
+            };
+            self.into_folder(&inner, &path, depth + 1)?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 fn offer(name: String, pinned: Pinned) -> Offer {
@@ -253,7 +311,17 @@ pub fn withheld(place: &str, paths: &[String]) -> Vec<String> {
     )]
 }
 
-fn no_skill(place: &str) -> SourceError {
+fn no_skill(folder: &Path) -> SourceError {
+    let place = folder.display().to_string();
+    let place = visible(&place);
+    // A dialect of its own, whose files have no folder.
+    if let Some(pack) = tool_pack(folder) {
+        return SourceError::new(
+            SourceErrorKind::NotFound,
+            format!("`{place}` holds the tool pack `{}` and no `{MANIFEST}`", visible(&pack)),
+        )
+        .hint(format!("only skills with a `{MANIFEST}` are installed; `prowess convert` makes one of a tool pack"));
+    }
     SourceError::new(
         SourceErrorKind::NotFound,
         format!("there is no `{MANIFEST}` in `{place}`, nor in its folders"),
@@ -261,13 +329,27 @@ fn no_skill(place: &str) -> SourceError {
     .hint(format!("name the folder that holds a `{MANIFEST}`"))
 }
 
+/// The first file of a folder that is a tool pack.
+fn tool_pack(folder: &Path) -> Option<String> {
+    let names = std::fs::read_dir(folder).ok()?.flatten().take(MOST_FOLDERS);
+    let mut names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.find(|name| name.ends_with(".tool.json"))
+}
+
 fn cannot_read(path: &Path, error: &io::Error) -> SourceError {
     let shown = path.display().to_string();
     let shown = visible(&shown);
     match error.kind() {
         io::ErrorKind::NotFound => {
+            let spelling = "check the spelling; a path is relative to the current folder";
+            let could_be_domain = !shown.contains('/') && !shown.starts_with('.');
+            let hint = if could_be_domain && shown.contains('.') {
+                format!("{spelling}, and a domain is written `https://{shown}`")
+            } else {
+                spelling.to_owned()
+            };
             SourceError::new(SourceErrorKind::NotFound, format!("`{shown}` does not exist"))
-                .hint("check the spelling; a path is relative to the current folder")
+                .hint(hint)
         }
         io::ErrorKind::PermissionDenied => SourceError::new(
             SourceErrorKind::Denied,

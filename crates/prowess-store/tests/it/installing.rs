@@ -20,7 +20,7 @@ use prowess_resolve::{Dependency, Package, Range, Release};
 use prowess_store::drift::{self, Drift};
 use prowess_store::install::{Applied, InstallError, Installer, Plan, Wish};
 use prowess_store::lock::Lock;
-use prowess_store::reference::{Named, Reference, Slash};
+use prowess_store::reference::{Here, Named, Reference, Slash};
 use prowess_store::review::Leave;
 use prowess_store::source::Local;
 use prowess_store::source::{
@@ -96,7 +96,7 @@ impl Machine {
     fn sign(&self, folder: &str, key: &SecretKey) {
         let folder = self.path(folder);
         let tree = Tree::read(&folder, &Limits::PACKAGE).expect("a tree").tree;
-        let described = prowess_store::described::describe(&tree, "x").expect("a skill");
+        let described = prowess_store::described::describe(&tree, "x", None).expect("a skill");
         let hashes = tree.hashes();
         let contents: Contents = prowess_store::install::contents_of(&described, &hashes, None);
         let record = sign(&contents, key, "acme", Purpose::Release).expect("a signature");
@@ -122,8 +122,14 @@ impl Machine {
     }
 
     fn wish(text: &str) -> Wish {
-        let reference = Reference::parse(text, Slash::Registry, |_| false).expect("a reference");
-        Wish { reference, only: BTreeSet::new(), origin: "the command line".to_owned() }
+        let reference =
+            Reference::parse(text, Slash::Registry, |_| Here::Nothing).expect("a reference");
+        Wish {
+            reference,
+            only: BTreeSet::new(),
+            chosen: None,
+            origin: "the command line".to_owned(),
+        }
     }
 
     fn plan(&self, wishes: &[&str]) -> Result<Plan, InstallError> {
@@ -218,7 +224,7 @@ impl Catalogue for Machine {
                 continue;
             }
             let tree = Tree::read(folder, &Limits::PACKAGE).expect("a tree").tree;
-            let described = prowess_store::described::describe(&tree, "x").expect("a skill");
+            let described = prowess_store::described::describe(&tree, "x", None).expect("a skill");
             let mut release = Release::new(version.parse().expect("a version"));
             for dependency in described.dependencies() {
                 let package = self.package(&dependency.name.value.parse().expect("a name"))?;
@@ -413,7 +419,10 @@ fn a_higher_version_elsewhere_is_another_skill() {
     // Somebody else's of the same short name is refused, whatever is allowed (attack A8).
     machine.publish(PUBLIC, "evil/auth", "9.9.0", &[]);
     let error = machine.install(&["evil/auth"]).expect_err("other hands").to_string();
-    assert!(error.contains("was installed from https://private.example (acme)"), "{error}");
+    assert!(
+        error.contains("was installed from the registry https://private.example (acme)"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -481,7 +490,8 @@ fn updates_follow_their_source_and_ask_for_more() {
         "1.0.1",
         "permissions:\n  - network:read:a.example\n  - shell:execute:git\n",
     );
-    let plan = machine.with(|installer| installer.plan_update(&BTreeSet::new())).expect("a plan");
+    let plan =
+        machine.with(|installer| installer.plan_update(&BTreeSet::new())).expect("a plan").plan;
     let steps: Vec<String> = plan
         .steps
         .iter()
@@ -492,7 +502,8 @@ fn updates_follow_their_source_and_ask_for_more() {
         .collect();
     assert_eq!(steps, ["base 1.4.0 ", "greet 1.0.1 it newly wants `shell:execute:git`"]);
     machine.with(|installer| installer.apply(plan)).expect("agreed");
-    let plan = machine.with(|installer| installer.plan_update(&BTreeSet::new())).expect("a plan");
+    let plan =
+        machine.with(|installer| installer.plan_update(&BTreeSet::new())).expect("a plan").plan;
     assert_eq!(plan.steps.len(), 0);
     let unknown = [name("nobody")].into();
     let error = machine.with(|installer| installer.plan_update(&unknown)).expect_err("not there");

@@ -155,3 +155,30 @@ fn bounds_hold_for_files_that_only_seem_small() {
     let error = source.fetch("one", &offers.skills[0].pinned).expect_err("too large");
     assert_eq!(told(&error, at), "Unusable: `HERE/one`: `big.bin` has more than 1024 bytes");
 }
+
+#[test]
+fn a_folder_that_may_not_be_read_is_named() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = TempDir::new().expect("a folder");
+    write(folder.path(), "fine/SKILL.md", manifest("fine"));
+    write(folder.path(), "empty/below/file.txt", "");
+    let close = |path: &str, mode: u32| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(folder.path().join(path), mode).expect("it is ours");
+    };
+    close("empty/below", 0o000);
+    if std::fs::read_dir(folder.path().join("empty/below")).is_ok() {
+        // The superuser reads everything, so there is nothing to see.
+        return;
+    }
+    check(
+        &folder,
+        ".",
+        &[
+            "folder fine: SKILL.md",
+            "`HERE/empty/below` may not be read, so it was not searched for skills",
+        ],
+    );
+    check(&folder, "empty", &["Denied: cannot read `HERE/empty/below`: permission denied"]);
+    close("empty/below", 0o755);
+}

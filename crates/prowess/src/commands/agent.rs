@@ -82,6 +82,11 @@ struct Agent {
 impl Agent {
     fn load(options: &AgentOptions) -> Result<Self, Error> {
         let path = manifest_file(&options.manifest)?;
+        if path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md")) {
+            let shown = loading::shown(&path);
+            return Err(Error::usage(format!("`{shown}` is a skill, and no agent's manifest"))
+                .hint(format!("`prowess check {shown}` checks a skill")));
+        }
         let bytes = loading::read(&path).map_err(|source| Error::io("read", &path, &source))?;
         loading::within_bounds(&bytes, &loading::shown(&path))?;
         let (text, checked) = checking::read_manifest(&bytes);

@@ -91,7 +91,8 @@ fn made(found: &Found, entry: Option<&Locked>) -> Made {
     let tree = Tree::read_foreign(&found.real, &Limits::PACKAGE);
     let declared = || {
         let manifest = tree.as_ref().ok()?.tree.manifest();
-        let described = describe_manifest(manifest, &found.name).ok()?;
+        let described =
+            describe_manifest(manifest, &found.name, found.name_by_folder().as_ref()).ok()?;
         Some(described.grants.grants().iter().map(ToString::to_string).collect())
     };
     let permissions = match entry {

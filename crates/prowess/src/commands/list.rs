@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::Args;
 use prowess_policy::Tier;
 use prowess_store::agents::{self, Agent};
-use prowess_store::discovery::Found;
+use prowess_store::discovery::{Found, RootKind};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -33,6 +33,7 @@ use crate::wrapping::wrap;
 #[command(after_long_help = "\
 Examples:
   prowess list
+  prowess list --project
   prowess list --agents
   prowess list --format json
 
@@ -40,6 +41,9 @@ Exit codes:
   0  all of them can be used
   4  some are broken, changed or missing")]
 pub(crate) struct Arguments {
+    /// Only those that are installed in the project
+    #[arg(long)]
+    project: bool,
     /// Show which agents find each skill
     #[arg(long)]
     agents: bool,
@@ -51,7 +55,7 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
-/// A longer name or version moves the rest of its own line only.
+/// On a terminal, a name or version that is longer than this and than half a line moves the rest of its own line only.
 const WIDEST: usize = 28;
 
 /// What one skill says about itself in a line.
@@ -69,12 +73,15 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let survey = Survey::new(&packages, printer);
     let present = agents::present(&packages.places);
     let present = (!arguments.all).then_some(present.as_slice());
-    let skills = &survey.listing.skills;
+    let is_meant = |found: &&Found| {
+        !arguments.project || survey.listing.roots[found.root].kind == RootKind::Project
+    };
+    let skills: Vec<&Found> = survey.listing.skills.iter().filter(is_meant).collect();
     match arguments.format {
         Format::Json => {
             let skills: Vec<Value> = skills
                 .iter()
-                .map(|found| {
+                .map(|&found| {
                     let agents = || survey.agents(found, present);
                     wire(&survey, found, arguments.agents.then(agents))
                 })
@@ -99,14 +106,14 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             }
             let rows: Vec<Row> = skills
                 .iter()
-                .map(|found| row(&packages, &survey, found, arguments, present))
+                .map(|&found| row(&packages, &survey, found, arguments, present))
                 .chain(survey.missing.iter().map(|missing| missing_row(&packages, missing)))
                 .collect();
             printer.report(&table(&rows, printer.width(Channel::Out)));
         }
     }
-    let has_broken = survey.listing.broken().count() > 0;
-    let is_changed = |found: &Found| survey.state(found) == State::Changed;
+    let has_broken = skills.iter().any(|found| found.is_broken());
+    let is_changed = |found: &&Found| survey.state(found) == State::Changed;
     let has_drifted = !survey.missing.is_empty() || skills.iter().any(is_changed);
     if arguments.format == Format::Text && has_broken {
         printer.hint("`prowess check FOLDER` shows everything that is wrong with a broken skill");
@@ -175,9 +182,10 @@ fn row(
 /// Every skill begins a line, and what else there is to say stands below it, further in. So `grep -v '^ '` gives one line
 /// per skill.
 fn table(rows: &[Row], width: Option<usize>) -> String {
+    let most = width.map_or(usize::MAX, |width| WIDEST.max(width / 2));
     let widest = |column: fn(&Row) -> &str| {
         let widths = rows.iter().map(|row| column(row).width());
-        widths.filter(|width| *width <= WIDEST).max().unwrap_or_default()
+        widths.filter(|width| *width <= most).max().unwrap_or_default()
     };
     let columns: [fn(&Row) -> &str; 4] =
         [|row| &row.name, |row| &row.version, |row| row.tier, |row| row.state];

@@ -30,8 +30,8 @@ pub(crate) struct Arguments {
     check: bool,
     #[command(flatten)]
     scope: ScopeOption,
-    /// How the comparison is written
-    #[arg(long, value_enum, default_value_t = Format::Text, requires = "check")]
+    /// How the comparison is written; the lock file itself is JSON
+    #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
@@ -54,6 +54,6 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let store = packages.store(arguments.scope.scope())?;
     // Read and written, so that what is printed is a lock and nothing else.
     let lock = lock_of(&store)?;
-    printer.data(&lock.to_text());
+    printer.data(&store.lock_text(&lock));
     Ok(Outcome::Fine)
 }

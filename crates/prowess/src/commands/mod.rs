@@ -18,6 +18,7 @@ pub(crate) mod man;
 pub(crate) mod migrate;
 pub(crate) mod models;
 pub(crate) mod new;
+pub(crate) mod outdated;
 pub(crate) mod pack;
 pub(crate) mod policy;
 pub(crate) mod prompt;
@@ -74,6 +75,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::Install(arguments) => install::run(&arguments, &mut printer),
         Verb::Agent(arguments) => agent::run(&arguments, &mut printer),
         Verb::Update(arguments) => update::run(&arguments, &mut printer),
+        Verb::Outdated(arguments) => outdated::run(&arguments, &mut printer),
         Verb::Remove(arguments) => remove::run(&arguments, &mut printer),
         Verb::List(arguments) => list::run(&arguments, &mut printer),
         Verb::Info(arguments) => info::run(&arguments, &mut printer),

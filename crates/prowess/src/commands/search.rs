@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                     let owner = hit.namespace.as_ref().map(|owner| format!("{owner}/"));
                     let owner = owner.unwrap_or_default();
                     let head = format!("{owner}{}{}", hit.name, version.unwrap_or_default());
-                    let about = format!("  {}", inline(&hit.description));
+                    let about = format!("  {}", inline(&beginning(&hit.description)));
                     format!("{head}\n{}\n", wrap(&about, 2, width))
                 })
                 .collect();
@@ -76,4 +76,13 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         }
     }
     Ok(Outcome::Fine)
+}
+
+/// The beginning of a text that has no end for a list of hits.
+fn beginning(text: &str) -> String {
+    const MOST: usize = 200;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }

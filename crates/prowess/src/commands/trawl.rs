@@ -15,8 +15,8 @@ use crate::printer::{Printer, inline};
 /// Ask domains which skill they publish
 ///
 /// Each domain is asked for `/.well-known/skills/default/skill.md`, many at the
-/// same time. Domains that have none or do not answer are counted and left out.
-/// Nothing is installed.
+/// same time. Domains that have none or do not answer are named with the reason,
+/// and of many only counted; `--format json` has all. Nothing is installed.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -38,6 +38,9 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
+/// Of how many domains that gave nothing the reason is told.
+const MOST_MISSED: usize = 10;
+
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
     let packages = Packages::new()?;
     let reach = packages.reach(printer, false)?;
@@ -48,9 +51,15 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         return Ok(Outcome::Fine);
     }
     printer.report(&table(&trawl.found));
-    if trawl.failed > 0 {
-        let domains = if trawl.failed == 1 { "domain publishes" } else { "domains publish" };
-        printer.note(&format!("{} {domains} no skill there, or did not answer", trawl.failed));
+    let shown = if printer.is_verbose() { usize::MAX } else { MOST_MISSED };
+    for missed in trawl.failed.iter().take(shown) {
+        printer.note(&format!("`{}`: {}", inline(&missed.domain), inline(&missed.reason)));
+    }
+    let more = trawl.failed.len().saturating_sub(shown);
+    if more > 0 {
+        printer.note(&format!(
+            "{more} more publish no skill there or did not answer; `--verbose` names them"
+        ));
     }
     if trawl.skipped > 0 {
         printer.warning(&format!("{} domains were too many and were not asked", trawl.skipped));
@@ -82,5 +91,12 @@ fn wire(trawl: &Trawl) -> Value {
             })
         })
         .collect();
-    json!({ "skills": skills, "failed": trawl.failed, "skipped": trawl.skipped })
+    let missed = trawl.failed.iter();
+    let missed = missed.map(|it| json!({ "domain": it.domain, "reason": it.reason }));
+    json!({
+        "skills": skills,
+        "failed": trawl.failed.len(),
+        "failures": missed.collect::<Vec<Value>>(),
+        "skipped": trawl.skipped,
+    })
 }

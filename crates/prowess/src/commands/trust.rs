@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::install::Format;
 use crate::error::Error;
-use crate::packages::{Packages, lock_of, now, skill_name};
+use crate::packages::{Packages, install_failed, lock_of, now, skill_name};
 use crate::printer::{Printer, inline};
 
 /// Decide whose signatures count, and for what
@@ -336,15 +336,20 @@ fn acceptable(
     let mut offered = Vec::new();
     for (store, _) in &installed {
         let names = [skill.clone()].into();
-        let plan = packages.with_installer(store, &reach, Leave::default(), None, |installer| {
-            installer.plan_update(&names)
-        });
-        let plan = plan.map_err(|error| {
+        let unasked = |error: Error| {
             error.hint(format!(
                 "`prowess trust add` lets a key count that you have from its owner; then what `{skill}` offers is not asked for"
             ))
-        })?;
-        let steps = plan.steps.iter().filter(|step| step.name() == skill);
+        };
+        let looked = packages
+            .with_installer(store, &reach, Leave::default(), None, |installer| {
+                installer.plan_update(&names)
+            })
+            .map_err(unasked)?;
+        if let Some((_, error)) = looked.failures.first() {
+            return Err(unasked(install_failed(error)));
+        }
+        let steps = looked.plan.steps.iter().filter(|step| step.name() == skill);
         for step in steps {
             if signs(&step.entry.signers) {
                 return Ok(true);

@@ -4,20 +4,26 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 use prowess_package::name::SkillName;
+use prowess_store::install::Update;
+use serde_json::json;
 
 use super::Outcome;
-use super::install::{FetchOptions, Format, LeaveOptions, Order, carry_out};
+use super::install::{Doing, FetchOptions, Format, LeaveOptions, carry_out};
 use crate::error::Error;
+use crate::interrupting;
 use crate::packages::{Packages, ScopeOption, skill_name};
 use crate::placing::Placing;
 use crate::printer::Printer;
+use crate::reporting::Report;
 
 /// Install newer versions of installed skills
 ///
 /// Each skill is looked for where it came from: a registry within the range it
 /// was installed with, the branch of its repository, its domain, its folder. An
 /// update that may do more than before, or that somebody else has signed, is
-/// shown and asked about. Copies in the folders of agents are renewed.
+/// shown and asked about. Copies in the folders of agents are renewed. A skill
+/// that can't be updated stays as it is and keeps no other from it. Newer versions
+/// outside of a range are told; `prowess outdated` lists them.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -27,7 +33,7 @@ Examples:
 
 Exit codes:
   0  everything is up to date
-  1  it failed, and nothing was changed
+  1  some could not be updated and stay as they are; the others are
   3  there is no such skill
   4  refused: not signed, changed, or not agreed to")]
 pub(crate) struct Arguments {
@@ -52,6 +58,18 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    interrupting::listen(printer);
+    let mut report = Report::new(arguments.format, printer);
+    report.put(json!({ "installed": false }));
+    let result = update(arguments, &mut report, printer);
+    report.finish(result, printer)
+}
+
+fn update(
+    arguments: &Arguments,
+    report: &mut Report,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
     let names: BTreeSet<SkillName> =
         arguments.names.iter().map(|name| skill_name(name)).collect::<Result<_, Error>>()?;
     let packages = Packages::new()?;
@@ -59,14 +77,18 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let reach = packages.reach(printer, arguments.fetching.offline)?;
     let leave = arguments.leave.leave();
     let placing = Placing::as_before(&packages, arguments.scope.scope());
+    let doing = Doing {
+        dry_run: arguments.dry_run,
+        yes: arguments.leave.yes(),
+        placing: &placing,
+        can_allow_all: true,
+    };
     packages.with_installer(&store, &reach, leave, arguments.fetching.min_age, |installer| {
-        let plan = installer.plan_update(&names)?;
-        let order = Order {
-            dry_run: arguments.dry_run,
-            yes: arguments.leave.yes(),
-            format: arguments.format,
-            placing: &placing,
-        };
-        carry_out(plan, &order, installer, printer)
+        report.forget_failures();
+        let Update { plan, failures } = installer.plan_update(&names)?;
+        for (name, error) in &failures {
+            report.fail(name.as_str(), "updated", error);
+        }
+        carry_out(plan, &doing, report, printer, installer)
     })
 }

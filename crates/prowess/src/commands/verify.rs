@@ -13,7 +13,9 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::install::Format;
 use crate::error::Error;
-use crate::packages::{Packages, ScopeOption, install_failed, now, skill_name, source_failed};
+use crate::packages::{
+    Packages, ScopeOption, install_failed, now, skill_name, source_failed, with_version,
+};
 use crate::printer::{Printer, inline};
 
 /// Check that installed skills are what was installed, and their signatures
@@ -194,8 +196,10 @@ fn add_revocations(
 }
 
 fn shown(finding: &Finding) -> String {
-    let version = finding.entry.as_ref().map(|entry| format!(" {}", entry.version));
-    let head = format!("{}{}", finding.name, version.unwrap_or_default());
+    let head = match &finding.entry {
+        Some(entry) => with_version(&finding.name, &entry.version),
+        None => finding.name.to_string(),
+    };
     if finding.drifts.is_empty() {
         return format!("{head}: as installed, {}\n", vouched(finding));
     }

@@ -174,6 +174,46 @@ fn a_lock_file_is_all_that_is_installed_when_frozen() {
 }
 
 #[test]
+fn a_clone_gets_what_the_lock_file_says() {
+    let author = desk().file(".git/HEAD", "ref: x\n");
+    let yes = "--allow-experimental notes,mail --yes";
+    let said = author.run(&format!("agent install desk --from place {yes}"));
+    assert!(said.starts_with("exit 0"), "{said}");
+    let lock = author.text("desk/.prowess/skill-lock.json");
+    let clone = desk().file("desk/.prowess/skill-lock.json", &lock).file(".git/HEAD", "ref: x\n");
+    // Nobody here has agreed to them, and all of them are named at once.
+    assert_snapshot!("agent_clone_refused", clone.run("agent install desk --from place"));
+    assert_snapshot!("agent_clone_dry_run", clone.run("agent install desk --frozen --dry-run"));
+    assert!(!clone.path().join("desk/.prowess/skills/notes").exists());
+    let said = clone.run(&format!("agent install desk --from place {yes}"));
+    assert!(said.contains("installed notes 1.4.0"), "{said}");
+    assert!(clone.run("agent check desk").starts_with("exit 0"));
+    // What is missing by now is put back, and not only spoken of.
+    std::fs::remove_dir_all(clone.path().join("desk/.prowess/skills/notes")).expect("it is there");
+    assert_snapshot!("agent_put_back", clone.run("agent install desk"));
+    assert!(clone.run("agent check desk").starts_with("exit 0"));
+}
+
+#[test]
+fn paths_beside_a_manifest_stay_in_its_repository() {
+    let scene = desk().file(".git/HEAD", "ref: refs/heads/main\n");
+    let said = scene.run("agent install desk --from place --allow-experimental notes,mail --yes");
+    assert!(said.starts_with("exit 0"), "{said}");
+    let lock = scene.text("desk/.prowess/skill-lock.json");
+    assert!(lock.contains("\"path\": \"../place/notes\""), "{lock}");
+}
+
+#[test]
+fn a_place_that_lacks_a_skill_says_what_it_has() {
+    let scene = at_home()
+        .file("desk/AGENT.yaml", DESK)
+        .file("place/mail/SKILL.md", skill("mail", "version: 2.1.0\n"));
+    assert_snapshot!(scene.run("agent install desk --from place"));
+    let scene = at_home().file("greet/SKILL.md", skill("greet", ""));
+    assert_snapshot!("a_skill_is_no_agent", scene.run("agent check greet/SKILL.md"));
+}
+
+#[test]
 fn the_tools_of_all_skills_are_under_one_roof() {
     // GAIA-5.2-1 GAIA-9.3-1
     let scene = at_home().file("desk/AGENT.yaml", DESK).file(

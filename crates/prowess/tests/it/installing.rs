@@ -295,6 +295,7 @@ fn looking_writes_nothing() {
           "permissions": [
             "shell:execute:git"
           ],
+          "python_packages": [],
           "questions": [
             "it wants `shell:execute:git`"
           ],
@@ -302,7 +303,12 @@ fn looking_writes_nothing() {
         }
       ],
       "unchanged": [],
-      "placed": []
+      "left_out": [],
+      "newer": [],
+      "placed": [],
+      "destinations": [],
+      "failures": [],
+      "warnings": []
     }
     "#
     );
@@ -395,7 +401,7 @@ fn the_lock_gives_the_same_bytes_or_nothing() {
     assert_snapshot!(scene.run("install --frozen"), @"
     exit 0
     --- stderr
-    everything is as it should be (1 skill)
+    everything is as it should be
     ");
     let scene = scene.file("greet/scripts/hello.sh", "echo bye\n");
     std::fs::remove_dir_all(scene.path().join(STORE).join("skills/greet")).expect("it is there");
@@ -437,7 +443,7 @@ fn a_lock_that_leads_elsewhere_is_refused() {
     exit 1
     --- stderr
     error: the lock file `[SCENE]/home/.local/share/prowess/skill-lock.json` can't be used: `skills.../../../greet` has no name that can be installed: `../../../greet` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `greet`?)
-    hint: restore it from version control or a backup
+    hint: move that file away and install the skills again; `prowess list` shows which ones are there, and their files stay until then
     ");
     for verb in ["update --all", "remove greet", "verify", "lock", "lock --check"] {
         assert!(scene.run(verb).starts_with("exit 1"), "{verb}");

@@ -2,12 +2,14 @@
 
 mod agent;
 mod check;
+mod cloning;
 mod convert;
 mod docs;
 mod doctor;
 mod embed;
 mod expectations;
 mod explain;
+mod failing;
 mod fix;
 mod formats;
 #[cfg(target_os = "linux")]
@@ -15,6 +17,7 @@ mod hostile_texts;
 mod importing;
 mod info;
 mod installing;
+mod installing_odd;
 mod kb;
 mod kb_crash;
 mod list;
@@ -31,6 +34,7 @@ mod prompt;
 mod readme;
 mod real_model;
 mod reference;
+mod removing;
 mod render;
 mod run;
 mod run_approvals;
@@ -51,6 +55,7 @@ mod traces;
 mod trawling;
 mod updating;
 mod usage;
+mod waiting;
 mod which;
 mod workflow;
 

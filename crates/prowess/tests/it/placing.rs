@@ -112,7 +112,7 @@ fn what_a_skill_is_needed_for_keeps_it_with_the_agents() {
     let scene = scene().file("work/party/SKILL.md", skill("party").replacen("\n---\n", needs, 1));
     let _ = scene.run("install ./greet ./party --allow-experimental --yes --agent claude-code");
     let refused = scene.run("remove greet");
-    assert!(refused.starts_with("exit 1"), "{refused}");
+    assert!(refused.starts_with("exit 4"), "{refused}");
     assert_eq!(agents_have(&scene).len(), 2, "a refused removal changes nothing");
 }
 

@@ -75,11 +75,11 @@ fn every_kind_of_drift_is_told() {
     assert_snapshot!(scene.run("install"), @"
     exit 0
     --- stderr
+    warning: `stranger` is installed and not in the lock file
     installed changed 1.0.0
     installed gone 1.0.0
     installed older 1.0.0
     installed signed 1.0.0
-    warning: `stranger` is installed and not in the lock file
     ");
     assert_snapshot!(steady(&scene.run("verify signed")), @"
     exit 0

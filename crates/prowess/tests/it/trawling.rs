@@ -35,7 +35,9 @@ fn domains_are_asked_and_failures_are_counted() {
     one          [HOST]
     another-one  [HOST]
     --- stderr
-    note: 3 domains publish no skill there, or did not answer
+    note: `[HOST]`: it publishes no skill
+    note: `[HOST]`: `http://[HOST]/.well-known/skills/default/skill.md` took longer than 1 seconds
+    note: `[HOST]`: cannot reach `[HOST]`: connection refused
     hint: `prowess install [HOST]` installs one
     ");
     let words = ["trawl", host(&two), host(&none), "--format", "json"];

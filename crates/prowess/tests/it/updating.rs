@@ -183,6 +183,7 @@ fn all_skills_are_updated_within_their_ranges() {
     part 1.0.0 -> 2.0.0, experimental
       from   http://[HOST] (acme)
       files  1 (81 bytes)
+    note: there is greet 2.0.0, outside of `^1`, and 1.4.0 is used; `prowess install greet@2.0.0` gets it
     note: nothing was written
     ");
     let said = scene.run("update --all");
@@ -225,9 +226,9 @@ fn a_version_that_was_taken_back_is_installed_where_it_is_locked() {
     assert!(scene.run("verify").contains("revoked: its registry has revoked it: it steals keys"));
     std::fs::remove_dir_all(scene.path().join(STORE).join("skills/greet")).expect("it is there");
     assert_snapshot!(steady(&scene.run("install --frozen")), @"
-    exit 1
+    exit 4
     --- stderr
-    error: `acme/greet` 1.1.0 was revoked by http://[HOST]: it steals keys
+    error: `greet` was not put back: `acme/greet` 1.1.0 was revoked by http://[HOST]: it steals keys
     hint: choose another version, and remove this one where it is installed
     ");
     assert!(!scene.path().join(STORE).join("skills/greet").exists());
@@ -261,10 +262,10 @@ fn what_others_need_stays_and_what_nobody_needs_goes() {
     let said = scene.run("install ./greet ./other ./part --allow-experimental");
     assert!(said.starts_with("exit 0"), "{said}");
     assert_snapshot!(scene.run("remove part"), @"
-    exit 1
+    exit 4
     --- stderr
     error: `part` is needed by `greet`, `other`
-    hint: remove those as well
+    hint: remove those as well: `prowess remove part greet other`
     ");
     assert_snapshot!(scene.run("remove greet"), @"
     exit 0

@@ -85,7 +85,7 @@ pub(super) fn search(
             namespace: entry["ownerHandle"].as_str().and_then(|owner| owner.parse().ok()),
             name: entry["slug"].as_str()?.parse().ok()?,
             version: entry["version"].as_str().map(short),
-            description: entry["summary"].as_str().map(short).unwrap_or_default(),
+            description: entry["summary"].as_str().unwrap_or_default().to_owned(),
             tier: None,
         })
     };

@@ -169,7 +169,7 @@ pub struct SearchHit {
     pub name: SkillName,
     /// The newest version, as the registry writes it.
     pub version: Option<String>,
-    /// What it is for, fit to be shown.
+    /// What it is for, as the registry has it: somebody else's text, of any length.
     pub description: String,
     /// What the registry says about who stands up for it.
     pub tier: Option<String>,
@@ -188,7 +188,7 @@ pub(super) fn hits(body: &[u8]) -> Option<Vec<SearchHit>> {
             namespace,
             name: entry["name"].as_str()?.parse().ok()?,
             version: entry["version"].as_str().map(short),
-            description: entry["description"].as_str().map(short).unwrap_or_default(),
+            description: entry["description"].as_str().unwrap_or_default().to_owned(),
             tier: entry["tier"].as_str().map(short),
         })
     };

@@ -22,10 +22,19 @@ const MOST_DOMAINS: usize = 1_000;
 pub struct Trawl {
     /// The skills, in the order of the domains.
     pub found: Vec<Trawled>,
-    /// How many domains have none, or did not answer.
-    pub failed: usize,
+    /// The domains that have none or did not answer, and why, in their order.
+    pub failed: Vec<Missed>,
     /// How many were not asked, because there were too many.
     pub skipped: usize,
+}
+
+/// A domain that gave no skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missed {
+    /// The domain, as it was given.
+    pub domain: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// A skill of a domain.
@@ -38,38 +47,42 @@ pub struct Trawled {
 }
 
 impl WellKnown {
-    /// Asks all domains for their default skill. What fails is counted and nothing else: of a long list some always do.
+    /// Asks all domains for their default skill. What fails is kept with its reason and stops nobody: of a long list some
+    /// always do.
     pub(crate) fn trawl(&self, domains: &[String], limit: Duration) -> Trawl {
         let asked = &domains[..domains.len().min(MOST_DOMAINS)];
         let next = AtomicUsize::new(0);
-        let found = Mutex::new(Vec::new());
+        let answers = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             for _ in 0..asked.len().min(AT_ONCE) {
                 scope.spawn(|| {
                     loop {
                         let number = next.fetch_add(1, Ordering::Relaxed);
                         let Some(domain) = asked.get(number) else { return };
-                        if let Some(offer) = self.default_skill(domain, limit) {
-                            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-                            found.push((number, Trawled { domain: domain.clone(), offer }));
-                        }
+                        let answer = self.default_skill(domain, limit);
+                        let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+                        answers.push((number, domain.clone(), answer));
                     }
                 });
             }
         });
-        let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        found.sort_by_key(|(number, _)| *number);
-        Trawl {
-            failed: asked.len() - found.len(),
-            skipped: domains.len() - asked.len(),
-            found: found.into_iter().map(|(_, trawled)| trawled).collect(),
+        let mut answers = answers.into_inner().unwrap_or_else(PoisonError::into_inner);
+        answers.sort_by_key(|(number, ..)| *number);
+        let mut trawl = Trawl { skipped: domains.len() - asked.len(), ..Trawl::default() };
+        for (_, domain, answer) in answers {
+            match answer {
+                Ok(offer) => trawl.found.push(Trawled { domain, offer }),
+                Err(reason) => trawl.failed.push(Missed { domain, reason }),
+            }
         }
+        trawl
     }
 
-    fn default_skill(&self, domain: &str, limit: Duration) -> Option<Offer> {
-        let base = base_of(domain)?;
+    fn default_skill(&self, domain: &str, limit: Duration) -> Result<Offer, String> {
+        let no_domain = || "this is no domain".to_owned();
+        let base = base_of(domain).ok_or_else(no_domain)?;
         let reply = self.web.get(&Ask {
-            url: &base.join(DEFAULT_SKILL).ok()?,
+            url: &base.join(DEFAULT_SKILL).map_err(|_| no_domain())?,
             accept: "text/markdown, text/plain, */*",
             most: MOST_MANIFEST_BYTES,
             limit,
@@ -78,14 +91,23 @@ impl WellKnown {
             etag: None,
             token: None,
         });
-        let reply = reply.ok().filter(|reply| reply.status == 200)?;
-        single(&reply, base.as_str().trim_end_matches('/'))
+        let reply = reply.map_err(|error| error.what)?;
+        match reply.status {
+            200 => single(&reply, base.as_str().trim_end_matches('/'))
+                .ok_or_else(|| "what it publishes there is no skill".to_owned()),
+            404 | 410 => Err("it publishes no skill".to_owned()),
+            status => Err(format!("it answered with status {status}")),
+        }
     }
 }
 
 /// `host.example`, with a port or a scheme where there is one. Only this machine is asked without encryption.
 fn base_of(domain: &str) -> Option<Url> {
     let domain = domain.trim().trim_end_matches('/');
+    // A parser of addresses skips slashes, and would ask a host `etc` for `/etc/passwd`.
+    if domain.starts_with('/') {
+        return None;
+    }
     if domain.contains("://") {
         return Url::parse(domain).ok();
     }

@@ -154,31 +154,53 @@ fn a_certificate_that_nobody_vouches_for_is_refused() {
     assert!(server.requests().is_empty());
 }
 
+/// A server that answers one request, and says how long its answer is.
+fn counted_server(body: String) -> (String, std::thread::JoinHandle<()>) {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let host = listener.local_addr().expect("it listens").to_string();
+    let server = std::thread::spawn(move || {
+        let (mut connection, _) = listener.accept().expect("somebody asks");
+        let request = BufReader::new(connection.try_clone().expect("a copy"));
+        let head = request.lines().map(|line| line.expect("a line"));
+        assert!(head.take_while(|line| !line.is_empty()).count() > 0);
+        let length = body.len();
+        write!(connection, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}")
+            .expect("sent");
+    });
+    (host, server)
+}
+
 #[test]
 fn a_download_tells_how_far_it_is() {
-    let home = tempfile::TempDir::new().expect("a folder");
-    let filling = "x".repeat(300 << 10);
-    let page = format!("{}\n{filling}\n", super::manifest("greet"));
+    let page = format!("{}\n{}\n", super::manifest("greet"), "x".repeat(300 << 10));
     let length = page.len().div_ceil(1024);
+    let listen = |address: &str| {
+        let home = tempfile::TempDir::new().expect("a folder");
+        let told: std::sync::Arc<std::sync::Mutex<Vec<Option<String>>>> = std::sync::Arc::default();
+        let mut options = super::options(home.path(), &std::sync::Arc::default());
+        let heard = std::sync::Arc::clone(&told);
+        options.progress = prowess_client::sources::Progress::new(move |line| {
+            heard.lock().expect("a list").push(line.map(str::to_owned));
+        });
+        let sources = prowess_client::sources::Sources::new(options);
+        super::only(&sources, &super::reference(address));
+        let mut told = told.lock().expect("a list").clone();
+        assert_eq!(told.pop(), Some(None), "the line goes away at the end");
+        assert!(told.len() > 1, "{told:?}");
+        told.into_iter().flatten().collect::<Vec<String>>()
+    };
+    // Of how much, where the server says it.
+    let (host, server) = counted_server(page.clone());
+    let lines = listen(&format!("http://{host}/SKILL.md"));
+    server.join().expect("the server ends");
+    assert!(lines.iter().all(|line| line.ends_with(&format!(" of {length} KiB"))), "{lines:?}");
+    assert_eq!(lines.last(), Some(&format!("{host}: {length} KiB of {length} KiB")));
+    // And only how much where it does not.
     let script = prowess_testkit::Script::new([])
         .page("/SKILL.md", prowess_testkit::Reply::bytes(200, "text/markdown", page));
     let server = prowess_testkit::ScriptedProvider::start(script);
-    let told: std::sync::Arc<std::sync::Mutex<Vec<Option<String>>>> = std::sync::Arc::default();
-    let mut options = super::options(home.path(), &std::sync::Arc::default());
-    let heard = std::sync::Arc::clone(&told);
-    options.progress = prowess_client::sources::Progress::new(move |line| {
-        heard.lock().expect("a list").push(line.map(str::to_owned));
-    });
-    let sources = prowess_client::sources::Sources::new(options);
-    let address = format!("{}/SKILL.md", server.url());
-    super::only(&sources, &super::reference(&address));
-    let told = told.lock().expect("a list");
+    let lines = listen(&format!("{}/SKILL.md", server.url()));
     let host = server.url().trim_start_matches("http://");
-    let (over, lines) = told.split_last().expect("something was told");
-    assert_eq!(*over, None, "the line goes away at the end");
-    assert!(lines.len() > 1, "{lines:?}");
-    // Of how much, as the server says it.
-    let last = format!("{host}: {length} KiB of {length} KiB");
-    assert_eq!(lines.last(), Some(&Some(last)), "{lines:?}");
-    assert!(lines.iter().flatten().all(|line| line.ends_with(&format!(" of {length} KiB"))));
+    assert_eq!(lines.last(), Some(&format!("{host}: {length} KiB")));
 }

@@ -240,12 +240,12 @@ fn many_domains_are_asked_at_once_and_failures_are_counted() {
         .map(|trawled| (trawled.domain.as_str(), trawled.offer.name.as_str()))
         .collect();
     assert_eq!(found, [(domains[0].as_str(), "two"), (domains[6].as_str(), "one")]);
-    assert_eq!((trawl.failed, trawl.skipped), (5, 0));
+    assert_eq!((trawl.failed.len(), trawl.skipped), (5, 0));
     assert_eq!(one.request(0).target, OLDEST);
 
     let many: Vec<String> = (0..1_200).map(|_| "not a domain".to_owned()).collect();
     let trawl = super::sources(home.path()).trawl(&many, Duration::from_secs(1));
-    assert_eq!((trawl.failed, trawl.skipped), (1_000, 200));
+    assert_eq!((trawl.failed.len(), trawl.skipped), (1_000, 200));
 }
 
 #[test]

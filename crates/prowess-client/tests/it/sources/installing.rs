@@ -53,6 +53,7 @@ impl Machine {
         let wish = Wish {
             reference: reference(text),
             only: BTreeSet::new(),
+            chosen: None,
             origin: "the command line".to_owned(),
         };
         self.with(|installer| {

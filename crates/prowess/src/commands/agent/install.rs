@@ -8,32 +8,32 @@ use prowess_format::skill::SkillDependency;
 use prowess_package::name::SkillName;
 use prowess_policy::Tier;
 use prowess_store::composition::{Fit, fit, installed_name};
-use prowess_store::drift;
-use prowess_store::install::{InstallError, Installer, Plan, Wish};
+use prowess_store::install::{InstallError, Installer, Plan, Restoration, Step, Wish};
 use prowess_store::lock::{Lock, Locked};
 use prowess_store::places::Scope;
 use prowess_store::reference::{Named, Reference};
 use prowess_store::review::{Leave, Refusal};
 use prowess_store::source::Source as _;
-use prowess_store::store::{LOCK_FILE, Store};
+use prowess_store::store::LOCK_FILE;
+use serde_json::json;
 
 use super::{Agent, AgentOptions};
 use crate::commands::Outcome;
-use crate::commands::install::{FetchOptions, Format, Order, carry_out, show_restored};
+use crate::commands::install::{Doing, FetchOptions, Format, carry_out};
 use crate::error::Error;
-use crate::packages::{
-    Packages, Reach, Stop, install_failed, lock_of, now, skill_name, source_failed,
-};
+use crate::interrupting;
+use crate::packages::{Packages, Reach, Stop, lock_of, skill_name, source_failed};
 use crate::placing::Placing;
 use crate::printer::{Printer, inline};
+use crate::reporting::Report;
 
 /// Install the skills that an agent lists, beside its manifest
 ///
 /// Required and optional skills, with all that they need, go into `.prowess/` next
 /// to the manifest, with the lock file `.prowess/skill-lock.json`; your own skills
 /// are left alone. They come from `--from`, else from the configured registries. A
-/// skill that is there in a version that fits stays. An optional skill that can't
-/// be installed is left out with a warning.
+/// skill that the lock file has in a version that fits stays, or is put back. An
+/// optional skill that can't be installed is left out with a warning.
 ///
 /// A skill that nobody you trust has signed is never installed because a manifest
 /// lists it: look at it, and name it with `--allow-experimental`.
@@ -46,7 +46,7 @@ Examples:
 
 Exit codes:
   0  everything that the agent requires is installed
-  1  it failed, and nothing was changed
+  1  it failed; without `--frozen` nothing was changed
   2  there is no such skill set
   3  there is no such file or skill
   4  refused: experimental, changed, or not agreed to")]
@@ -57,8 +57,8 @@ pub(super) struct Arguments {
     /// A folder, repository or domain with skills, asked before registries
     #[arg(long, value_name = "PLACE")]
     from: Vec<String>,
-    /// Install this skill although nobody you trust has signed it
-    #[arg(long, value_name = "NAME")]
+    /// Install these skills although nobody you trust has signed them
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     allow_experimental: Vec<String>,
     /// Install over a signed version one that is not signed
     #[arg(long)]
@@ -70,7 +70,7 @@ pub(super) struct Arguments {
     #[arg(short, long)]
     yes: bool,
     /// Only what the lock file says, and fail when it does not suit the manifest
-    #[arg(long, conflicts_with_all = ["from", "dry_run"])]
+    #[arg(long, conflicts_with = "from")]
     frozen: bool,
     /// Look, and write nothing
     #[arg(long)]
@@ -82,13 +82,38 @@ pub(super) struct Arguments {
     format: Format,
 }
 
-/// What an agent lists and the store does not have.
-struct Wanted<'m> {
+/// A place that was named with `--from`, and what it has.
+struct Place {
+    text: String,
+    reference: Reference,
+    names: BTreeSet<String>,
+}
+
+/// A skill that an agent lists and the store does not have.
+struct WantedSkill<'m> {
     dependency: &'m SkillDependency,
     wish: Wish,
 }
 
+/// All of them.
+struct Wanted<'m> {
+    skills: Vec<WantedSkill<'m>>,
+    left_out: LeftOut,
+}
+
 pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
+    interrupting::listen(printer);
+    let mut report = Report::new(arguments.format, printer);
+    report.put(json!({ "installed": false }));
+    let result = install(arguments, &mut report, printer);
+    report.finish(result, printer)
+}
+
+fn install(
+    arguments: &Arguments,
+    report: &mut Report,
+    printer: &mut Printer,
+) -> Result<Outcome, Error> {
     let agent = Agent::sound(&arguments.agent, "installed", printer)?;
     let active = agent.active()?;
     let packages = agent.packages()?;
@@ -98,7 +123,6 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         return Err(missing.hint("`prowess agent install` without `--frozen` writes it"));
     }
     let store = packages.store(Scope::Project)?;
-    let lock = lock_of(&store)?;
     let reach = packages.reach(printer, arguments.fetching.offline)?;
     let named: BTreeSet<SkillName> = arguments
         .allow_experimental
@@ -106,39 +130,96 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         .map(|text| skill_name(text))
         .collect::<Result<_, Error>>()?;
     let placing = Placing::as_before(&packages, Scope::Project);
+    let doing = Doing {
+        dry_run: arguments.dry_run,
+        yes: arguments.yes,
+        placing: &placing,
+        can_allow_all: false,
+    };
     let leave = Leave {
         experimental: !named.is_empty(),
         unsigned: arguments.allow_unsigned,
         replace_owner: arguments.replace_owner,
     };
-    if arguments.frozen {
-        suits(&active, &lock)?;
-        #[expect(
-            clippy::redundant_closure_for_method_calls,
-            reason = "the method itself is not general enough in its lifetime"
-        )]
-        let restored = packages
-            .with_installer(&store, &reach, leave, None, |installer| installer.restore())?;
-        return show_restored(&restored, &store, arguments.format, &placing, printer);
-    }
-    let wanted = wanted(&agent, &active, arguments, &packages, &store, &lock, &reach, printer)?;
+    let places = places(arguments, &packages, &reach)?;
     let min_age = arguments.fetching.min_age;
     packages.with_installer(&store, &reach, leave, min_age, |installer| {
-        let (plan, left_out) = plan(installer, &wanted, &named)?;
-        for (name, why) in &left_out {
-            printer.warning(&inline(&format!("`{name}` is optional and is left out: {why}")));
+        report.forget_failures();
+        let lock = lock_of(&store)?;
+        let kept = if arguments.frozen {
+            suits(&active, &lock)?;
+            lock.skills.keys().cloned().collect()
+        } else {
+            kept(&active, &lock)
+        };
+        let Restoration { plan: restoration, failures, .. } =
+            installer.plan_restore(Some(&kept))?;
+        if arguments.frozen {
+            for (name, error) in &failures {
+                report.fail(name.as_str(), "put back", error);
+            }
+            let plan = allowed(restoration, &named, installer);
+            return carry_out(plan, &doing, report, printer, installer);
         }
-        if let Some(obstacle) = obstacle(&plan, &wanted, &named) {
+        let Wanted { skills, left_out } =
+            wanted(&agent, &active, &lock, &places, &failures, reach.has_registry)?;
+        let (plan, more_left_out) = plan(installer, &skills, &named)?;
+        for (name, why) in left_out.iter().chain(&more_left_out) {
+            let message = format!("`{name}` is optional and is left out: {why}");
+            printer.warning(&inline(&message));
+        }
+        if let Some(obstacle @ Obstacle::OtherVersion { .. }) =
+            obstacle(&plan, &skills, &named, installer)
+        {
             return Err(Stop::from(obstacle.error(agent.name())));
         }
-        let order = Order {
-            dry_run: arguments.dry_run,
-            yes: arguments.yes,
-            format: arguments.format,
-            placing: &placing,
-        };
-        carry_out(plan, &order, installer, printer)
+        let plan = allowed(plan.and(restoration)?, &named, installer);
+        carry_out(plan, &doing, report, printer, installer)
     })
+}
+
+/// The skills of the lock file that an agent uses as they are, with all that they need.
+fn kept(active: &ActiveSkills<'_>, lock: &Lock) -> BTreeSet<SkillName> {
+    let fitting = active.skills.iter().filter_map(|dependency| {
+        let (name, entry) = locked(lock, dependency)?;
+        (fit(dependency, declared(&entry.version).as_deref()) == Fit::Fits).then_some(name)
+    });
+    let mut next: Vec<SkillName> = fitting.collect();
+    let mut kept = BTreeSet::new();
+    while let Some(name) = next.pop() {
+        if let Some(entry) = lock.skills.get(&name)
+            && kept.insert(name)
+        {
+            next.extend(entry.dependencies.keys().cloned());
+        }
+    }
+    kept
+}
+
+/// GAIA §4.3: an experimental skill is installed when it was named, also one that comes along, and never otherwise.
+fn allowed(mut plan: Plan, named: &BTreeSet<SkillName>, installer: &Installer<'_>) -> Plan {
+    for number in 0..plan.steps.len() {
+        let is_unknown = is_unknown(&plan, &plan.steps[number], installer);
+        let step = &mut plan.steps[number];
+        let is_named = named.contains(step.name());
+        let refusals = &mut step.review.refusals;
+        if is_named {
+            refusals.retain(|refusal| *refusal != Refusal::ExperimentalDependency);
+        } else if is_unknown && refusals.is_empty() {
+            refusals.push(Refusal::Experimental);
+        }
+    }
+    plan
+}
+
+/// Whether a skill is experimental, and this user has never agreed to one of its name.
+fn is_unknown(plan: &Plan, step: &Step, installer: &Installer<'_>) -> bool {
+    let name = step.name();
+    let is_known =
+        plan.lock().skills.get(name).is_some_and(|entry| {
+            entry.tier == Tier::Experimental && installer.has_agreed(name, entry)
+        });
+    step.entry.tier == Tier::Experimental && !is_known
 }
 
 /// The version of an installed skill, as a manifest's range sees it: `0.0.0` stands for none (R5).
@@ -173,44 +254,38 @@ fn suits(active: &ActiveSkills<'_>, lock: &Lock) -> Result<(), Error> {
     Ok(())
 }
 
-#[expect(clippy::too_many_arguments, reason = "all of them are what a run begins with")]
+/// The places of `--from`, asked once.
+fn places(arguments: &Arguments, packages: &Packages, reach: &Reach) -> Result<Vec<Place>, Error> {
+    let ask = |text: &String| {
+        let reference = place(text, packages, reach)?;
+        let offers = reach.sources.offers(&reference).map_err(|error| source_failed(&error))?;
+        let names = offers.skills.into_iter().map(|offer| offer.name).collect();
+        Ok(Place { text: text.clone(), reference, names })
+    };
+    arguments.from.iter().map(ask).collect()
+}
+
 fn wanted<'m>(
     agent: &Agent,
     active: &ActiveSkills<'m>,
-    arguments: &Arguments,
-    packages: &Packages,
-    store: &Store,
     lock: &Lock,
-    reach: &Reach,
-    printer: &mut Printer,
-) -> Result<Vec<Wanted<'m>>, Error> {
-    let mut places: Vec<(Reference, BTreeSet<String>)> = Vec::new();
-    for text in &arguments.from {
-        let reference = place(text, packages, reach)?;
-        let offers = reach.sources.offers(&reference).map_err(|error| source_failed(&error))?;
-        places.push((reference, offers.skills.into_iter().map(|offer| offer.name).collect()));
-    }
-    let trust = packages.trust()?;
+    places: &[Place],
+    gone: &[(SkillName, InstallError)],
+    has_registry: bool,
+) -> Result<Wanted<'m>, Error> {
     let origin = format!("`{}`", inline(agent.name()));
-    let mut wanted = Vec::new();
+    let mut wanted = Wanted { skills: Vec::new(), left_out: LeftOut::new() };
+    let kept = kept(active, lock);
     for &dependency in &active.skills {
         let name = installed_name(dependency);
-        if let Some((known, entry)) = locked(lock, dependency)
-            && fit(dependency, declared(&entry.version).as_deref()) == Fit::Fits
-        {
-            let found = drift::look(store, std::slice::from_ref(&known), &trust, now())
-                .map_err(|error| install_failed(&error))?;
-            if found.iter().flat_map(|found| &found.drifts).any(drift::Drift::is_about_files) {
-                printer.warning(&format!(
-                    "`{known}` is not as it was installed; `prowess agent install --frozen` restores it"
-                ));
-            }
+        let gone = gone.iter().find(|(gone, _)| gone.as_str() == name);
+        let is_kept = kept.iter().any(|kept| kept.as_str() == name);
+        if is_kept && gone.is_none() {
             continue;
         }
-        let place = places.iter().find(|(_, names)| names.contains(name));
-        let reference = match place {
-            Some((reference, _)) => reference.clone(),
-            None if reach.has_registry => {
+        let reference = match places.iter().find(|place| place.names.contains(name)) {
+            Some(place) => place.reference.clone(),
+            None if has_registry => {
                 let named: Named = dependency.name.as_str().parse().map_err(
                     |error: prowess_package::name::NameError| Error::usage(error.to_string()),
                 )?;
@@ -218,13 +293,11 @@ fn wanted<'m>(
                 Reference::Named(Named { range, ..named })
             }
             None => {
-                let what = format!("there is nowhere to get `{}` from", dependency.name.as_str());
+                let error = nowhere(dependency.name.as_str(), places, gone);
                 if dependency.required {
-                    return Err(Error::not_found(what).hint(
-                        "name a place that has it with `--from`, or set up a registry in the configuration",
-                    ));
+                    return Err(error);
                 }
-                printer.warning(&inline(&format!("{what}; it is optional and is left out")));
+                wanted.left_out.push((dependency.name.value.clone(), error.message));
                 continue;
             }
         };
@@ -232,9 +305,31 @@ fn wanted<'m>(
             Reference::Named(_) => BTreeSet::new(),
             _ => [name.to_owned()].into(),
         };
-        wanted.push(Wanted { dependency, wish: Wish { reference, only, origin: origin.clone() } });
+        let wish = Wish { reference, only, chosen: None, origin: origin.clone() };
+        wanted.skills.push(WantedSkill { dependency, wish });
+    }
+    // What a listed skill needs is not listed, and its own failure says what is missing.
+    let is_listed = |name: &SkillName| {
+        active.skills.iter().any(|dependency| installed_name(dependency) == name.as_str())
+    };
+    if let Some(missing) = gone.iter().find(|(name, _)| !is_listed(name)) {
+        return Err(nowhere(missing.0.as_str(), places, Some(missing)));
     }
     Ok(wanted)
+}
+
+/// That a skill is to be had from nowhere: not from where the lock file has it, and not from the places that were named.
+fn nowhere(name: &str, places: &[Place], gone: Option<&(SkillName, InstallError)>) -> Error {
+    let name = inline(name);
+    let listed = |place: &Place| {
+        let names: Vec<String> = place.names.iter().map(|name| format!("`{name}`")).collect();
+        format!("`{}` has no skill `{name}`, only {}", place.text, names.join(", "))
+    };
+    let mut reasons: Vec<String> = gone.iter().map(|(_, error)| error.to_string()).collect();
+    reasons.extend(places.iter().map(listed));
+    let why = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
+    Error::not_found(inline(&format!("there is nowhere to get `{name}` from{why}")).into_owned())
+        .hint("name a place that has it with `--from`, or set up a registry in the configuration")
 }
 
 /// A place with skills. Only here a bare word is a folder, because no skill is named.
@@ -256,23 +351,24 @@ type LeftOut = Vec<(String, String)>;
 /// A plan with everything that is required, and with as much of the rest as goes together with it.
 fn plan(
     installer: &Installer<'_>,
-    wanted: &[Wanted<'_>],
+    wanted: &[WantedSkill<'_>],
     named: &BTreeSet<SkillName>,
 ) -> Result<(Plan, LeftOut), InstallError> {
-    let wishes = |chosen: &[&Wanted<'_>]| -> Vec<Wish> {
+    let wishes = |chosen: &[&WantedSkill<'_>]| -> Vec<Wish> {
         chosen.iter().map(|wanted| wanted.wish.clone()).collect()
     };
     // GAIA §4.3: whoever names a skill knows of it, also when only another skill needs it.
-    let plan_of = |chosen: &[&Wanted<'_>]| -> Result<Plan, InstallError> {
+    let plan_of = |chosen: &[&WantedSkill<'_>]| -> Result<Plan, InstallError> {
         let mut plan = installer.plan(&wishes(chosen))?;
         for step in plan.steps.iter_mut().filter(|step| named.contains(step.name())) {
             step.review.refusals.retain(|refusal| *refusal != Refusal::ExperimentalDependency);
         }
         Ok(plan)
     };
-    let mut chosen: Vec<&Wanted<'_>> = wanted.iter().collect();
+    let mut chosen: Vec<&WantedSkill<'_>> = wanted.iter().collect();
     let whole = plan_of(&chosen);
-    let is_fine = whole.as_ref().is_ok_and(|plan| obstacle(plan, wanted, named).is_none());
+    let is_fine =
+        whole.as_ref().is_ok_and(|plan| obstacle(plan, wanted, named, installer).is_none());
     if is_fine || wanted.iter().all(|wanted| wanted.dependency.required) {
         return Ok((whole?, Vec::new()));
     }
@@ -280,13 +376,13 @@ fn plan(
     chosen.retain(|wanted| wanted.dependency.required);
     let mut best = plan_of(&chosen)?;
     let mut left_out = Vec::new();
-    if obstacle(&best, wanted, named).is_some() {
+    if obstacle(&best, wanted, named, installer).is_some() {
         return Ok((best, left_out));
     }
     for one in wanted.iter().filter(|wanted| !wanted.dependency.required) {
         chosen.push(one);
         let why = match plan_of(&chosen) {
-            Ok(plan) => match obstacle(&plan, wanted, named) {
+            Ok(plan) => match obstacle(&plan, wanted, named, installer) {
                 None => {
                     best = plan;
                     continue;
@@ -311,7 +407,12 @@ enum Obstacle {
     Refused { name: SkillName, reasons: Vec<String>, hints: Vec<String> },
 }
 
-fn obstacle(plan: &Plan, wanted: &[Wanted<'_>], named: &BTreeSet<SkillName>) -> Option<Obstacle> {
+fn obstacle(
+    plan: &Plan,
+    wanted: &[WantedSkill<'_>],
+    named: &BTreeSet<SkillName>,
+    installer: &Installer<'_>,
+) -> Option<Obstacle> {
     let steps = plan.steps.iter().map(|step| (step.name(), &step.entry.version));
     let unchanged = plan.unchanged.iter().map(|(name, version)| (name, version));
     for (name, version) in steps.chain(unchanged) {
@@ -327,15 +428,19 @@ fn obstacle(plan: &Plan, wanted: &[Wanted<'_>], named: &BTreeSet<SkillName>) -> 
     }
     for step in &plan.steps {
         let name = step.name().clone();
-        let was = plan.lock().skills.get(&name).map(|entry| entry.tier);
-        let is_known = was == Some(Tier::Experimental);
-        if step.entry.tier == Tier::Experimental && !is_known && !named.contains(&name) {
+        if is_unknown(plan, step, installer) && !named.contains(&name) {
             return Some(Obstacle::Experimental(name));
         }
-        if !step.review.refusals.is_empty() {
-            let refusals = &step.review.refusals;
+        let comes_along = |refusal: &&Refusal| **refusal == Refusal::ExperimentalDependency;
+        let refusals: Vec<&Refusal> = step
+            .review
+            .refusals
+            .iter()
+            .filter(|refusal| !(comes_along(refusal) && named.contains(&name)))
+            .collect();
+        if !refusals.is_empty() {
             let reasons = refusals.iter().map(ToString::to_string).collect();
-            let hints = refusals.iter().map(Refusal::hint).collect();
+            let hints = refusals.iter().map(|refusal| refusal.hint()).collect();
             return Some(Obstacle::Refused { name, reasons, hints });
         }
     }

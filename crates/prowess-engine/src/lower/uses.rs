@@ -1,0 +1,290 @@
+//! Places that are protected for what they are used for, which only this machine can tell: folders from which programs are
+//! started by their names, what settings of git name, start files in the homes of others (attack A10).
+//!
+//! One list serves every grant: one for such a place or for something in it is not opened for writing, and one for a folder
+//! around it leaves it as it is. So a narrower grant never allows more.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use prowess_policy::places::{NEVER_WRITE, Protected};
+
+use crate::git_settings::{self, Named, Setting};
+use crate::lookout::{AbsentKind, is_repository, looks_bare, settings_of};
+use crate::world::World;
+
+/// Of how many repositories the settings are read.
+pub(super) const MOST_REPOSITORIES: usize = 1024;
+/// How many folders of the project are looked into for repositories beside the granted folder, nearest first.
+const MOST_BESIDE: usize = 4096;
+/// Files with settings of git for the whole machine.
+const OF_MACHINE: &[&str] =
+    &["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig"];
+
+/// A place, and what it is used for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Use {
+    /// Absolute, without `.` and `..`.
+    pub(super) place: PathBuf,
+    /// Why it stays as it is, as a clause.
+    pub(super) why: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Programs are started from it.
+    SearchPath,
+    /// Git takes hooks from this folder.
+    Hooks,
+    /// Git reads or runs this file as soon as it is there.
+    File,
+    /// Git may run this file: a word of a command.
+    Word,
+    /// Somebody else's start file.
+    StartFile,
+    /// This very program.
+    Program,
+}
+
+impl Use {
+    /// Whether something at a path, or below it, would be used so.
+    pub(super) fn closes(&self, path: &Path) -> bool {
+        path.starts_with(&self.place) && self.is_meant()
+    }
+
+    /// A folder is hardly a program, and a word that leads nowhere is hardly a path.
+    pub(super) fn is_meant(&self) -> bool {
+        match self.kind {
+            Kind::SearchPath | Kind::Hooks | Kind::StartFile | Kind::Program => true,
+            Kind::File => !self.place.is_dir(),
+            Kind::Word => self.place.is_file(),
+        }
+    }
+
+    /// What it means if something is put there that was not there.
+    pub(super) fn absent_kind(&self) -> AbsentKind {
+        match self.kind {
+            Kind::SearchPath => AbsentKind::OfSearchPath,
+            Kind::Hooks | Kind::File | Kind::Word => AbsentKind::OfGit,
+            Kind::StartFile | Kind::Program => AbsentKind::StartFile,
+        }
+    }
+
+    /// Whether links on the way make it impossible to protect. Of folders in PATH the one that a link leads to counts too.
+    pub(super) fn must_be_straight(&self) -> bool {
+        matches!(self.kind, Kind::Hooks | Kind::File | Kind::Word)
+    }
+}
+
+/// What is looked up once for several grants.
+#[derive(Debug)]
+pub(super) struct Uses<'w> {
+    world: &'w World,
+    /// Repositories in the working directory.
+    beside: OnceCell<BTreeSet<PathBuf>>,
+}
+
+impl<'w> Uses<'w> {
+    pub(super) fn new(world: &'w World) -> Self {
+        Self { world, beside: OnceCell::new() }
+    }
+
+    /// Every use that could matter to folders that are to be written. `inside` are the repositories that were found in them.
+    pub(super) fn of(&self, writable: &[PathBuf], inside: &BTreeSet<PathBuf>) -> Vec<Use> {
+        let mut found = self.of_search_path();
+        found.extend(self.of_git(writable, inside));
+        found.extend(self.of_others(writable));
+        // What a link leads to is the place.
+        let real = |it: &Use| real(&it.place).map(|place| Use { place, ..it.clone() });
+        let behind: Vec<Use> = found.iter().filter_map(real).collect();
+        found.extend(behind);
+        found
+    }
+
+    fn of_search_path(&self) -> Vec<Use> {
+        let used = |folder: &PathBuf| Use {
+            place: folder.clone(),
+            why: format!(
+                "{} is on your PATH, so that programs are started from there by their names",
+                folder.display()
+            ),
+            kind: Kind::SearchPath,
+        };
+        // Only the file: people keep it where they work, and it loads nothing from beside it.
+        let own = |program: &PathBuf| Use {
+            place: program.clone(),
+            why: format!("{} is prowess itself", program.display()),
+            kind: Kind::Program,
+        };
+        let folders = self.world.program_folders.iter().map(used);
+        folders.chain(self.world.program.iter().map(own)).collect()
+    }
+
+    /// What settings of repositories, of the user and of the machine name. The user's and the machine's hold without any
+    /// repository, and those of a repository for everything in it.
+    fn of_git(&self, writable: &[PathBuf], inside: &BTreeSet<PathBuf>) -> Vec<Use> {
+        let mut repositories: BTreeSet<PathBuf> =
+            inside.iter().take(MOST_REPOSITORIES).cloned().collect();
+        repositories.extend(writable.iter().flat_map(|folder| around(folder)));
+        let top = &self.world.working_directory;
+        let is_in = |folder: &PathBuf| folder != top && folder.starts_with(top);
+        // In a home nobody knows how much there is, and what is there has little to do with each other.
+        if *top != self.world.home
+            && writable.iter().any(is_in)
+            && !writable.iter().any(|folder| top.starts_with(folder))
+        {
+            repositories.extend(self.beside.get_or_init(|| repositories_in(top)).iter().cloned());
+        }
+        let common = self.common_settings();
+        let mut read = Settings::default();
+        let mut named = read.named(&common, top, &self.world.home);
+        let file = |path: &PathBuf| Named::file(path.clone(), "it is a file with settings of git");
+        named.extend(common.iter().map(file));
+        for repository in &repositories {
+            let own = settings_of(repository);
+            let files: Vec<PathBuf> = own.iter().chain(&common).cloned().collect();
+            for top in tops(repository, &own, &mut read) {
+                named.extend(read.named(&files, &top, &self.world.home));
+            }
+        }
+        let in_use = |named: Named| Use {
+            why: format!("{} decides what git runs: {}", named.path.display(), named.why),
+            place: named.path,
+            kind: match (named.is_folder, named.is_certain) {
+                (true, _) => Kind::Hooks,
+                (false, true) => Kind::File,
+                (false, false) => Kind::Word,
+            },
+        };
+        let mut uses: Vec<Use> = named.into_iter().map(in_use).collect();
+        uses.sort_by(|one, other| one.place.cmp(&other.place));
+        uses.dedup_by(|one, other| one.place == other.place && one.kind == other.kind);
+        uses
+    }
+
+    /// Files with settings of git that count in every repository.
+    fn common_settings(&self) -> Vec<PathBuf> {
+        let World { home, environment, .. } = self.world;
+        let variable = |wanted: &str| {
+            let found =
+                environment.iter().find(|(name, value)| name == wanted && !value.is_empty());
+            found.map(|(_, value)| PathBuf::from(value))
+        };
+        let of_user = [".gitconfig", ".config/git/config"].map(|name| home.join(name));
+        let elsewhere = variable("XDG_CONFIG_HOME").map(|folder| folder.join("git/config"));
+        let named = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].into_iter().filter_map(variable);
+        of_user
+            .into_iter()
+            .chain(elsewhere)
+            .chain(named)
+            .filter_map(|file| git_settings::normal(&file))
+            .chain(OF_MACHINE.iter().map(PathBuf::from))
+            .collect()
+    }
+
+    /// Start files in the homes of others, as far as they have to do with the folders.
+    fn of_others(&self, writable: &[PathBuf]) -> Vec<Use> {
+        let mut uses = Vec::new();
+        for home in self.world.other_homes() {
+            if !writable.iter().any(|folder| are_related(folder, &home)) {
+                continue;
+            }
+            for place in NEVER_WRITE {
+                let Protected::BelowHome(name) = place.protected else { continue };
+                let (path, why) = (home.join(name), place.why);
+                if writable.iter().any(|folder| are_related(folder, &path)) {
+                    let why = format!("{} stays as it is, because {why}", path.display());
+                    uses.push(Use { place: path, why, kind: Kind::StartFile });
+                }
+            }
+        }
+        uses
+    }
+}
+
+/// Whether one path lies in the other.
+pub(super) fn are_related(one: &Path, other: &Path) -> bool {
+    one.starts_with(other) || other.starts_with(one)
+}
+
+/// Files with settings that were read, because many repositories share some.
+#[derive(Debug, Default)]
+struct Settings(BTreeMap<PathBuf, Vec<Setting>>);
+
+impl Settings {
+    fn of(&mut self, file: &Path) -> &[Setting] {
+        // What can't be read by us is protected all the same where it lies; what it names is not known. Git follows links.
+        self.0.entry(file.to_owned()).or_insert_with(|| {
+            let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+            git_settings::of_file(&real).unwrap_or_default()
+        })
+    }
+
+    fn named(&mut self, files: &[PathBuf], top: &Path, home: &Path) -> Vec<Named> {
+        git_settings::named(git_settings::Sources { files, top, home }, |file| {
+            self.of(file).to_vec()
+        })
+    }
+}
+
+/// The folders that hooks and programs of a repository are started in.
+fn tops(repository: &Path, own: &[PathBuf], read: &mut Settings) -> BTreeSet<PathBuf> {
+    let is_inner = repository.file_name().is_some_and(|name| name == ".git");
+    let top = if is_inner { repository.parent() } else { None }.unwrap_or(repository);
+    let mut tops = BTreeSet::from([top.to_owned()]);
+    for file in own {
+        let worktrees = read.of(file).iter().filter_map(Setting::worktree);
+        tops.extend(worktrees.filter_map(|it| git_settings::normal(&repository.join(it))));
+    }
+    tops
+}
+
+/// Repositories that a folder lies in.
+fn around(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    folder.ancestors().filter_map(|above| {
+        let inner = above.join(".git");
+        if fs::symlink_metadata(&inner).is_ok() {
+            return Some(inner);
+        }
+        let is_there = |name: &str| fs::symlink_metadata(above.join(name)).is_ok();
+        let is_bare = is_repository(above)
+            && ((is_there("objects") && is_there("refs")) || is_there("commondir"));
+        is_bare.then(|| above.to_owned())
+    })
+}
+
+/// Repositories in a folder, as far as one looks.
+fn repositories_in(folder: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    let mut open = VecDeque::from([folder.to_owned()]);
+    for _ in 0..MOST_BESIDE {
+        let Some(folder) = open.pop_front() else { break };
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        let entries: Vec<fs::DirEntry> = entries.flatten().collect();
+        let names: Vec<_> = entries.iter().map(fs::DirEntry::file_name).collect();
+        if looks_bare(names.iter().map(std::ffi::OsString::as_os_str)) {
+            found.insert(folder.clone());
+        }
+        for (entry, name) in entries.iter().zip(&names) {
+            if name.eq_ignore_ascii_case(".git") {
+                found.insert(entry.path());
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                open.push_back(entry.path());
+            }
+        }
+    }
+    found.into_iter().take(MOST_REPOSITORIES).collect()
+}
+
+/// Where a path really leads, if that is elsewhere: of what is not there, where it would be.
+fn real(path: &Path) -> Option<PathBuf> {
+    let there = path.ancestors().find(|above| fs::symlink_metadata(above).is_ok())?;
+    let rest = path.strip_prefix(there).ok()?;
+    let there = there.canonicalize().ok()?;
+    // Joining nothing would leave a slash at the end.
+    let real = if rest.as_os_str().is_empty() { there } else { there.join(rest) };
+    (real != path).then_some(real)
+}

@@ -1,0 +1,149 @@
+//! A project's lock file in a clone: it means the same skills there, and its author's yes is not the reader's.
+
+use std::fs;
+
+use insta::assert_snapshot;
+use prowess_testkit::Scene;
+
+use crate::machine;
+use crate::packages::{DANGEROUS, manifest, packed, steady};
+
+const LOCK: &str = "work/.prowess/skill-lock.json";
+const YES: &str = "--allow-experimental --yes";
+
+/// A project with a dangerous skill in a folder of its own, installed by its author.
+fn project() -> Scene {
+    let scene = machine().file("work/skills/greet/SKILL.md", manifest("greet", "1.0.0", DANGEROUS));
+    let said = scene.run(&format!("install ./skills/greet --project {YES}"));
+    assert!(said.starts_with("exit 0"), "{said}");
+    scene
+}
+
+/// What somebody else gets who clones it: everything but the installed skills.
+fn clone_of(project: &Scene) -> Scene {
+    machine()
+        .file("work/skills/greet/SKILL.md", project.bytes("work/skills/greet/SKILL.md"))
+        .file(LOCK, project.bytes(LOCK))
+}
+
+fn has(scene: &Scene, path: &str) -> bool {
+    scene.path().join(path).exists()
+}
+
+#[test]
+fn paths_in_the_project_are_relative_to_it() {
+    let scene = project();
+    let here = scene.path().display().to_string();
+    let lock = scene.text(LOCK);
+    assert!(lock.contains("\"path\": \"./skills/greet\""), "{lock}");
+    assert!(!lock.contains(&here), "{lock}");
+    // GAIA-7.3-2: in the clone it is another folder, and the same bytes.
+    let clone = clone_of(&scene);
+    let said = clone.run(&format!("install --project --frozen {YES}"));
+    assert!(said.contains("installed greet 1.0.0"), "{said}");
+    assert_eq!(clone.text(LOCK), lock, "what is frozen is not written anew");
+    let said = clone.run(&format!("update greet --project {YES}"));
+    assert!(said.contains("everything is as it should be"), "{said}");
+
+    let scene = machine().file("work/greet/SKILL.md", manifest("greet", "1.0.0", ""));
+    fs::write(scene.path().join("work/greet.tar.gz"), packed_there(&scene)).expect("written");
+    let said = scene.run(&format!("install ./greet.tar.gz --project {YES}"));
+    assert!(said.starts_with("exit 0"), "{said}");
+    let lock = scene.text(LOCK);
+    assert!(lock.contains("\"location\": \"./greet.tar.gz\""), "{lock}");
+}
+
+fn packed_there(scene: &Scene) -> Vec<u8> {
+    let author = machine().file("greet/SKILL.md", scene.bytes("work/greet/SKILL.md"));
+    packed(&author.inside(""), "greet")
+}
+
+#[test]
+fn absolute_paths_of_older_lock_files_still_work() {
+    let scene = project();
+    let absolute = scene.path().join("work/skills/greet").display().to_string();
+    let lock = scene.text(LOCK).replace("./skills/greet", &absolute);
+    let scene = scene.file(LOCK, &lock);
+    fs::remove_dir_all(scene.path().join("work/.prowess/skills/greet")).expect("it is there");
+    let said = scene.run("install --project --frozen");
+    assert!(said.contains("installed greet 1.0.0"), "{said}");
+    assert_eq!(scene.text(LOCK), lock);
+}
+
+#[test]
+fn what_lies_outside_is_told() {
+    let scene = machine().file("other/greet/SKILL.md", manifest("greet", "1.0.0", ""));
+    assert_snapshot!(scene.run(&format!("install ../other/greet --project {YES}")));
+    assert!(scene.text(LOCK).contains(&scene.path().join("other/greet").display().to_string()));
+    // The user's own lock file is about this machine.
+    let said = scene.run(&format!("install ../other/greet {YES}"));
+    assert!(!said.contains("outside"), "{said}");
+    // NEG-1: a lock file leads no further up than its repository.
+    let scene = project();
+    let lock = scene.text(LOCK).replace("./skills/greet", "../../other/greet");
+    let scene = scene.file(LOCK, lock);
+    assert_snapshot!(scene.run("install --project"));
+}
+
+#[test]
+fn a_lock_file_of_somebody_else_is_looked_at_first() {
+    // GAIA-4.3-1: that somebody has locked it is no leave.
+    let author = project();
+    let clone = clone_of(&author);
+    let before = clone.text(LOCK);
+    assert_snapshot!("clone_refused", clone.run("install --project"));
+    assert_snapshot!("clone_dry_run", clone.run("install --project --dry-run"));
+    assert_snapshot!(
+        "clone_frozen_dry_run",
+        clone.run("install --project --frozen --dry-run --allow-experimental")
+    );
+    assert_snapshot!("clone_asked", clone.run("install --project --allow-experimental"));
+    for words in ["--agent claude-code", "--frozen", "--yes"] {
+        let said = clone.run(&format!("install --project {words}"));
+        assert!(said.starts_with("exit 4"), "{words}: {said}");
+    }
+    let said = clone.run("update --all --project");
+    assert!(said.starts_with("exit 4"), "an update is no way around: {said}");
+    assert!(!has(&clone, "work/.prowess/skills/greet"));
+    assert!(!has(&clone, "work/.claude/skills/greet"));
+    assert_eq!(clone.text(LOCK), before);
+    // Agreed to once, on this machine and for these bytes.
+    let said = clone.run(&format!("install --project {YES}"));
+    assert!(said.contains("installed greet 1.0.0"), "{said}");
+    fs::remove_dir_all(clone.path().join("work/.prowess/skills/greet")).expect("it is there");
+    assert_snapshot!("clone_again", clone.run("install --project --frozen"));
+    // The author goes on, and the new bytes are news.
+    let author = author.file("work/skills/greet/SKILL.md", manifest("greet", "1.1.0", DANGEROUS));
+    assert!(author.run("update --all --project").starts_with("exit 0"));
+    let clone = clone
+        .file("work/skills/greet/SKILL.md", author.bytes("work/skills/greet/SKILL.md"))
+        .file(LOCK, author.bytes(LOCK));
+    let said = clone.run("install --project");
+    assert!(said.starts_with("exit 4"), "{said}");
+}
+
+#[test]
+fn skills_that_came_with_a_clone_are_looked_at_before_agents_get_them() {
+    let author = project();
+    let clone = clone_of(&author)
+        .file("work/.prowess/skills/greet/SKILL.md", author.bytes("work/skills/greet/SKILL.md"));
+    for words in ["install", "install ./skills/greet"] {
+        let said = clone.run(&format!("{words} --project --agent claude-code"));
+        assert!(said.starts_with("exit 4"), "{words}: {said}");
+    }
+    assert!(!has(&clone, "work/.claude/skills/greet"));
+    let said = clone.run(&format!("install --project --agent claude-code {YES}"));
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert!(has(&clone, "work/.claude/skills/greet/SKILL.md"));
+}
+
+#[test]
+fn the_author_is_not_asked_again() {
+    let scene = project();
+    fs::remove_dir_all(scene.path().join("work/.prowess/skills/greet")).expect("it is there");
+    assert_snapshot!(steady(&scene.run("install --project")), @"
+    exit 0
+    --- stderr
+    installed greet 1.0.0
+    ");
+}
