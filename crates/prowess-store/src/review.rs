@@ -512,6 +512,7 @@ mod tests {
             source: &now,
             is_explicit: true,
             signer_accepted: false,
+            modesty: None,
         };
         let review = review(&candidate, Some(&installed), NONE);
         let refusals: Vec<String> = review.refusals.iter().map(ToString::to_string).collect();
@@ -582,6 +583,7 @@ mod tests {
                 source: &registry("https://one.example"),
                 is_explicit: true,
                 signer_accepted: false,
+                modesty: None,
             };
             review(&candidate, None, Leave { experimental: true, ..NONE }).refusals
         };
