@@ -11,12 +11,20 @@ use prowess_store::store::Moment;
 
 use crate::printer::{Printer, aside};
 
+/// Who is told what becomes of the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Audience {
+    /// The verb changes none.
+    Nobody,
+    /// Whoever wants results and errors only.
+    Quiet,
+    Everybody,
+}
+
 /// How far this process is with what it changes.
 #[derive(Debug)]
 struct Progress {
-    quiet: bool,
-    /// Somebody is to be told what has become of the store.
-    is_told: bool,
+    audience: Audience,
     /// A change is happening, which is better finished than broken off.
     is_changing: bool,
     /// Something is not as it was.
@@ -26,7 +34,7 @@ struct Progress {
 type Repair = Box<dyn Fn() + Send>;
 
 static PROGRESS: Mutex<Progress> =
-    Mutex::new(Progress { quiet: false, is_told: false, is_changing: false, has_changed: false });
+    Mutex::new(Progress { audience: Audience::Nobody, is_changing: false, has_changed: false });
 static ENDED: Condvar = Condvar::new();
 static REPAIRS: Mutex<Vec<(u64, Repair)>> = Mutex::new(Vec::new());
 
@@ -40,10 +48,7 @@ fn repairs() -> MutexGuard<'static, Vec<(u64, Repair)>> {
 
 /// From here on a signal is answered with a sentence about the store before it ends the process.
 pub(crate) fn listen(printer: &Printer) {
-    let mut progress = progress();
-    progress.quiet = printer.is_quiet();
-    progress.is_told = true;
-    drop(progress);
+    progress().audience = if printer.is_quiet() { Audience::Quiet } else { Audience::Everybody };
     wait_for_signals();
 }
 
@@ -82,7 +87,7 @@ fn wait_for_signals() {
             for (_, repair) in repairs().iter() {
                 repair();
             }
-            if progress.is_told {
+            if progress.audience != Audience::Nobody {
                 aside(if progress.has_changed {
                     "error: interrupted; what was changed until then stays"
                 } else {
@@ -103,7 +108,7 @@ fn wait_for_signals() {}
 pub(crate) fn at_moment(store: &Path, moment: Moment) {
     match moment {
         Moment::Waits => {
-            if !progress().quiet {
+            if progress().audience != Audience::Quiet {
                 aside(&format!("waiting for another process that changes `{}`", store.display()));
             }
         }
