@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_place(was: Pinned, now: Pinned, expected: Option<&str>) {
+    fn check_place(was: Pinned, now: &Pinned, expected: Option<&str>) {
         let mut installed = locked(&UNSIGNED);
         installed.source = Some(was);
         installed.owner = None;
@@ -509,7 +509,7 @@ mod tests {
             grants: &grants(UNSIGNED.grants),
             evidence: &evidence(&UNSIGNED),
             owner: None,
-            source: &now,
+            source: now,
             is_explicit: true,
             signer_accepted: false,
             modesty: None,
@@ -537,31 +537,31 @@ mod tests {
             url: text(url),
             digest: None,
         };
-        check_place(folder("/a/x"), folder("/b/x"), None);
-        check_place(file("/x-1.tar.gz"), file("/x-2.tar.gz"), None);
-        check_place(git("file:///r"), git("file:///r"), None);
+        check_place(folder("/a/x"), &folder("/b/x"), None);
+        check_place(file("/x-1.tar.gz"), &file("/x-2.tar.gz"), None);
+        check_place(git("file:///r"), &git("file:///r"), None);
         check_place(
             folder("/a/x"),
-            file("/x.tar.gz"),
+            &file("/x.tar.gz"),
             Some("it was installed from the folder /a/x, and this one is from the file /x.tar.gz"),
         );
         check_place(
             folder("/a/x"),
-            git("file:///r"),
+            &git("file:///r"),
             Some(
                 "it was installed from the folder /a/x, and this one is from the repository file:///r#012345678901",
             ),
         );
         check_place(
             file("/x.tar.gz"),
-            folder("/a/x"),
+            &folder("/a/x"),
             Some("it was installed from the file /x.tar.gz, and this one is from the folder /a/x"),
         );
         // One address twice, once by the domain's own word.
         let address = "https://host.example/x.tar.gz";
         check_place(
             domain(address),
-            file(address),
+            &file(address),
             Some(
                 "it was installed from the domain https://host.example, and this one is from the file https://host.example/x.tar.gz",
             ),
