@@ -4,8 +4,8 @@
 //! One list serves every grant: one for such a place or for something in it is not opened for writing, and one for a folder
 //! around it leaves it as it is. So a narrower grant never allows more.
 
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -89,6 +89,9 @@ pub(super) struct Uses<'w> {
     /// Names in the home, if it can be listed.
     in_home: OnceCell<Option<HashSet<OsString>>>,
     search_path: OnceCell<Vec<Use>>,
+    settings: RefCell<Settings>,
+    /// Where paths really lead.
+    real: RefCell<HashMap<PathBuf, Option<PathBuf>>>,
 }
 
 impl<'w> Uses<'w> {
@@ -98,6 +101,8 @@ impl<'w> Uses<'w> {
             beside: OnceCell::new(),
             in_home: OnceCell::new(),
             search_path: OnceCell::new(),
+            settings: RefCell::default(),
+            real: RefCell::default(),
         }
     }
 
@@ -123,9 +128,24 @@ impl<'w> Uses<'w> {
     pub(super) fn of(&self, writable: &[PathBuf], inside: &BTreeSet<PathBuf>) -> Vec<Use> {
         let mut found = self.of_git(writable, inside);
         found.extend(self.of_others(writable));
-        let mut found = with_real(found);
-        found.extend(self.search_path.get_or_init(|| with_real(self.of_search_path())).clone());
+        let mut found = self.with_real(found);
+        let on_path = self.search_path.get_or_init(|| self.with_real(self.of_search_path()));
+        found.extend(on_path.iter().cloned());
         found
+    }
+
+    /// The same, and what links lead to.
+    fn with_real(&self, mut uses: Vec<Use>) -> Vec<Use> {
+        let mut known = self.real.borrow_mut();
+        let behind: Vec<Use> = uses
+            .iter()
+            .filter_map(|it| {
+                let place = known.entry(it.place.clone()).or_insert_with(|| real(&it.place));
+                place.clone().map(|place| Use { place, ..it.clone() })
+            })
+            .collect();
+        uses.extend(behind);
+        uses
     }
 
     fn of_search_path(&self) -> Vec<Use> {
@@ -163,7 +183,7 @@ impl<'w> Uses<'w> {
             repositories.extend(self.beside.get_or_init(|| repositories_in(top)).iter().cloned());
         }
         let common = self.common_settings();
-        let mut read = Settings::default();
+        let mut read = self.settings.borrow_mut();
         let mut named = read.named(&common, top, &self.world.home);
         let file = |path: &PathBuf| Named::file(path.clone(), "it is a file with settings of git");
         named.extend(common.iter().map(file));
@@ -228,14 +248,6 @@ impl<'w> Uses<'w> {
     }
 }
 
-/// The same, and what links lead to.
-fn with_real(mut uses: Vec<Use>) -> Vec<Use> {
-    let real = |it: &Use| real(&it.place).map(|place| Use { place, ..it.clone() });
-    let behind: Vec<Use> = uses.iter().filter_map(real).collect();
-    uses.extend(behind);
-    uses
-}
-
 /// Whether one path lies in the other.
 pub(super) fn are_related(one: &Path, other: &Path) -> bool {
     one.starts_with(other) || other.starts_with(one)
@@ -249,8 +261,9 @@ impl Settings {
     fn of(&mut self, file: &Path) -> &[Setting] {
         // What can't be read by us is protected all the same where it lies; what it names is not known. Git follows links.
         self.0.entry(file.to_owned()).or_insert_with(|| {
-            let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-            git_settings::of_file(&real).unwrap_or_default()
+            let is_link = fs::symlink_metadata(file).is_ok_and(|data| data.is_symlink());
+            let real = if is_link { file.canonicalize().ok() } else { None };
+            git_settings::of_file(real.as_deref().unwrap_or(file)).unwrap_or_default()
         })
     }
 

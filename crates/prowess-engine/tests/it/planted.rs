@@ -429,3 +429,15 @@ fn a_new_file_counts_with_the_name_of_the_granted_folder() {
     let scene = narrow("./.jj/**", ".jj/repo/config.toml", "").file("repo/.jj/repo/x", "");
     assert!(warns(&left_at(&scene, "repo/a").1, ".jj/repo/config.toml` is new"));
 }
+
+#[test]
+fn a_name_with_a_line_break_stays_one_line() {
+    let script = "ln -s /etc \"$(printf 'l\\nwarning: fake')\"\n";
+    let scene = repository(&front("sh,ln"), "sh ../skill/do.sh").file("skill/do.sh", script);
+    let (envelope, events) = run(&scene);
+    assert_eq!(envelope.exit_code, 0, "{}", envelope.output);
+    assert!(warns(&events, "l\\nwarning: fake` is a new link"), "{events:?}");
+    let is_broken =
+        |event: &Event| matches!(event, Event::Warning { message } if message.contains('\n'));
+    assert!(!events.iter().any(is_broken), "{events:?}");
+}
