@@ -173,9 +173,9 @@ fn a_reason_is_told_once_for_all() {
     assert_snapshot!(scene.run("list"), @"
     exit 0
     --- stdout
-    greet  0.0.0  experimental  ok      ~/.local/share/prowess/skills/greet
-    wave   0.0.0  experimental  ok      ~/.local/share/prowess/skills/wave
-    greet  -      -             placed  ~/.cursor/skills/greet, for cursor
-    wave   -      -             placed  ~/.cursor/skills/wave, for cursor
+    greet  -  experimental  ok      ~/.local/share/prowess/skills/greet
+    wave   -  experimental  ok      ~/.local/share/prowess/skills/wave
+    greet  -  -             placed  ~/.cursor/skills/greet, for cursor
+    wave   -  -             placed  ~/.cursor/skills/wave, for cursor
     ");
 }
