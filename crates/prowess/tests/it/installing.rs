@@ -578,7 +578,7 @@ fn a_full_or_read_only_disk_changes_nothing() {
     info 0
     greet 1.0.0: as installed, experimental, not signed
     lock 0
-    everything is as it should be (1 skill)
+    everything is as it should be
     frozen 0
     home/.local/share/prowess/skill-lock.json
     home/.local/share/prowess/skills/greet/SKILL.md

@@ -351,7 +351,9 @@ fn several_refusals_are_one_error() {
       from   [SCENE]/all/b
       files  1 (75 bytes)
       ! nobody that you trust has signed it: it is experimental
-    error: `a` and 1 more were not installed: nobody that you trust has signed it: it is experimental
+    error: nothing was installed
+      `a`: nobody that you trust has signed it: it is experimental
+      `b`: nobody that you trust has signed it: it is experimental
     hint: read it first (`prowess show`, `prowess policy`), then give `--allow-experimental`, or trust whoever signed it with `prowess trust add`
     ");
 }

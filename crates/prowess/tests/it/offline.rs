@@ -93,7 +93,7 @@ fn an_older_index_is_refused() {
     assert_snapshot!(steady(&scene.run("update --all")), @"
     exit 4
     --- stderr
-    error: http://[HOST] answers with an older index of `acme/greet` than before: version 1.1.0 is gone
+    error: `greet` was not updated: http://[HOST] answers with an older index of `acme/greet` than before: version 1.1.0 is gone
     hint: somebody may be hiding newer versions, or that one was taken back; ask whoever runs the registry. If it was set back on purpose, delete `registry-index` in the cache folder
     ");
     registry.publish(release("greet", "1.1.0", ""));

@@ -200,7 +200,7 @@ fn other_bytes_than_promised_are_refused() {
     // Attack C22: revoked after it was locked.
     registry.publish(Published { revoked: Some("it steals keys".to_owned()), ..right });
     assert_snapshot!(fetch(), @"
-    Denied: `acme/weather` 1.0.0 was revoked by URL: it steals keys
+    Revoked: `acme/weather` 1.0.0 was revoked by URL: it steals keys
       hint: choose another version, and remove this one where it is installed
     ");
     let releases =
