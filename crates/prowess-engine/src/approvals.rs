@@ -46,6 +46,24 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// What to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            // The file is sound, and without it every answer would be lost.
+            StoreError::File { source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    "make room on that disk, and try again"
+                }
+                _ => "make the file and its folder writable for you, and try again",
+            },
+            StoreError::Foreign { .. } | StoreError::Content { .. } => {
+                "move the file away: you will be asked again"
+            }
+        }
+    }
+}
+
 /// What happens under the lock may fail for two reasons; only here the path is known.
 enum Failure {
     File(io::Error),

@@ -202,9 +202,7 @@ impl RunError {
                 "give the tool a user of that database with just these rights, and ask for its server instead: `network:write:HOST`".to_owned(),
                 "a database in a file is granted as a file: `filesystem:read:./data.db`".to_owned(),
             ],
-            RunError::Store(_) => {
-                vec!["move the file away: you will be asked again".to_owned()]
-            }
+            RunError::Store(error) => vec![error.hint().to_owned()],
             RunError::SkillFolder { .. } => vec![
                 "put the skill into a folder of its own, with nothing else in it".to_owned(),
             ],

@@ -11,12 +11,12 @@ use prowess_files::whole::sync_folder;
 use serde_json::{Value, json};
 use tantivy::collector::DocSetCollector;
 use tantivy::columnar::Column;
-use tantivy::directory::MmapDirectory;
 use tantivy::query::TermQuery;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, Index, IndexReader, ReloadPolicy, Searcher, SegmentReader, Term};
 
 use crate::analyze;
+use crate::directory::IndexFolder;
 use crate::document::{Document, Format, page_at};
 use crate::embed::{self, Embedder};
 use crate::error::BaseError;
@@ -122,8 +122,8 @@ pub(crate) fn create_data(data: &Path, settings: &Settings) -> Result<(), BaseEr
 pub(crate) fn open_index(data: &Path, settings: &Settings) -> Result<Index, BaseError> {
     let path = data.join(INDEX);
     let failed = BaseError::index(data);
-    let directory = MmapDirectory::open(&path).map_err(|error| failed(error.to_string()))?;
-    let index = Index::open(directory).map_err(|error| failed(error.to_string()))?;
+    let folder = IndexFolder::open(&path).map_err(&failed)?;
+    let index = Index::open(folder).map_err(&failed)?;
     index.tokenizers().register(analyze::NAME, analyze::analyzer(settings.language));
     Ok(index)
 }

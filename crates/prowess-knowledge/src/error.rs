@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use prowess_engine::RetrieveError;
+use tantivy::TantivyError;
+use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 
 use crate::embed::EmbedError;
 
@@ -91,8 +93,12 @@ impl BaseError {
         move |source| Self::Io { doing, path, source }
     }
 
-    pub(crate) fn index<E: std::fmt::Display>(path: &Path) -> impl Fn(E) -> Self + '_ {
-        move |error| Self::Index { path: path.to_owned(), reason: error.to_string() }
+    /// What the engine says. A disk that is full or can't be written is not the index's fault.
+    pub(crate) fn index(path: &Path) -> impl Fn(TantivyError) -> Self + '_ {
+        move |error| match cause(&error) {
+            Some(source) => Self::Io { doing: "use the index in", path: path.to_owned(), source },
+            None => Self::Index { path: path.to_owned(), reason: error.to_string() },
+        }
     }
 
     /// Next steps, one line each.
@@ -130,6 +136,24 @@ impl BaseError {
             Self::Embed(error) => error.hints(),
         }
     }
+}
+
+/// What the system said that made the engine fail.
+fn cause(error: &TantivyError) -> Option<io::Error> {
+    let said = match error {
+        TantivyError::IoError(said)
+        | TantivyError::LockFailure(LockError::IoError(said), _)
+        | TantivyError::OpenDirectoryError(OpenDirectoryError::IoError {
+            io_error: said, ..
+        })
+        | TantivyError::OpenReadError(OpenReadError::IoError { io_error: said, .. })
+        | TantivyError::OpenWriteError(OpenWriteError::IoError { io_error: said, .. }) => said,
+        _ => return None,
+    };
+    Some(match said.raw_os_error() {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::new(said.kind(), said.to_string()),
+    })
 }
 
 /// The name of the base that a file belongs to, as its folder has it.

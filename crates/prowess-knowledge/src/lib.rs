@@ -8,6 +8,7 @@ mod analyze;
 mod base;
 mod bases;
 mod committed;
+mod directory;
 mod document;
 pub mod embed;
 mod error;

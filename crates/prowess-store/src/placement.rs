@@ -145,7 +145,7 @@ pub enum PlacementError {
         source: TreeError,
     },
     /// The disk.
-    #[error("cannot {doing} `{}`: {source}", .path.display())]
+    #[error("cannot {doing} `{}`: {source}{}", .path.display(), prowess_files::advice(.source))]
     Disk {
         /// What was being done.
         doing: &'static str,

@@ -254,7 +254,7 @@ impl Checker<'_> {
         }
         if let Some(what) = prowess_proxy::never_reached(known) {
             let message = format!("this leads to {what}, which is refused when it runs");
-            let help = "`http` nodes reach public addresses only; call a server of your own from a tool that is granted it";
+            let help = "`http` nodes reach public addresses only, and so do tools; fetch it beforehand, and hand it in as an input";
             self.findings.push(rules::GUARDED_ADDRESS.at(text.span, message).help(help));
         }
     }

@@ -117,7 +117,7 @@ fn revoke(
 }
 
 fn failed(error: &StoreError) -> Error {
-    Error::failed(error.to_string()).hint("move the file away: you will be asked again")
+    Error::failed(error.to_string()).hint(error.hint())
 }
 
 fn name(approval: &Approval) -> String {

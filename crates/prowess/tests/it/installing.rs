@@ -511,7 +511,7 @@ fn count(folder: &Path) -> usize {
 
 /// Runs a script of a shell that may mount what it likes, where only it sees it. `None` where the system forbids that.
 #[cfg(target_os = "linux")]
-fn run_with_mounts(scene: &Scene, script: &str) -> Option<String> {
+pub(crate) fn run_with_mounts(scene: &Scene, script: &str) -> Option<String> {
     let unshared = |script: &str| {
         let template = scene.command(&[]);
         let mut command = Command::new("unshare");
@@ -569,7 +569,7 @@ fn a_full_or_read_only_disk_changes_nothing() {
     home/.local/share/prowess/store.lock
     error: cannot prepare a change in `[SCENE]/home/.local/share/prowess/staging`: Read-only file system (os error 30); make it writable for you and try again
     large 1
-    error: cannot lock `[SCENE]/home/.local/share/prowess`: Read-only file system (os error 30)
+    error: cannot lock `[SCENE]/home/.local/share/prowess`: Read-only file system (os error 30); make it writable for you and try again
     remove 1
     greet 1.0.0: as installed, experimental, not signed
     verify 0

@@ -177,6 +177,34 @@ fn a_damaged_base_says_how_to_make_it_anew() {
 }
 
 #[cfg(target_os = "linux")]
+#[cfg(target_os = "linux")]
+#[test]
+#[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
+fn a_disk_that_can_not_be_written_is_no_damage() {
+    let scene = library();
+    let script = "exec 2>&1; mount -t tmpfs -o size=8m tmpfs home
+        $1 kb new papers --quiet; $1 kb add papers notes --quiet
+        dd if=/dev/zero of=home/filler bs=4k 2> /dev/null
+        $1 kb new more; echo new $?
+        rm home/filler; mount -o remount,ro home
+        $1 kb search papers wings; echo search $?
+        $1 kb add papers notes/wings.md --field year=2026; echo add $?
+        $1 kb info papers --verify | grep -v disk; echo info $?";
+    let Some(said) = crate::installing::run_with_mounts(&scene, script) else {
+        eprintln!(
+            "SKIPPED a disk that can't be written: this system gives nobody mounts of their own"
+        );
+        return;
+    };
+    // The base is made beside its place first.
+    let said = match said.split_once("/.new-") {
+        Some((before, after)) => format!("{before}/.new-[NAME]{}", after.get(6..).unwrap_or(after)),
+        None => said,
+    };
+    assert_snapshot!(said);
+}
+
+#[cfg(unix)]
 #[test]
 fn an_interrupted_run_says_what_it_has_kept() {
     let scene = library();
