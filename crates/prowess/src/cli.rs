@@ -139,12 +139,14 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
-/// Whether a verb is called, and no help about all of them.
+/// Whether a verb is called or the version is asked for, and no help about all verbs is needed.
 fn begins_with_verb(command: &clap::Command, arguments: &[OsString]) -> bool {
     let talk = ["-q", "--quiet", "-v", "--verbose"];
     let mut words = arguments.iter().skip(1).filter_map(|word| word.to_str());
     let first = words.find(|word| !talk.contains(word));
-    first.is_some_and(|word| command.find_subcommand(word).is_some())
+    first.is_some_and(|word| {
+        matches!(word, "-V" | "--version") || command.find_subcommand(word).is_some()
+    })
 }
 
 /// What does here what another tool has a verb for.
