@@ -140,15 +140,13 @@ impl BaseError {
 
 /// What the system said that made the engine fail.
 fn cause(error: &TantivyError) -> Option<io::Error> {
-    let said = match error {
-        TantivyError::IoError(said)
-        | TantivyError::LockFailure(LockError::IoError(said), _)
-        | TantivyError::OpenDirectoryError(OpenDirectoryError::IoError {
-            io_error: said, ..
-        })
-        | TantivyError::OpenReadError(OpenReadError::IoError { io_error: said, .. })
-        | TantivyError::OpenWriteError(OpenWriteError::IoError { io_error: said, .. }) => said,
-        _ => return None,
+    let (TantivyError::IoError(said)
+    | TantivyError::LockFailure(LockError::IoError(said), _)
+    | TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error: said, .. })
+    | TantivyError::OpenReadError(OpenReadError::IoError { io_error: said, .. })
+    | TantivyError::OpenWriteError(OpenWriteError::IoError { io_error: said, .. })) = error
+    else {
+        return None;
     };
     Some(match said.raw_os_error() {
         Some(code) => io::Error::from_raw_os_error(code),
