@@ -130,7 +130,7 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// Fails where [`write`] would fail to make a file in a folder, and leaves nothing behind. For work that takes long and should
+/// Fails where [`write()`] would fail to make a file in a folder, and leaves nothing behind. For work that takes long and should
 /// not be lost at its end.
 pub fn can_write_into(folder: &Path) -> io::Result<()> {
     temporary(folder, Access::Private).map(drop)

@@ -36,6 +36,8 @@ impl Approver for Terminal<'_> {
             if let Some(reply) = reply(&line, can_remember) {
                 return reply;
             }
+            let known = if can_remember { "y, a, o or n" } else { "y or n" };
+            self.printer.piece(Channel::Err, format!("Please answer {known}.\n").as_bytes());
         }
         Reply::No
     }

@@ -41,6 +41,15 @@ fn listed(scene: &Scene) -> String {
 }
 
 #[test]
+fn an_answer_that_is_none_is_asked_for_again() {
+    let scene = two_projects("", &[("make", &[], "touch made")]);
+    let asked = scene.run_on_terminal(&["run", "../skills/probe"], "yes please\nn\n");
+    assert!(asked.starts_with("exit 125"), "{asked}");
+    assert_eq!(asked.matches("Please answer y, a, o or n.").count(), 1, "{asked}");
+    assert_eq!(asked.matches("Run it?").count(), 2, "{asked}");
+}
+
+#[test]
 fn an_approval_is_for_the_folder_that_was_shown() {
     let scene = two_projects("", &[("make", &[], "touch made")]);
     let asked = scene.run_on_terminal(&["run", "../skills/probe"], "y\n");

@@ -211,6 +211,7 @@ fn claw(front_matter: &str, handler: &str, code: &str) -> Scene {
 fn handlers_say_what_is_wrong_with_them() {
     let raises = "def search(query=None):\n    raise ValueError('no such shelf')\n";
     let returns = "def search(query=None):\n    return {1, 2}\n";
+    let half = "def search(query=None):\n    return '\\ud800'\n";
     let ends = "import os\n\ndef search(query=None):\n    os._exit(0)\n";
     for (name, handler, code) in [
         ("misspelt_file", "handlers/serch.py", ""),
@@ -218,6 +219,7 @@ fn handlers_say_what_is_wrong_with_them() {
         ("no_function", "handlers/search.py:serch", "def search(query=None):\n    return 1\n"),
         ("raises", "handlers/search.py", raises),
         ("returns_a_set", "handlers/search.py", returns),
+        ("returns_half_a_character", "handlers/search.py", half),
         ("ends_itself", "handlers/search.py", ends),
     ] {
         let scene = claw("", handler, code);

@@ -43,6 +43,7 @@ except Exception as error:
     fail(f"raised {words}")
 try:
     text = json.dumps(result, ensure_ascii=False, allow_nan=False)
+    text.encode()
 except (TypeError, ValueError, RecursionError) as error:
     fail(f"returned what can't be JSON: {error}")
 result_pipe.write('{"returned": ' + text + "}")
