@@ -1,5 +1,7 @@
 //! Values for inputs and parameters, from the command line.
 
+use std::collections::BTreeSet;
+use std::fmt;
 use std::io::{self, Read as _};
 use std::path::Path;
 
@@ -7,6 +9,8 @@ use clap::Args;
 use prowess_format::render::parse_input;
 use prowess_format::skill::Parameter;
 use prowess_format::text::closest;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, reason};
@@ -93,6 +97,37 @@ pub(crate) fn refuse_unknown(
     })
 }
 
+/// The keys of an object, as far as one stands there twice.
+struct Keys {
+    twice: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Keys {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Keys;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
+                let (mut seen, mut twice) = (BTreeSet::new(), None);
+                while let Some((key, IgnoredAny)) = map.next_entry::<String, IgnoredAny>()? {
+                    if !seen.insert(key.clone()) {
+                        twice.get_or_insert(key);
+                    }
+                }
+                Ok(Keys { twice })
+            }
+        }
+
+        source.deserialize_map(Reader)
+    }
+}
+
 fn object_values(object: &str) -> Result<Map<String, Value>, Error> {
     let (text, place) = match object.strip_prefix('@') {
         Some(file) => (file_text(Path::new(file))?, format!("`{file}`")),
@@ -100,7 +135,14 @@ fn object_values(object: &str) -> Result<Map<String, Value>, Error> {
         None => (object.to_owned(), "`--inputs`".to_owned()),
     };
     match serde_json::from_str(&text) {
-        Ok(Value::Object(values)) => Ok(values),
+        Ok(Value::Object(values)) => match serde_json::from_str(&text) {
+            // The last one would win, and nobody would know that the first was there.
+            Ok(Keys { twice: Some(name) }) => {
+                Err(Error::usage(format!("`{name}` has two values in {place}"))
+                    .hint("give one of them"))
+            }
+            _ => Ok(values),
+        },
         Ok(_) => Err(Error::usage(format!("{place} holds JSON, but not an object"))
             .hint("write an object with a key for each input, such as `{\"topic\": \"tea\"}`")),
         Err(error) => Err(Error::usage(format!("{place} is not JSON: {error}"))

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::commands::Outcome;
 use crate::commands::install::Format;
 use crate::error::{Error, ErrorKind};
+use crate::interrupting;
 use crate::packages::install_failed;
 use crate::printer::{Printer, inline};
 
@@ -16,6 +17,21 @@ pub(crate) struct Report {
     pub(crate) format: Format,
     object: Map<String, Value>,
     failures: Vec<(String, Error)>,
+}
+
+/// Does something that changes a store, and tells what became of it, to programs in one object whether it worked or not.
+/// `before` is what the object says when nothing was done.
+pub(crate) fn changing(
+    format: Format,
+    before: Value,
+    printer: &mut Printer,
+    work: impl FnOnce(&mut Report, &mut Printer) -> Result<Outcome, Error>,
+) -> Result<Outcome, Error> {
+    interrupting::listen(printer);
+    let mut report = Report::new(format, printer);
+    report.put(before);
+    let result = work(&mut report, printer);
+    report.finish(result, printer)
 }
 
 impl Report {

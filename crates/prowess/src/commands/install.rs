@@ -22,7 +22,7 @@ use crate::packages::{
 };
 use crate::placing::{AgentOptions, Placing};
 use crate::printer::{Channel, Printer, inline};
-use crate::reporting::Report;
+use crate::reporting::{Report, changing};
 use crate::wrapping::wrap;
 
 /// Install skills, with everything that they need
@@ -169,11 +169,10 @@ fn age(text: &str) -> Result<u64, String> {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    interrupting::listen(printer);
-    let mut report = Report::new(arguments.format, printer);
-    report.put(json!({ "installed": false }));
-    let result = install(arguments, &mut report, printer);
-    report.finish(result, printer)
+    let before = json!({ "installed": false });
+    changing(arguments.format, before, printer, |report, printer| {
+        install(arguments, report, printer)
+    })
 }
 
 fn install(

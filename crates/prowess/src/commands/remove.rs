@@ -17,7 +17,7 @@ use crate::interrupting;
 use crate::packages::{Packages, ScopeOption, Stop, agree, skill_name, with_version};
 use crate::placing::take_away;
 use crate::printer::Printer;
-use crate::reporting::Report;
+use crate::reporting::{Report, changing};
 
 /// Take installed skills away
 ///
@@ -58,11 +58,10 @@ pub(crate) struct Arguments {
 type Going = Vec<(SkillName, Version)>;
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    interrupting::listen(printer);
-    let mut report = Report::new(arguments.format, printer);
-    report.put(json!({ "removed": [] }));
-    let result = remove(arguments, &mut report, printer);
-    report.finish(result, printer)
+    let before = json!({ "removed": [] });
+    changing(arguments.format, before, printer, |report, printer| {
+        remove(arguments, report, printer)
+    })
 }
 
 fn remove(

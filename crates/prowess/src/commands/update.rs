@@ -10,11 +10,10 @@ use serde_json::json;
 use super::Outcome;
 use super::install::{Doing, FetchOptions, Format, LeaveOptions, carry_out};
 use crate::error::Error;
-use crate::interrupting;
 use crate::packages::{Packages, ScopeOption, skill_name};
 use crate::placing::Placing;
 use crate::printer::Printer;
-use crate::reporting::Report;
+use crate::reporting::{Report, changing};
 
 /// Install newer versions of installed skills
 ///
@@ -58,11 +57,10 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    interrupting::listen(printer);
-    let mut report = Report::new(arguments.format, printer);
-    report.put(json!({ "installed": false }));
-    let result = update(arguments, &mut report, printer);
-    report.finish(result, printer)
+    let before = json!({ "installed": false });
+    changing(arguments.format, before, printer, |report, printer| {
+        update(arguments, report, printer)
+    })
 }
 
 fn update(

@@ -90,6 +90,13 @@ fn a_value_is_given_once() {
     error: `text` has two values: `--input text=1` and one in `--inputs`
     hint: give one of them
     ");
+    let twice = "{\"text\": \"1\", \"text\": \"2\"}";
+    assert_snapshot!(scene.run_with(&["run", "../skills/probe", "--inputs", twice, "--yes"], ""), @"
+    exit 2
+    --- stderr
+    error: `text` has two values in `--inputs`
+    hint: give one of them
+    ");
 }
 
 #[test]

@@ -21,11 +21,10 @@ use super::{Agent, AgentOptions};
 use crate::commands::Outcome;
 use crate::commands::install::{Doing, FetchOptions, Format, carry_out};
 use crate::error::Error;
-use crate::interrupting;
 use crate::packages::{Packages, Reach, Stop, lock_of, skill_name, source_failed};
 use crate::placing::Placing;
 use crate::printer::{Printer, inline};
-use crate::reporting::Report;
+use crate::reporting::{Report, changing};
 
 /// Install the skills that an agent lists, beside its manifest
 ///
@@ -102,11 +101,10 @@ struct Wanted<'m> {
 }
 
 pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    interrupting::listen(printer);
-    let mut report = Report::new(arguments.format, printer);
-    report.put(json!({ "installed": false }));
-    let result = install(arguments, &mut report, printer);
-    report.finish(result, printer)
+    let before = json!({ "installed": false });
+    changing(arguments.format, before, printer, |report, printer| {
+        install(arguments, report, printer)
+    })
 }
 
 fn install(
