@@ -117,6 +117,19 @@ fn a_file_that_cannot_be_read_does_not_stop_the_others() {
     ));
 }
 
+#[cfg(unix)]
+#[test]
+fn links_in_folders_are_named_and_not_followed() {
+    let scene = library();
+    let link = |name: &str, target: &str| {
+        std::os::unix::fs::symlink(target, scene.path().join("notes").join(name)).expect("a link");
+    };
+    link("again.md", "wings.md");
+    link("up", "..");
+    assert_snapshot!(story(&scene, &["kb new papers --quiet", "kb add papers notes"]));
+    assert_snapshot!(story(&scene, &["kb add papers notes/again.md"]));
+}
+
 #[test]
 fn changed_files_are_updated_and_gone_ones_pruned_when_asked() {
     let scene = library();

@@ -1,6 +1,7 @@
 //! `prowess kb add`: files to documents of a base.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use serde_json::json;
 use super::{Format, count, failed, parse_name, parse_own_field, waiting};
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::printer::Printer;
+use crate::printer::{Printer, inline};
 use crate::progress::Progress;
 use crate::running::Interrupt;
 
@@ -81,17 +82,18 @@ pub(super) fn run(
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     let name = &arguments.name;
-    let mut files = Vec::new();
+    let (mut files, mut passed_by) = (Vec::new(), Vec::new());
     for path in &arguments.paths {
         let metadata = fs::metadata(path).map_err(|error| Error::io("read", path, &error))?;
         if metadata.is_dir() {
-            collect(path, 0, &mut files)?;
+            collect(path, 0, &mut files, &mut passed_by)?;
         } else {
             files.push(path.clone());
         }
     }
     files.sort();
     files.dedup();
+    warn_of(&mut passed_by, printer);
     let mut writer =
         bases.writer(name, || waiting(name, printer)).map_err(|error| failed(&error))?;
     let fields: Option<BTreeMap<String, String>> =
@@ -179,8 +181,31 @@ fn add(
     }
 }
 
+/// Says what was not followed, a few by name.
+fn warn_of(passed_by: &mut [PathBuf], printer: &mut Printer) {
+    const MOST_NAMED: usize = 3;
+    passed_by.sort();
+    if passed_by.is_empty() {
+        return;
+    }
+    let names = passed_by.iter().take(MOST_NAMED).map(|path| format!("`{}`", path.display()));
+    let mut names = names.collect::<Vec<String>>().join(", ");
+    if passed_by.len() > MOST_NAMED {
+        let more = passed_by.len() - MOST_NAMED;
+        let _ = write!(names, " and {more} more");
+    }
+    printer.warning(&inline(&format!(
+        "links and pipes in folders are not read: {names}; a link that you name is read"
+    )));
+}
+
 /// Every file below a folder that can be read here. Links are not followed: they may lead in circles.
-fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Error> {
+fn collect(
+    folder: &Path,
+    depth: usize,
+    files: &mut Vec<PathBuf>,
+    passed_by: &mut Vec<PathBuf>,
+) -> Result<(), Error> {
     let entries = fs::read_dir(folder).map_err(|error| Error::io("list", folder, &error))?;
     for entry in entries {
         let entry = entry.map_err(|error| Error::io("list", folder, &error))?;
@@ -191,9 +216,11 @@ fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
             continue;
         }
         if kind.is_dir() && depth < MOST_DEPTH {
-            collect(&entry.path(), depth + 1, files)?;
+            collect(&entry.path(), depth + 1, files, passed_by)?;
         } else if kind.is_file() && prowess_knowledge::Format::of_name(&name).is_some() {
             files.push(entry.path());
+        } else if !kind.is_file() && !kind.is_dir() {
+            passed_by.push(entry.path());
         }
         if files.len() > MOST_FILES {
             return Err(Error::failed(format!("there are more than {MOST_FILES} files"))
