@@ -36,11 +36,7 @@ pub fn is_own(_data: &fs::Metadata) -> bool {
 /// The text of a file that decides something; `None` when there is none. One that somebody else could have written is an
 /// error, of the kind `PermissionDenied`.
 pub fn read_own_text(path: &Path, most: u64) -> io::Result<Option<String>> {
-    let file = match fs::File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let Some(file) = crate::whole::open(path)? else { return Ok(None) };
     if !is_own(&file.metadata()?) {
         let reason = "others can change it, or it is not yours";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));

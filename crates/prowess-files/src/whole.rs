@@ -94,8 +94,13 @@ pub fn write(path: &Path, bytes: &[u8], options: WriteOptions) -> io::Result<()>
 
 /// The bytes of a file; `None` when there is none. A file of more than `most` bytes is an error.
 pub fn read(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    open(path)?.map(|file| read_open(file, most)).transpose()
+}
+
+/// A file; `None` when there is none.
+pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
     match File::open(path) {
-        Ok(file) => read_open(file, most).map(Some),
+        Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }

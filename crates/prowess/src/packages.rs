@@ -277,6 +277,11 @@ pub(crate) fn skill_name(text: &str) -> Result<SkillName, Error> {
     text.parse().map_err(|error: prowess_package::name::NameError| Error::usage(error.to_string()))
 }
 
+/// Several of them.
+pub(crate) fn skill_names<C: FromIterator<SkillName>>(texts: &[String]) -> Result<C, Error> {
+    texts.iter().map(|text| skill_name(text)).collect()
+}
+
 /// The skill in a folder that its author works in. `done` is what the verb does with it, such as "packed".
 pub(crate) fn author_skill(folder: &Path, done: &str) -> Result<(ReadTree, Described), Error> {
     if !folder.is_dir() {

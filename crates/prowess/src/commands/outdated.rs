@@ -14,7 +14,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::Outcome;
 use super::install::{FetchOptions, Format};
 use crate::error::Error;
-use crate::packages::{Packages, ScopeOption, skill_name};
+use crate::packages::{Packages, ScopeOption, skill_names};
 use crate::printer::{Printer, inline};
 use crate::reporting::Report;
 
@@ -68,8 +68,7 @@ fn look(
     report: &mut Report,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
-    let names: BTreeSet<SkillName> =
-        arguments.names.iter().map(|name| skill_name(name)).collect::<Result<_, Error>>()?;
+    let names: BTreeSet<SkillName> = skill_names(&arguments.names)?;
     let packages = Packages::new()?;
     let store = packages.store(arguments.scope.scope())?;
     let reach = packages.reach(printer, arguments.fetching.offline)?;

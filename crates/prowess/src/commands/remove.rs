@@ -14,7 +14,7 @@ use super::Outcome;
 use super::install::Format;
 use crate::error::Error;
 use crate::interrupting;
-use crate::packages::{Packages, ScopeOption, Stop, agree, skill_name, with_version};
+use crate::packages::{Packages, ScopeOption, Stop, agree, skill_names, with_version};
 use crate::placing::take_away;
 use crate::printer::Printer;
 use crate::reporting::{Report, changing};
@@ -69,8 +69,7 @@ fn remove(
     report: &mut Report,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
-    let named: BTreeSet<SkillName> =
-        arguments.names.iter().map(|name| skill_name(name)).collect::<Result<_, Error>>()?;
+    let named: BTreeSet<SkillName> = skill_names(&arguments.names)?;
     let packages = Packages::new()?;
     let scope = arguments.scope.scope();
     let store = packages.store(scope)?;

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::Outcome;
 use super::install::{Doing, FetchOptions, Format, LeaveOptions, carry_out};
 use crate::error::Error;
-use crate::packages::{Packages, ScopeOption, skill_name};
+use crate::packages::{Packages, ScopeOption, skill_names};
 use crate::placing::Placing;
 use crate::printer::Printer;
 use crate::reporting::{Report, changing};
@@ -68,8 +68,7 @@ fn update(
     report: &mut Report,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
-    let names: BTreeSet<SkillName> =
-        arguments.names.iter().map(|name| skill_name(name)).collect::<Result<_, Error>>()?;
+    let names: BTreeSet<SkillName> = skill_names(&arguments.names)?;
     let packages = Packages::new()?;
     let store = packages.store(arguments.scope.scope())?;
     let reach = packages.reach(printer, arguments.fetching.offline)?;

@@ -14,7 +14,7 @@ use super::Outcome;
 use super::install::Format;
 use crate::error::Error;
 use crate::packages::{
-    Packages, ScopeOption, install_failed, now, skill_name, source_failed, with_version,
+    Packages, ScopeOption, install_failed, now, skill_names, source_failed, with_version,
 };
 use crate::printer::{Printer, inline};
 
@@ -49,8 +49,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let names: Vec<SkillName> =
-        arguments.names.iter().map(|name| skill_name(name)).collect::<Result<_, Error>>()?;
+    let names: Vec<SkillName> = skill_names(&arguments.names)?;
     let asked = if arguments.online { Asked::Registries } else { Asked::Nobody };
     look(&names, arguments.scope, asked, arguments.format, printer)
 }
