@@ -15,14 +15,28 @@ use crate::trust_store::{Role, TrustStore, TrustedKey};
 const ISSUER: &str = "https://github.com/login/oauth";
 
 /// The folder of test data that comes with the crate: real bundles, made by cosign and others.
+///
+/// Cargo is asked about a package that depends on this crate only. About the workspace it can answer without network only
+/// where the packages of every platform and every member have been downloaded, which no build does.
 fn test_data() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
+        let member = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let package = tempfile::tempdir().unwrap();
+        let manifest = package.path().join("Cargo.toml");
+        std::fs::write(&manifest, MANIFEST).unwrap();
+        // The same version as in the build.
+        let lock = package.path().join("Cargo.lock");
+        std::fs::copy(member.join("../../Cargo.lock"), lock).unwrap();
+
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
-        command.args(["metadata", "--format-version", "1", "--offline", "--locked"]);
-        command.current_dir(env!("CARGO_MANIFEST_DIR"));
+        command.args(["metadata", "--format-version", "1", "--offline"]);
+        command.args(["--filter-platform", "host-tuple", "--manifest-path"]).arg(&manifest);
+        // Where the project's own settings of cargo apply.
+        command.current_dir(member);
         let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
         let packages = metadata["packages"].as_array().unwrap();
         let package = packages.iter().find(|package| package["name"] == "sigstore-verify").unwrap();
@@ -30,6 +44,17 @@ fn test_data() -> &'static Path {
         manifest.with_file_name("test_data")
     })
 }
+
+const MANIFEST: &str = r#"
+[package]
+name = "test-data"
+edition = "2024"
+[lib]
+path = "lib.rs"
+[dependencies]
+sigstore-verify = { version = "*", default-features = false }
+[workspace]
+"#;
 
 fn read(path: &str) -> Vec<u8> {
     let path = test_data().join(path);
