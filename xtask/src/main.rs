@@ -8,6 +8,7 @@
 
 mod bench;
 mod codegen;
+mod fresh;
 mod fuzz;
 mod ledger;
 mod process;
@@ -43,6 +44,12 @@ const COMMANDS: &[Command] = &[
         summary: "Install what the tests need, then run every check of the project",
         help: test::HELP,
         run: test::run,
+    },
+    Command {
+        name: "fresh",
+        summary: "Run `start` and `test` as on a fresh machine, and time them",
+        help: fresh::HELP,
+        run: fresh::run,
     },
     Command {
         name: "bench",
