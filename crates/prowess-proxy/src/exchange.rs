@@ -201,14 +201,14 @@ async fn open(run: &Run, to: &Destination, scheme: Scheme) -> Result<SendRequest
             let stream = TokioIo::new(run.dial(to).await?);
             let (sender, connection) =
                 builder.handshake(stream).await.map_err(|error| broken(run, to, &error))?;
-            tokio::spawn(connection);
+            run.tasks.spawn(async move { drop(connection.await) });
             Ok(sender)
         }
         Scheme::Https => {
             let stream = TokioIo::new(run.dial_tls(to).await?);
             let (sender, connection) =
                 builder.handshake(stream).await.map_err(|error| broken(run, to, &error))?;
-            tokio::spawn(connection);
+            run.tasks.spawn(async move { drop(connection.await) });
             Ok(sender)
         }
     }

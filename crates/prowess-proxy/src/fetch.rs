@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -28,7 +28,6 @@ use crate::exchange::Scheme;
 use crate::host::Host;
 use crate::meter::Meter;
 use crate::policy::{Access, ProxyPolicy, UpstreamRoots};
-use crate::report::Ledger;
 use crate::resolver::Resolver;
 use crate::upstream::{NoWay, Run};
 
@@ -100,15 +99,8 @@ impl Fetcher {
             upstream_roots: roots,
             permit_addresses: permit,
         };
-        let run = Run {
-            policy,
-            resolver,
-            ca: None,
-            credentials: Credentials::new(Vec::new()),
-            meter: Arc::new(Meter::new(None, None)),
-            ledger: Ledger::default(),
-            tls: OnceLock::new(),
-        };
+        let meter = Arc::new(Meter::new(None, None));
+        let run = Run::new(policy, resolver, None, Credentials::new(Vec::new()), meter);
         Self { run }
     }
 

@@ -26,7 +26,9 @@ mod refusal;
 mod report;
 mod request;
 mod resolver;
+mod runtime;
 mod serve;
+mod tasks;
 mod upstream;
 
 pub use address::{forbidden as forbidden_address, never_reached};

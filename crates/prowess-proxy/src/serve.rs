@@ -2,27 +2,23 @@
 
 use std::io;
 use std::net::TcpListener;
-use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use thiserror::Error;
 use time::OffsetDateTime;
-use tokio::runtime::Runtime;
-use tokio::sync::{Semaphore, oneshot};
-use tokio::task::JoinSet;
+use tokio::sync::Semaphore;
 
 use crate::ca::CertificateAuthority;
 use crate::connection::{self, Entry};
 use crate::credentials::Credentials;
 use crate::meter::Meter;
 use crate::policy::ProxyPolicy;
-use crate::report::{Ledger, Report};
+use crate::report::Report;
 use crate::resolver::Resolver;
+use crate::runtime;
 use crate::upstream::Run;
 
-/// Lookups wait in threads of their own, since the system's resolver blocks.
-const MOST_LOOKUPS: usize = 8;
 /// When a machine is out of descriptors, trying again at once would only keep it busy.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
@@ -49,8 +45,8 @@ pub enum Listener {
 #[derive(Debug)]
 pub struct Running {
     run: Arc<Run>,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    runtime: tokio::runtime::Handle,
+    is_ended: bool,
 }
 
 /// Why there is no proxy.
@@ -65,7 +61,7 @@ pub enum ProxyError {
     /// A listening socket could not be used.
     #[error("can't accept connections from the sandbox")]
     Listener(#[source] io::Error),
-    /// The proxy's thread could not be started.
+    /// The runtime that all proxies share could not be started.
     #[error("can't start the network proxy")]
     Start(#[source] io::Error),
 }
@@ -92,10 +88,8 @@ impl Proxy {
         let ca = CertificateAuthority::new(&policy.hosts, &credentials, provider, now)
             .map_err(ProxyError::Certificate)?;
         let meter = Arc::new(Meter::new(policy.byte_cap, policy.bytes_per_second));
-        let (ledger, tls) = (Ledger::default(), OnceLock::new());
         let credentials = Credentials::new(credentials);
-        let run = Run { policy, resolver, ca, credentials, meter, ledger, tls };
-        Ok(Proxy { run: Arc::new(run) })
+        Ok(Proxy { run: Arc::new(Run::new(policy, resolver, ca, credentials, meter)) })
     }
 
     /// The certificate that clients in the sandbox have to trust. There is one if any host is
@@ -104,38 +98,27 @@ impl Proxy {
         self.run.ca.as_ref().map(CertificateAuthority::pem)
     }
 
-    /// Begins to accept connections, in a thread of its own.
+    /// Begins to accept connections, on the threads that all proxies of this process share.
     pub fn start(self, listeners: Vec<Listener>) -> Result<Running, ProxyError> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .max_blocking_threads(MOST_LOOKUPS)
-            .thread_name("prowess-lookup")
-            .build()
-            .map_err(ProxyError::Start)?;
-        let mut entries = Vec::with_capacity(listeners.len());
-        {
-            let _inside = runtime.enter();
-            for listener in listeners {
-                let (listener, entry) = match listener {
-                    Listener::Proxy(listener) => (listener, Entry::Proxy),
-                    Listener::Transparent { listener, port } => {
-                        (listener, Entry::Transparent { port })
-                    }
-                };
-                listener.set_nonblocking(true).map_err(ProxyError::Listener)?;
-                let listener =
-                    tokio::net::TcpListener::from_std(listener).map_err(ProxyError::Listener)?;
-                entries.push((listener, entry));
-            }
+        let runtime = runtime::shared().map_err(ProxyError::Start)?;
+        let inside = runtime.enter();
+        // Connections beyond the cap wait in the kernel, all but one per listener (attack C29).
+        let permits = Arc::new(Semaphore::new(self.run.policy.connections));
+        // Whatever fails from here on, dropping it ends what was started.
+        let running = Running { run: self.run, runtime: runtime.clone(), is_ended: false };
+        for listener in listeners {
+            let (listener, entry) = match listener {
+                Listener::Proxy(listener) => (listener, Entry::Proxy),
+                Listener::Transparent { listener, port } => (listener, Entry::Transparent { port }),
+            };
+            listener.set_nonblocking(true).map_err(ProxyError::Listener)?;
+            let listener =
+                tokio::net::TcpListener::from_std(listener).map_err(ProxyError::Listener)?;
+            let run = Arc::clone(&running.run);
+            running.run.tasks.spawn(accept(run, listener, entry, Arc::clone(&permits)));
         }
-        let (stop, stopped) = oneshot::channel();
-        let run = Arc::clone(&self.run);
-        let thread = std::thread::Builder::new()
-            .name("prowess-proxy".to_owned())
-            .spawn(move || accept_until(runtime, &run, entries, stopped))
-            .map_err(ProxyError::Start)?;
-        Ok(Running { run: self.run, stop: Some(stop), thread: Some(thread) })
+        drop(inside);
+        Ok(running)
     }
 }
 
@@ -169,13 +152,21 @@ impl Running {
         }
     }
 
+    /// Ends every task of the run, and with them its connections. Lookups that hang are left behind: nobody waits for
+    /// their answers.
     fn end(&mut self) {
-        // The receiver is gone if the thread has ended by itself.
-        let _ = self.stop.take().map(|stop| stop.send(()));
-        if let Some(thread) = self.thread.take() {
-            // A panic in there has ended the proxy, which is what is wanted here.
-            let _ = thread.join();
+        if std::mem::replace(&mut self.is_ended, true) {
+            return;
         }
+        let (ended, wait) = mpsc::channel();
+        let run = Arc::clone(&self.run);
+        self.runtime.spawn(async move {
+            run.tasks.end().await;
+            // Nobody may be left to hear it.
+            let _ = ended.send(());
+        });
+        // An error means that the task panicked, and the other end with it.
+        let _ = wait.recv();
     }
 }
 
@@ -183,26 +174,6 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-fn accept_until(
-    runtime: Runtime,
-    run: &Arc<Run>,
-    entries: Vec<(tokio::net::TcpListener, Entry)>,
-    stopped: oneshot::Receiver<()>,
-) {
-    runtime.block_on(async {
-        // Connections beyond the cap wait in the kernel, all but one per listener (attack C29).
-        let permits = Arc::new(Semaphore::new(run.policy.connections));
-        let mut accepting = JoinSet::new();
-        for (listener, entry) in entries {
-            accepting.spawn(accept(Arc::clone(run), listener, entry, Arc::clone(&permits)));
-        }
-        // An error means that the other end was dropped, which also asks to stop.
-        let _ = stopped.await;
-    });
-    // A lookup that hangs must not hold up the end of the run.
-    runtime.shutdown_background();
 }
 
 async fn accept(
@@ -217,10 +188,10 @@ async fn accept(
                 // Taken after accepting, or each listener would hold a place while nobody comes.
                 let permit = Arc::clone(&permits).acquire_owned().await;
                 let permit = permit.expect("it is never closed");
-                let run = Arc::clone(&run);
-                tokio::spawn(async move {
-                    let _open = run.ledger.opened();
-                    connection::serve(&run, stream, entry).await;
+                let served = Arc::clone(&run);
+                run.tasks.spawn(async move {
+                    let _open = served.ledger.opened();
+                    connection::serve(&served, stream, entry).await;
                     drop(permit);
                 });
             }

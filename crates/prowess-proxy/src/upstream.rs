@@ -8,6 +8,7 @@ use std::time::Duration;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -21,7 +22,10 @@ use crate::policy::{Access, ProxyPolicy, UpstreamRoots};
 use crate::refusal::Refusal;
 use crate::report::Ledger;
 use crate::resolver::Resolver;
+use crate::tasks::Tasks;
 
+/// Lookups of one run at a time, so that names that never answer hold up nobody else's for long.
+const MOST_LOOKUPS: usize = 8;
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(15);
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(15);
@@ -36,7 +40,9 @@ pub(crate) struct Run {
     pub(crate) meter: Arc<Meter>,
     pub(crate) ledger: Ledger,
     /// Read when the first server shows a certificate: most runs never need them.
-    pub(crate) tls: OnceLock<Arc<ClientConfig>>,
+    tls: OnceLock<Arc<ClientConfig>>,
+    lookups: Arc<Semaphore>,
+    pub(crate) tasks: Tasks,
 }
 
 /// Where a connection goes: a granted host and the addresses it has, which were checked and are
@@ -75,7 +81,30 @@ impl Destination {
     }
 }
 
+/// The system's certificate authorities, parsed once per process. Only they are shared: sessions of TLS are not.
+static SYSTEM_ROOTS: OnceLock<Arc<RootCertStore>> = OnceLock::new();
+
 impl Run {
+    pub(crate) fn new(
+        policy: ProxyPolicy,
+        resolver: Arc<dyn Resolver>,
+        ca: Option<CertificateAuthority>,
+        credentials: Credentials,
+        meter: Arc<Meter>,
+    ) -> Self {
+        Self {
+            policy,
+            resolver,
+            ca,
+            credentials,
+            meter,
+            ledger: Ledger::default(),
+            tls: OnceLock::new(),
+            lookups: Arc::new(Semaphore::new(MOST_LOOKUPS)),
+            tasks: Tasks::default(),
+        }
+    }
+
     /// The decision on host and port, together with what is left of the byte cap. Nothing has
     /// been looked up yet (attack C08).
     pub(crate) fn decide(&self, host: &Host, port: u16) -> Result<Access, Refusal> {
@@ -124,8 +153,16 @@ impl Run {
 
     async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, NoWay> {
         let resolver = Arc::clone(&self.resolver);
-        let asked = name.to_owned();
-        let lookup = tokio::task::spawn_blocking(move || resolver.resolve(&asked));
+        let (asked, lookups) = (name.to_owned(), Arc::clone(&self.lookups));
+        let lookup = async {
+            let permit = lookups.acquire_owned().await.expect("it is never closed");
+            tokio::task::spawn_blocking(move || {
+                // Held by the thread: who stops waiting does not free it.
+                let _permit = permit;
+                resolver.resolve(&asked)
+            })
+            .await
+        };
         let failed = |why: String| NoWay::Failed(format!("can't look up `{name}`: {why}"));
         timeout(LOOKUP_TIMEOUT, lookup)
             .await
@@ -176,18 +213,20 @@ impl Run {
         if let Some(config) = self.tls.get() {
             return Ok(Arc::clone(config));
         }
-        let mut roots = RootCertStore::empty();
-        match &self.policy.upstream_roots {
-            UpstreamRoots::System => {
+        let roots = match &self.policy.upstream_roots {
+            UpstreamRoots::System => Arc::clone(SYSTEM_ROOTS.get_or_init(|| {
                 // Single unreadable certificates are usual; only none at all is a problem.
-                let found = rustls_native_certs::load_native_certs();
-                roots.add_parsable_certificates(found.certs);
-            }
+                let mut roots = RootCertStore::empty();
+                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+                Arc::new(roots)
+            })),
             UpstreamRoots::Only(certificates) => {
                 let certificates = certificates.iter().map(|der| CertificateDer::from(der.clone()));
+                let mut roots = RootCertStore::empty();
                 roots.add_parsable_certificates(certificates);
+                Arc::new(roots)
             }
-        }
+        };
         if roots.is_empty() {
             return Err("this machine has no trusted certificate authorities".to_owned());
         }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -14,7 +14,6 @@ use crate::meter::Meter;
 use crate::policy::{ProxyPolicy, UpstreamRoots};
 use crate::prefixed::Prefixed;
 use crate::refusal::RefusalKind;
-use crate::report::Ledger;
 use crate::resolver::Resolver;
 use crate::upstream::Run;
 
@@ -38,9 +37,7 @@ fn run() -> Run {
         permit_addresses: Vec::new(),
     };
     let meter = Arc::new(Meter::new(None, None));
-    let (ledger, tls) = (Ledger::default(), OnceLock::new());
-    let credentials = Credentials::new(Vec::new());
-    Run { policy, resolver: Arc::new(Nobody), ca: None, credentials, meter, ledger, tls }
+    Run::new(policy, Arc::new(Nobody), None, Credentials::new(Vec::new()), meter)
 }
 
 /// What a client gets that sends one byte per second of this text, after how many seconds, and

@@ -8,5 +8,6 @@ mod inside;
 mod limits;
 mod plain;
 mod server;
+mod shared;
 mod transparent;
 mod world;
