@@ -90,8 +90,8 @@ pub enum CredentialError {
         /// Why not.
         source: PlaceholderError,
     },
-    /// Placeholders have to be random.
-    #[error("there are no random numbers: {0}")]
+    /// Placeholders, and the numbers of requests to workers, have to be random.
+    #[error("the system provides no random numbers: {0}")]
     Random(std::io::Error),
     /// The tool may not reach the host.
     #[error("the credential `{name}` is for `{host}`, which the tool has no network grant for")]
@@ -173,9 +173,8 @@ impl World {
             Some((_, value)) if !value.is_empty() => value.clone(),
             _ => kept(name, &self.state.config.join(FOLDER).join(name))?,
         };
-        let mut random = File::open("/dev/urandom").map_err(CredentialError::Random)?;
         let mut bytes = vec![0; value.len()];
-        random.read_exact(&mut bytes).map_err(CredentialError::Random)?;
+        getrandom::fill(&mut bytes).map_err(|error| CredentialError::Random(error.into()))?;
         let mut bytes = bytes.into_iter();
         let placeholder =
             Placeholder::new(&Secret::new(name, value), || bytes.next().unwrap_or_default())

@@ -221,7 +221,7 @@ impl Session<'_> {
         let arguments = self.plan.arguments.clone();
         let request =
             Map::from_iter([("call".to_owned(), tool.into()), ("arguments".to_owned(), arguments)]);
-        let number = self.workers.number();
+        let number = pool::request_number()?;
         let asked = ready.worker.ask(&number, request, bounds, self.cancel, &mut printed(tell));
         let (spent, duration) = (called.elapsed(), started.elapsed());
         let answer = match asked {
@@ -342,7 +342,7 @@ impl Session<'_> {
         let outside = folder.to_string_lossy();
         let load = json!({ "folder": seen, "packages": packages, "outside": outside });
         let request = Map::from_iter([("load".to_owned(), load)]);
-        let number = self.workers.number();
+        let number = pool::request_number()?;
         let asked = worker.ask(&number, request, bounds, self.cancel, &mut printed(tell));
         let answer = asked.map_err(|lost| {
             warn_of(worker.refused(), tell);

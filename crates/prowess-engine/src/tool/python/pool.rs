@@ -1,10 +1,7 @@
 //! Workers that stay for the next call, as many as may be and no longer than their skill stays the same.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,6 +9,8 @@ use prowess_sandbox::{Access, FileGrant, Network, Spec};
 use sha2::{Digest as _, Sha256};
 
 use super::worker::Worker;
+use crate::credentials::CredentialError;
+use crate::error::RunError;
 use crate::evidence::Evidence;
 use crate::platform::PlaceOf;
 use crate::run::Cancel;
@@ -36,8 +35,6 @@ struct Shared {
     keeps: bool,
     state: Mutex<State>,
     freed: Condvar,
-    secret: [u8; 32],
-    requests: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -82,6 +79,13 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct NoPlace;
 
+/// Draws the number of a request. It is random, so that a skill can't answer its later calls in advance.
+pub(super) fn request_number() -> Result<String, RunError> {
+    let mut number = [0; 16];
+    getrandom::fill(&mut number).map_err(|error| CredentialError::Random(error.into()))?;
+    Ok(digest::hexadecimal(&number))
+}
+
 impl PythonWorkers {
     /// At most so many workers at a time, busy and idle together; at least one.
     pub fn new(most: usize) -> Self {
@@ -94,22 +98,12 @@ impl PythonWorkers {
     }
 
     fn with(most: usize, keeps: bool) -> Self {
-        let mut secret = [0; 32];
-        let random = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut secret));
-        // Without it numbers can be guessed, and a skill could answer its own later calls in advance: no walls depend on
-        // it. Such a machine has no sandbox either.
-        if random.is_err() {
-            let now = std::time::SystemTime::now();
-            secret = Sha256::digest(format!("{now:?} {}", std::process::id())).into();
-        }
         Self {
             shared: Arc::new(Shared {
                 most,
                 keeps,
                 state: Mutex::default(),
                 freed: Condvar::new(),
-                secret,
-                requests: AtomicU64::new(0),
             }),
         }
     }
@@ -123,15 +117,6 @@ impl PythonWorkers {
     pub fn evict(&self, folder: &Path) {
         let gone = self.shared.state().take(|idle| idle.key.folder == folder);
         drop(gone);
-    }
-
-    /// A number for a request, which nobody can guess before.
-    pub(super) fn number(&self) -> String {
-        let count = self.shared.requests.fetch_add(1, Ordering::Relaxed);
-        let mut hasher = Sha256::new();
-        hasher.update(self.shared.secret);
-        hasher.update(count.to_le_bytes());
-        digest::hexadecimal(&hasher.finalize()[..16])
     }
 
     /// A place with a warm worker, if there is one.
