@@ -21,6 +21,7 @@ mod evidence;
 mod failure_hints;
 mod git_settings;
 mod handle;
+mod held_output;
 mod inputs;
 mod lookout;
 mod lower;

@@ -60,7 +60,7 @@ impl Offer {
                     name: offer.unused(plain),
                     skill: skill_name.to_owned(),
                     tool: own.to_owned(),
-                    description: one_line(&tool.description),
+                    description: one_line(skill.tool_description(tool)),
                     parameters: tool.arguments_schema(),
                 });
             }

@@ -18,6 +18,7 @@ use crate::envelope::{Ending, Envelope, Fold, INTERRUPTED, Outcome, SIGNALLED};
 use crate::error::RunError;
 use crate::event::{Event, Stream};
 use crate::failure_hints;
+use crate::held_output::{HeldOutput, Released};
 use crate::lookout::{self, Findings, Lookout, Record};
 use crate::lower::{self, Launch};
 use crate::network::{self, Door};
@@ -175,6 +176,7 @@ pub(crate) fn run_and_keep(
     sink: &mut dyn FnMut(&Event),
 ) -> (Envelope, Option<Kept>) {
     let mut watcher = Watcher::new(sink, Redactor::idle());
+    watcher.held = HeldOutput::of(prepared.call.tool);
     let started = start(workers, prepared, allowed, world, cancel, &mut watcher);
     let (finished, kept) = match started {
         Ok((finished, kept)) => (Ok(finished), kept),
@@ -229,7 +231,11 @@ fn finish(
             {
                 ending.exit_code = code;
             }
+            let released = watcher.release(ending.outcome);
             let mut envelope = std::mem::take(&mut watcher.fold).finish(ending, duration);
+            if let Some(released) = released {
+                released.note(&mut envelope);
+            }
             envelope.parsed = result.or(envelope.parsed);
             // What is held to a schema is what a caller gets to see.
             let mut envelope = watcher.redactor.envelope(envelope);
@@ -257,11 +263,13 @@ struct Watcher<'w> {
     sink: &'w mut dyn FnMut(&Event),
     door: Door,
     redactor: Redactor,
+    /// Standard output of a tool that has its result made from it.
+    held: Option<HeldOutput>,
 }
 
 impl<'w> Watcher<'w> {
     fn new(sink: &'w mut dyn FnMut(&Event), redactor: Redactor) -> Self {
-        Self { fold: Fold::default(), sink, door: Door::Closed, redactor }
+        Self { fold: Fold::default(), sink, door: Door::Closed, redactor, held: None }
     }
 
     fn warn(&mut self, messages: Vec<String>) {
@@ -326,7 +334,23 @@ impl<'w> Watcher<'w> {
         }
     }
 
+    /// Passes the result of a tool on in place of its standard output.
+    fn release(&mut self, outcome: Outcome) -> Option<Released> {
+        let released = self.held.take()?.release(outcome);
+        if !released.text.is_empty() {
+            let bytes = released.text.clone();
+            self.pass(&Event::Output { stream: Stream::Stdout, bytes });
+        }
+        Some(released)
+    }
+
     fn pass(&mut self, event: &Event) {
+        if let (Some(held), Event::Output { stream: Stream::Stdout, bytes }) =
+            (&mut self.held, event)
+        {
+            held.push(bytes);
+            return;
+        }
         self.fold.push(event);
         (self.sink)(event);
     }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::dialect::Dialect;
 use crate::permission::Permission;
 use crate::span::{Span, Spanned};
+use crate::tool_output::OutputShape;
 
 /// A declared text.
 pub type Text = Option<Spanned<String>>;
@@ -198,6 +199,8 @@ pub struct Tool {
     pub returns: Option<Value>,
     /// GAIA's `atomic` flag.
     pub atomic: Option<bool>,
+    /// How its output becomes its result; `None` where the output is the result.
+    pub output_shape: Option<OutputShape>,
     /// What a tool pack says about policy and output, key by key.
     pub extra: Vec<(String, Value)>,
 }
@@ -523,13 +526,15 @@ impl Skill {
         self.description.as_ref().map_or(name, |description| description.as_str())
     }
 
-    /// The description as a manifest of tools shows it: gibb.eri.sh cuts it at 256 characters (GIB §9.2, R1).
-    pub fn manifest_description(&self) -> &str {
-        let description = self.description.as_ref().map_or("", |text| text.as_str());
-        if self.dialect.id != "gibberish" {
-            return description;
-        }
-        let end = description.char_indices().nth(self.dialect.description.most);
+    /// The description of a tool for a model: its own, else the skill's. gibb.eri.sh cuts it at 256 characters (GIB §9.2,
+    /// R1).
+    pub fn tool_description<'s>(&'s self, tool: &'s Tool) -> &'s str {
+        let description = match tool.description.as_str() {
+            "" => self.description.as_ref().map_or("", |text| text.as_str()),
+            own => own,
+        };
+        let limit = self.dialect.description;
+        let end = description.char_indices().nth(limit.most).filter(|_| limit.is_cut);
         end.map_or(description, |(end, _)| &description[..end])
     }
 

@@ -26,6 +26,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         most: 1024,
         severity: (Severity::Error, Severity::Error),
         section: "§3.1",
+        is_cut: false,
     },
     limits: LIMITS,
     affinity,

@@ -23,6 +23,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         most: 1024,
         severity: (Severity::Error, Severity::Error),
         section: "standard",
+        is_cut: false,
     },
     limits: LIMITS,
     affinity,

@@ -29,6 +29,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         most: 200,
         severity: (Severity::Warning, Severity::Error),
         section: "§2.2",
+        is_cut: false,
     },
     limits: LIMITS,
     affinity,
@@ -312,6 +313,7 @@ pub(crate) fn tool(mapping: &Mapping<'_>, kind: ToolKind) -> Option<Tool> {
         handler: common::text(mapping, "handler"),
         returns: common::json(mapping, "returns"),
         atomic: common::boolean(mapping, "atomic").map(|atomic| atomic.value),
+        output_shape: None,
         extra: common::rest(
             mapping,
             &["name", "description", "parameters", "returns", "atomic", "handler"],

@@ -28,6 +28,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         most: 256,
         severity: (Severity::Warning, Severity::Error),
         section: "§2.2, §9.2",
+        is_cut: true,
     },
     limits: LIMITS,
     affinity,
@@ -232,6 +233,7 @@ fn tool(section: &Section<'_>) -> Tool {
         handler: None,
         returns: None,
         atomic: None,
+        output_shape: None,
         extra: Vec::new(),
     }
 }

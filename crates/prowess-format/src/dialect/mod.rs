@@ -90,6 +90,8 @@ pub struct DescriptionLimit {
     pub severity: (Severity, Severity),
     /// Where the specification says so.
     pub section: &'static str,
+    /// Whether a model gets to see no more than `most` characters of a longer one.
+    pub is_cut: bool,
 }
 
 /// One number of a specification.

@@ -27,6 +27,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         most: 1024,
         severity: (Severity::Error, Severity::Error),
         section: "R1",
+        is_cut: false,
     },
     limits: LIMITS,
     affinity,

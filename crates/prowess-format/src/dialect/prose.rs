@@ -21,6 +21,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         most: usize::MAX,
         severity: (Severity::Info, Severity::Info),
         section: "",
+        is_cut: false,
     },
     limits: &[],
     affinity,

@@ -29,6 +29,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         most: 1024,
         severity: (Severity::Error, Severity::Error),
         section: "Layer 1",
+        is_cut: false,
     },
     limits: LIMITS,
     affinity,

@@ -28,6 +28,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         most: 120,
         severity: (Severity::Warning, Severity::Warning),
         section: "§4.1",
+        is_cut: false,
     },
     limits: LIMITS,
     affinity,

@@ -13,6 +13,7 @@ use crate::rules;
 use crate::shape::{ANY_MAP, Field, Shape, Unknown};
 use crate::skill::{Kind, Parameter, Skill, Tool, ToolKind};
 use crate::span::Spanned;
+use crate::tool_output::OutputShape;
 
 pub(super) static DIALECT: Dialect = Dialect {
     id: "tool-pack",
@@ -28,6 +29,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         most: 1024,
         severity: (Severity::Error, Severity::Error),
         section: "R1",
+        is_cut: false,
     },
     limits: LIMITS,
     affinity,
@@ -193,7 +195,9 @@ fn tool(root: &Mapping<'_>, policy: Option<&Mapping<'_>>, name: Spanned<String>)
         "allowed_exit_codes",
         policy.and_then(|policy| common::json(policy, "allowed_exit_codes")),
     );
-    keep("output", common::json(root, "output"));
+    let output = common::json(root, "output");
+    let output_shape = Some(OutputShape::of(output.as_ref()));
+    keep("output", output);
     Tool {
         description: common::text(root, "description").map(|text| text.value).unwrap_or_default(),
         kind: ToolKind::Command,
@@ -209,6 +213,7 @@ fn tool(root: &Mapping<'_>, policy: Option<&Mapping<'_>>, name: Spanned<String>)
         handler: None,
         returns: None,
         atomic: None,
+        output_shape,
         extra,
         name,
     }

@@ -20,6 +20,7 @@ use prowess_format::skill::{
 use prowess_format::span::{Span, Spanned};
 use prowess_format::template::tighten;
 use prowess_format::text::slug;
+use prowess_format::tool_output::OutputShape;
 use prowess_format::{Checked, ReadOptions, check, form_of};
 use serde_json::{Map, Value};
 
@@ -361,6 +362,7 @@ impl Draft {
             handler: None,
             returns: None,
             atomic: None,
+            output_shape: None,
             extra: Vec::new(),
         }
     }
@@ -547,6 +549,7 @@ impl Draft {
         let mut tool = self.tool(ToolKind::Command);
         let description = self.texts[1].clone().unwrap_or("Does it".to_owned());
         tool.description.clone_from(&description);
+        tool.output_shape = Some(OutputShape::of(None));
         for parameter in &mut tool.parameters {
             parameter.source.clone_from(&self.texts[3]);
         }

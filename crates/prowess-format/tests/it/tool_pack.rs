@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 use prowess_format::document::Form;
 use prowess_format::form_of;
 use prowess_format::skill::Kind;
+use prowess_format::tool_output::OutputShape;
 use serde_json::json;
 
 use crate::{pack_problems, skill_of};
@@ -148,26 +149,36 @@ fn json_mistakes_have_a_place() {
 
 #[test]
 fn the_output_block_shapes_the_result() {
-    // TP-4
     let shape = |printed: &str, output: serde_json::Value| {
-        prowess_format::tool_output::shape(printed, Some(&output))
+        let shaped = OutputShape::of(Some(&output)).apply(printed);
+        format!("{} {}", shaped.left_out, shaped.text)
     };
     let json = "{\"title\": \"Rust\", \"count\": 2}\n";
-    assert_eq!(shape("plain\n", serde_json::json!({})), "plain");
-    assert_eq!(shape(json, serde_json::json!({ "format": "json" }))["count"], 2);
-    let title = serde_json::json!({ "format": "json", "extract_field": "title" });
-    assert_eq!(shape(json, title.clone()), "Rust");
-    assert_eq!(shape("no json", title), "no json", "nothing is lost");
-    let absent = serde_json::json!({ "format": "json", "extract_field": "absent" });
-    assert_eq!(shape(json, absent), json.trim_end());
-    let framed = serde_json::json!({ "format": "json", "extract_field": "count", "template": "<{{output}}>" });
-    assert_eq!(shape(json, framed), "<2>");
-    let short = serde_json::json!({ "max_chars": 3 });
-    assert_eq!(shape("äöüß", short.clone()), "äöü...", "characters, not bytes");
-    assert_eq!(shape("äöü", short), "äöü");
+    assert_eq!(shape("plain\n", json!({})), "0 plain");
+    assert_eq!(shape(json, json!({ "format": "json" })), r#"0 {"title":"Rust","count":2}"#);
+    let title = json!({ "format": "json", "extract_field": "title" });
+    assert_eq!(shape(json, title.clone()), "0 Rust");
+    assert_eq!(shape("no json", title), "0 no json", "nothing is lost");
+    let absent = json!({ "format": "json", "extract_field": "absent" });
+    assert_eq!(shape(json, absent), format!("0 {}", json.trim_end()));
+    let framed = json!({ "format": "json", "extract_field": "count", "template": "<{{output}}>" });
+    assert_eq!(shape(json, framed), "0 <2>");
+    let short = json!({ "max_chars": 3 });
+    assert_eq!(shape("äöüß", short.clone()), "2 äöü...", "characters, not bytes");
+    assert_eq!(shape("äöü", short), "0 äöü");
     let long = "x".repeat(1_001);
     assert_eq!(
-        prowess_format::tool_output::shape(&long, None),
-        format!("{}...", "x".repeat(1_000))
+        OutputShape::of(None).apply(&long).text,
+        format!("{}...", "x".repeat(1_000)),
+        "the default"
     );
+}
+
+#[test]
+fn a_template_can_not_fill_the_memory() {
+    let template = "{{output}}".repeat(10_000);
+    let shape = OutputShape::of(Some(&json!({ "template": template, "max_chars": i64::MAX })));
+    let shaped = shape.apply(&"é".repeat(1 << 20));
+    assert_eq!(shaped.text.len(), (4 << 20) + "...".len());
+    assert_eq!(shaped.left_out, 10_000 * (2 << 20) - (4 << 20));
 }

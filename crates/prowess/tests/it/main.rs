@@ -47,6 +47,7 @@ mod run_planted;
 mod run_prompts;
 mod run_python;
 mod run_secrets;
+mod run_tool_packs;
 mod schema;
 mod show;
 mod signing;
