@@ -97,6 +97,7 @@ impl Fetcher {
             connections: 1,
             head_timeout: Duration::ZERO,
             upstream_roots: roots,
+            private_hosts: Vec::new(),
             permit_addresses: permit,
         };
         let meter = Arc::new(Meter::new(None, None));

@@ -24,6 +24,9 @@ pub struct ProxyPolicy {
     pub head_timeout: Duration,
     /// Whom to believe when a server shows its certificate.
     pub upstream_roots: UpstreamRoots,
+    /// Granted hosts that may have private or local addresses, because the user named them and not a skill: a package
+    /// index of a company or of this machine.
+    pub private_hosts: Vec<Host>,
     /// Addresses that are dialled although no grant reaches them. For tests alone, whose servers
     /// are on the loopback; a skill's permissions must never fill this.
     pub permit_addresses: Vec<IpAddr>,

@@ -133,6 +133,7 @@ impl Run {
         let addresses: Vec<IpAddr> = found
             .into_iter()
             .filter(|address| match address::forbidden(*address) {
+                Some(_) if self.policy.private_hosts.contains(host) => true,
                 Some(_) if self.policy.permit_addresses.contains(address) => true,
                 Some(kind) => {
                     what = Some(kind);

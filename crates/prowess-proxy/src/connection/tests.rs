@@ -34,6 +34,7 @@ fn run() -> Run {
         connections: 1,
         head_timeout: Duration::from_secs(30),
         upstream_roots: UpstreamRoots::Only(Vec::new()),
+        private_hosts: Vec::new(),
         permit_addresses: Vec::new(),
     };
     let meter = Arc::new(Meter::new(None, None));

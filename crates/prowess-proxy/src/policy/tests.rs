@@ -20,6 +20,7 @@ fn policy(grants: &[(&str, Option<u16>, Access)]) -> ProxyPolicy {
         connections: 1,
         head_timeout: Duration::from_secs(1),
         upstream_roots: UpstreamRoots::System,
+        private_hosts: Vec::new(),
         permit_addresses: Vec::new(),
     }
 }

@@ -65,6 +65,7 @@ pub(crate) fn policy(grants: &[String]) -> ProxyPolicy {
         connections: 16,
         head_timeout: Duration::from_mins(1),
         upstream_roots: UpstreamRoots::System,
+        private_hosts: Vec::new(),
         permit_addresses: vec![Ipv4Addr::LOCALHOST.into()],
     }
 }
