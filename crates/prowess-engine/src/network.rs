@@ -117,6 +117,7 @@ pub(crate) fn prepare(
         connections: MOST_CONNECTIONS,
         head_timeout: HEAD_TIMEOUT,
         upstream_roots: outside.roots.clone(),
+        private_hosts: Vec::new(),
         permit_addresses: outside.permit_addresses.clone(),
     };
     let proxy = Proxy::new(policy, Arc::clone(&outside.resolver))
@@ -130,6 +131,28 @@ pub(crate) fn prepare(
         set(spec, name, &address);
     }
     Ok(Door::Waiting(proxy))
+}
+
+/// Prepares the way out of an installer: a proxy and nothing else. Gives the certificate of the proxy too, which its client
+/// has to trust where a credential is put in.
+pub(crate) fn for_installer(
+    policy: ProxyPolicy,
+    resolver: Arc<dyn Resolver>,
+    spec: &mut Spec,
+) -> Result<(Door, Option<String>), RunError> {
+    let proxy =
+        Proxy::new(policy, resolver).map_err(|error| RunError::Network(error.to_string()))?;
+    spec.network = Network::Listeners(vec![PROXY_PORT]);
+    for name in PROXY_VARIABLES {
+        set(spec, name, &format!("http://127.0.0.1:{PROXY_PORT}"));
+    }
+    let own = proxy.ca_certificate_pem().map(str::to_owned);
+    Ok((Door::Waiting(proxy), own))
+}
+
+/// The certificates of this machine.
+pub(crate) fn system_certificates() -> Option<Vec<u8>> {
+    BUNDLES.iter().find_map(|path| std::fs::read(path).ok())
 }
 
 fn grant(rule: &NetworkRule) -> Result<HostGrant, RunError> {
@@ -220,9 +243,14 @@ impl Door {
 
     /// Ends it and tells what was refused.
     pub(crate) fn close(self) -> Vec<String> {
+        self.report().map_or_else(Vec::new, |report| told(&report))
+    }
+
+    /// Ends it; what was done with the network, where there was any.
+    pub(crate) fn report(self) -> Option<Report> {
         match self {
-            Door::Closed | Door::Waiting(_) => Vec::new(),
-            Door::Open(running) => told(&running.stop()),
+            Door::Closed | Door::Waiting(_) => None,
+            Door::Open(running) => Some(running.stop()),
         }
     }
 }

@@ -4,6 +4,9 @@
 //! there the file is only parsed, to hold it against what SKILL.md declares. `docs/design/python-tools.md` has the reasons.
 
 mod handlers;
+mod index;
+mod index_settings;
+mod installer;
 mod interpreter;
 mod load;
 mod outside;

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use prowess_files::whole::{self, MOST_SMALL_BYTES, WriteOptions};
 use prowess_files::with_lock;
@@ -13,7 +12,6 @@ use super::outside;
 use super::versions::{self, Version};
 use crate::closure;
 use crate::platform;
-use crate::run::Cancel;
 use crate::world::{State, World};
 
 /// An interpreter of this machine.
@@ -57,10 +55,8 @@ const NAMES: &[&str] = &[
 ];
 /// An older one could not read the worker.
 const OLDEST: Version = [3, 8, 0];
-/// Longer than the slowest start of an interpreter.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// The version of the file of what is known.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// What an interpreter says about itself. In a virtual environment the one behind it is meant.
 const QUESTION: &str = r#"
@@ -145,18 +141,8 @@ impl Known {
         {
             return Some(interpreter);
         }
-        let arguments = ["-I", "-S", "-c", QUESTION].map(Into::into);
-        // Not in the current folder: a project must not choose the interpreter of its judge.
-        let ended = outside::run(
-            candidate,
-            &arguments,
-            Path::new("/"),
-            world,
-            PATIENCE,
-            &Cancel::default(),
-        );
-        let ended = ended.ok().filter(|ended| ended.is_success)?;
-        let answer: Value = serde_json::from_slice(&ended.stdout).ok()?;
+        let said = outside::ask(&asked(candidate, &world.state)?, QUESTION, world).ok()?;
+        let answer: Value = serde_json::from_slice(&said).ok()?;
         let interpreter = read(&answer)?;
         if let Some(key) = key {
             self.answers.insert(key, answer);
@@ -177,7 +163,36 @@ impl Known {
     }
 }
 
-fn is_script(path: &Path) -> bool {
+/// The interpreter to ask in the place of a candidate: of a virtual environment the one behind it. A file that lies in an
+/// environment may have come with a package, so it is never started; nor is anything in our own folders.
+fn asked(candidate: &Path, state: &State) -> Option<PathBuf> {
+    let real = candidate.canonicalize().ok()?;
+    let is_ours = |path: &Path| {
+        state.folders().iter().any(|folder| {
+            path.starts_with(folder) || folder.canonicalize().is_ok_and(|it| path.starts_with(it))
+        })
+    };
+    if is_ours(&real) {
+        return None;
+    }
+    let environment = candidate.parent().and_then(Path::parent)?;
+    let Some(settings) =
+        whole::read_text(&environment.join("pyvenv.cfg"), MOST_SMALL_BYTES).ok().flatten()
+    else {
+        return Some(candidate.to_owned());
+    };
+    let environment = environment.canonicalize().ok()?;
+    if !real.starts_with(&environment) {
+        return Some(real);
+    }
+    let mut lines = settings.lines().filter_map(|line| line.split_once('='));
+    let (_, home) = lines.find(|(key, _)| key.trim() == "home")?;
+    let base = Path::new(home.trim()).join(candidate.file_name()?).canonicalize().ok()?;
+    (!base.starts_with(&environment) && !is_ours(&base)).then_some(base)
+}
+
+/// Whether a file is a script, which starts another program.
+pub(super) fn is_script(path: &Path) -> bool {
     let mut start = [0; 2];
     File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"#!"
 }

@@ -1,29 +1,28 @@
 //! The packages of a skill in an environment of their own (GAIA §5.1, step 4).
 //!
 //! An environment belongs to a list of packages and a version of Python, so that skills with the same needs share one and
-//! a changed list gets a new one. Installing runs outside the sandbox, because it needs the network and a place to write
-//! to, and it never runs code of the skill or of a package: only wheels are taken, which are unpacked and nothing else.
+//! a changed list gets a new one. It is made in three sandboxes: one without network makes it, one with the package index
+//! as its only network downloads wheels and unpacks them, one without network compiles. The code of a package runs in none
+//! of them, as far as installers keep their word; where one does not, it finds a folder of its own and nothing else.
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use prowess_files::with_lock;
 use prowess_policy::scope::Program;
 use sha2::{Digest as _, Sha256};
 
-use super::interpreter::Interpreter;
-use super::outside::{self, Ended, OutsideError};
+use super::index::{Index, IndexError, Tool};
+use super::installer::{Ended, InstallerError, REQUIREMENTS, Step};
+use super::interpreter::{self, Interpreter};
 use super::versions;
 use crate::programs::Finder;
 use crate::run::Cancel;
 use crate::world::World;
 use crate::{digest, platform};
 
-/// Long enough for the largest wheels on a slow line.
-const PATIENCE: Duration = Duration::from_mins(15);
 /// What was asked for, and what came of it: each package with its exact version (GAIA §7.1).
 const ASKED: &str = "requirements.in";
 const PINNED: &str = "requirements.txt";
@@ -48,7 +47,25 @@ pub(super) enum VenvError {
         what: String,
         /// The end of what the program said.
         said: String,
+        /// Whether the package index could not be reached.
+        is_offline: bool,
+        /// What else to do.
+        hint: Option<String>,
     },
+    /// There is no sandbox to install in.
+    #[error("{what} was not started: {source}")]
+    Sandbox {
+        /// What was to be done.
+        what: String,
+        /// Why not.
+        source: prowess_sandbox::Error,
+    },
+    /// The settings for package indexes can't be used.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// The environment is not what was asked for.
+    #[error("`{}` leads out of the environment: a package has replaced it", .0.display())]
+    Escaped(PathBuf),
 }
 
 fn detail(said: &str) -> String {
@@ -60,20 +77,29 @@ fn detail(said: &str) -> String {
 impl VenvError {
     /// What to do next.
     pub(super) fn hints(&self) -> Vec<String> {
-        let VenvError::Failed { said, .. } = self else { return Vec::new() };
+        if let VenvError::Sandbox {
+            source: prowess_sandbox::Error::Unenforceable { remedy, .. },
+            ..
+        } = self
+        {
+            return vec![format!("packages are only installed in a sandbox: {remedy}")];
+        }
+        let VenvError::Failed { said, is_offline, hint, .. } = self else { return Vec::new() };
         let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
         let mut hints = Vec::new();
+        hints.extend(hint.as_deref());
         if says(&["ensurepip", "No module named venv", "No module named pip"]) {
             hints.push("install `uv`, or the parts of Python that are missing (Debian: `apt install python3-venv python3-pip`)");
         }
-        if says(&[
+        let is_unreachable = [
             "name resolution",
             "NewConnectionError",
             "Connection refused",
             "dns error",
             "error sending request",
             "timed out",
-        ]) {
+        ];
+        if hint.is_none() && (*is_offline || says(&is_unreachable)) {
             if says(&["UnknownIssuer", "CERTIFICATE_VERIFY_FAILED"]) {
                 hints.push("the certificate of the package index is not known: set UV_SYSTEM_CERTS=1 for uv to trust what the system trusts, or SSL_CERT_FILE");
             }
@@ -83,36 +109,12 @@ impl VenvError {
             "no matching distribution",
             "No solution found",
             "has no usable wheels",
-        ]) {
+        ]) && hint.is_none()
+        {
             hints.push("only wheels are installed: look whether the package has one for this Python, and whether the version exists");
         }
         hints.into_iter().map(str::to_owned).collect()
     }
-}
-
-/// What the user has told pip about where packages are, in the words of uv. What uv was told itself counts more.
-fn settings_of_pip(world: &World) -> Vec<OsString> {
-    const SETTINGS: &[(&str, &[&str], &str)] = &[
-        ("PIP_INDEX_URL", &["UV_INDEX_URL", "UV_DEFAULT_INDEX"], "--index-url"),
-        ("PIP_EXTRA_INDEX_URL", &["UV_EXTRA_INDEX_URL", "UV_INDEX"], "--extra-index-url"),
-        ("PIP_FIND_LINKS", &["UV_FIND_LINKS"], "--find-links"),
-    ];
-    let value = |name: &str| {
-        let mut variables = world.environment.iter();
-        variables.find(|(known, value)| known == name && !value.is_empty()).map(|(_, value)| value)
-    };
-    let mut words = Vec::new();
-    for (name, own, option) in SETTINGS {
-        // pip takes several, with blanks between them.
-        let places = value(name).filter(|_| own.iter().all(|name| value(name).is_none()));
-        for place in places.into_iter().flat_map(|text| text.split_whitespace()) {
-            words.extend([OsString::from(option), place.into()]);
-        }
-    }
-    if value("PIP_NO_INDEX").is_some_and(|value| !matches!(value.as_str(), "0" | "no" | "false")) {
-        words.push("--no-index".into());
-    }
-    words
 }
 
 /// Everything that an environment depends on.
@@ -126,7 +128,7 @@ impl Wanted<'_> {
     /// The name of the environment.
     fn name(&self) -> String {
         let mut hasher = Sha256::new();
-        hasher.update(b"prowess-venv-1\0");
+        hasher.update(b"prowess-venv-2\0");
         hasher.update(versions::text(self.interpreter.version));
         // Two builds of one version may take different wheels.
         hasher.update(platform::bytes(self.interpreter.image.as_os_str()));
@@ -187,90 +189,166 @@ impl From<io::Error> for Failure {
 
 /// Builds an environment under another name and moves it into its place when it is complete.
 fn build(place: &Path, wanted: &Wanted<'_>, world: &World, cancel: &Cancel) -> Result<(), Failure> {
-    let fresh = place.with_extension("new");
+    let stage = place.with_extension("new");
     let file = |path: &Path| {
         let path = path.to_owned();
         move |source| Failure::Build(VenvError::File { path, source })
     };
     // Left behind by somebody who was interrupted; the lock says that nobody is at it.
-    if fresh.exists() {
-        fs::remove_dir_all(&fresh).map_err(file(&fresh))?;
+    if stage.exists() {
+        fs::remove_dir_all(&stage).map_err(file(&stage))?;
     }
-    let built = install(&fresh, wanted, world, cancel).map_err(Failure::Build).and_then(|()| {
-        let site = site_packages(&fresh, wanted.interpreter).map_err(Failure::Build)?;
-        make_readable(&site).map_err(file(&site))?;
-        let pinned = pinned(&site).map_err(file(&site))?;
-        fs::write(fresh.join(PINNED), pinned).map_err(file(&fresh))?;
+    let built = fill(&stage, wanted, world, cancel).map_err(Failure::Build).and_then(|fresh| {
         if place.exists() {
             fs::remove_dir_all(place).map_err(file(place))?;
         }
         fs::rename(&fresh, place).map_err(file(place))
     });
-    if built.is_err() {
-        // A half environment must not stay; if it does, the next one clears it away.
-        let _ = fs::remove_dir_all(&fresh);
-    }
+    // Downloads, and a half environment where something failed; what stays, the next one clears away.
+    let _ = fs::remove_dir_all(&stage);
     built
 }
 
-fn install(
-    fresh: &Path,
+/// Makes a whole environment below a new folder, and tells where.
+fn fill(
+    stage: &Path,
     wanted: &Wanted<'_>,
     world: &World,
     cancel: &Cancel,
-) -> Result<(), VenvError> {
-    let finder = Finder { search_path: &world.search_path, skill_directory: None };
-    let image = &wanted.interpreter.image;
-    let run = |what: &str, program: &Path, arguments: &[OsString]| {
-        let folder = fresh.parent().unwrap_or(Path::new("/"));
-        checked(what, outside::run(program, arguments, folder, world, PATIENCE, cancel))
+) -> Result<PathBuf, VenvError> {
+    let file = |path: &Path| {
+        let path = path.to_owned();
+        move |source| VenvError::File { path, source }
     };
-    let words = |texts: &[&str]| texts.iter().map(OsString::from).collect::<Vec<_>>();
-    let asked = fresh.join(ASKED);
-    let write_list = || {
-        let text = wanted.packages.join("\n") + "\n";
-        fs::write(&asked, text).map_err(|source| VenvError::File { path: asked.clone(), source })
-    };
-    let own_python = fresh.join("bin/python");
-    if let Ok(uv) = finder.locate(&Program::Named("uv".to_owned())) {
-        let mut make = words(&["venv", "--no-project", "--python"]);
-        make.extend([image.into(), fresh.into()]);
-        run("`uv venv`", &uv, &make)?;
-        write_list()?;
-        let mut add = words(&["pip", "install", "--only-binary", ":all:", "--compile-bytecode"]);
-        // Links into a cache would change with the cache.
-        add.extend(words(&["--link-mode", "copy"]));
-        add.extend(settings_of_pip(world));
-        add.push("--python".into());
-        add.extend([own_python.into(), "--requirement".into(), asked.clone().into()]);
-        return run("`uv pip install`", &uv, &add).map(|_| ());
+    fs::create_dir(stage).map_err(file(stage))?;
+    let stage = stage.canonicalize().map_err(file(stage))?;
+    for name in ["tmp", "cache"] {
+        let folder = stage.join(name);
+        fs::create_dir(&folder).map_err(file(&folder))?;
     }
-    let shared_pip = run("`pip --version`", image, &words(&["-I", "-m", "pip", "--version"]))
-        .is_ok_and(|ended| pip_version(&ended.stdout).is_some_and(|it| it >= PIP_FOR_OTHERS));
-    let mut make = words(&["-I", "-m", "venv"]);
-    if shared_pip {
-        make.push("--without-pip".into());
+    let fresh = stage.join("environment");
+    let requirements = wanted.packages.join("\n") + "\n";
+    let installation = Installation { wanted, stage: &stage, requirements: &requirements, cancel };
+    installation.install(&fresh, world)?;
+    let site = site_packages(&fresh, wanted.interpreter)?;
+    installation.compile(&site)?;
+    make_readable(&site).map_err(file(&site))?;
+    let pinned = pinned(&site).map_err(file(&site))?;
+    for (name, text) in [(ASKED, &requirements), (PINNED, &pinned)] {
+        let path = fresh.join(name);
+        write_own(&path, text).map_err(file(&path))?;
     }
-    make.push(fresh.into());
-    run("`python -m venv`", image, &make)?;
-    write_list()?;
-    let mut add = words(&["-I", "-m", "pip", "--no-input", "--disable-pip-version-check"]);
-    if shared_pip {
-        add.extend(["--python".into(), own_python.clone().into()]);
-    }
-    add.extend(words(&["install", "--only-binary", ":all:", "--no-warn-script-location"]));
-    add.extend(["--requirement".into(), asked.clone().into()]);
-    let program = if shared_pip { image } else { &own_python };
-    run("`pip install`", program, &add).map(|_| ())
+    Ok(fresh)
 }
 
-fn checked(what: &str, ended: Result<Ended, OutsideError>) -> Result<Ended, VenvError> {
-    let failed = |said: String| VenvError::Failed { what: what.to_owned(), said };
-    match ended {
-        Ok(ended) if ended.is_success => Ok(ended),
-        Ok(ended) => Err(failed(ended.said)),
-        Err(error) => Err(failed(error.to_string())),
+/// Writes a file of ours into an environment. A package may have put something else there, a link for example.
+fn write_own(path: &Path, text: &str) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
     }
+    fs::File::create_new(path)?.write_all(text.as_bytes())
+}
+
+/// An environment that is being made.
+struct Installation<'i> {
+    wanted: &'i Wanted<'i>,
+    stage: &'i Path,
+    requirements: &'i str,
+    cancel: &'i Cancel,
+}
+
+impl Installation<'_> {
+    fn install(&self, fresh: &Path, world: &World) -> Result<(), VenvError> {
+        let image = &self.wanted.interpreter.image;
+        let own_python = fresh.join("bin/python");
+        if let Some(uv) = uv(world) {
+            let index = Index::of(Tool::Uv, world, image)?;
+            let mut make = words(&["venv", "--no-project", "--python"]);
+            make.extend([image.into(), fresh.into()]);
+            self.checked("`uv venv`", &uv, make, None)?;
+            let mut add = words(&["pip", "install", "--only-binary", ":all:"]);
+            // Compiling would start the environment's Python with the packages in it. Links into a cache would change
+            // with the cache.
+            add.extend(words(&["--no-compile-bytecode", "--link-mode", "copy", "--python"]));
+            add.extend([own_python.into(), "--requirement".into(), REQUIREMENTS.into()]);
+            return self.checked("`uv pip install`", &uv, add, Some(&index)).map(|_| ());
+        }
+        let index = Index::of(Tool::Pip, world, image)?;
+        let shared_pip = self
+            .run("`pip --version`", image, words(&["-I", "-m", "pip", "--version"]), None)
+            .map(|ended| pip_version(&ended.stdout).is_some_and(|it| it >= PIP_FOR_OTHERS))?;
+        let mut make = words(&["-I", "-m", "venv"]);
+        if shared_pip {
+            make.push("--without-pip".into());
+        }
+        make.push(fresh.into());
+        self.checked("`python -m venv`", image, make, None)?;
+        let mut add = words(&["-I", "-m", "pip"]);
+        if shared_pip {
+            add.extend(["--python".into(), own_python.clone().into()]);
+        }
+        add.extend(words(&["install", "--only-binary", ":all:", "--no-compile"]));
+        add.extend(words(&["--no-warn-script-location", "--requirement", REQUIREMENTS]));
+        let program = if shared_pip { image } else { &own_python };
+        self.checked("`pip install`", program, add, Some(&index)).map(|_| ())
+    }
+
+    /// Compiles the packages, so that not every run has to. `-S` starts nothing of them.
+    fn compile(&self, site: &Path) -> Result<(), VenvError> {
+        let image = &self.wanted.interpreter.image;
+        let mut arguments = words(&["-I", "-S", "-m", "compileall", "-q"]);
+        arguments.push(site.into());
+        // Files that no Python can read are in many packages, and no reason to do without the others.
+        self.run("`python -m compileall`", image, arguments, None).map(|_| ())
+    }
+
+    /// A step that has to succeed.
+    fn checked(
+        &self,
+        what: &str,
+        program: &Path,
+        arguments: Vec<OsString>,
+        index: Option<&Index>,
+    ) -> Result<Ended, VenvError> {
+        let ended = self.run(what, program, arguments, index)?;
+        if ended.is_success {
+            return Ok(ended);
+        }
+        let hint = ended.hint();
+        let Ended { said, is_offline, .. } = ended;
+        Err(VenvError::Failed { what: what.to_owned(), said, is_offline, hint })
+    }
+
+    fn run(
+        &self,
+        what: &str,
+        program: &Path,
+        arguments: Vec<OsString>,
+        index: Option<&Index>,
+    ) -> Result<Ended, VenvError> {
+        let interpreter = self.wanted.interpreter;
+        let (writable, requirements) = (self.stage, self.requirements);
+        let step = Step { program, arguments, interpreter, writable, requirements, index };
+        step.run(self.cancel).map_err(|error| match error {
+            InstallerError::Index(error) => VenvError::Index(error),
+            InstallerError::Sandbox(source) => VenvError::Sandbox { what: what.to_owned(), source },
+            InstallerError::Ended(said) => {
+                VenvError::Failed { what: what.to_owned(), said, is_offline: false, hint: None }
+            }
+        })
+    }
+}
+
+fn words(texts: &[&str]) -> Vec<OsString> {
+    texts.iter().map(OsString::from).collect()
+}
+
+/// The user's uv. A script that starts another program would not find it in the sandbox.
+fn uv(world: &World) -> Option<PathBuf> {
+    let finder = Finder { search_path: &world.search_path, skill_directory: None };
+    let found = finder.locate(&Program::Named("uv".to_owned())).ok()?.canonicalize().ok()?;
+    (!interpreter::is_script(&found)).then_some(found)
 }
 
 /// The two first numbers of `pip 23.0.1 from …`.
@@ -282,8 +360,15 @@ fn pip_version(said: &[u8]) -> Option<(u64, u64)> {
 
 fn site_packages(place: &Path, interpreter: &Interpreter) -> Result<PathBuf, VenvError> {
     let [major, minor, _] = interpreter.version;
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| VenvError::File { path, source }
+    };
+    let place = place.canonicalize().map_err(failed(place))?;
     let path = place.join(format!("lib/python{major}.{minor}/site-packages"));
-    path.canonicalize().map_err(|source| VenvError::File { path, source })
+    let real = path.canonicalize().map_err(failed(&path))?;
+    // A package may bring files for any place of its environment.
+    if real == path { Ok(real) } else { Err(VenvError::Escaped(path)) }
 }
 
 /// A tool that root starts runs as somebody else, who has to be able to read the packages.
@@ -335,6 +420,11 @@ fn pinned(site: &Path) -> io::Result<String> {
 mod tests {
     use super::*;
 
+    fn failed(said: &str) -> VenvError {
+        let (what, said) = ("`pip install`".to_owned(), said.to_owned());
+        VenvError::Failed { what, said, is_offline: false, hint: None }
+    }
+
     #[test]
     fn versions_of_pip_are_read() {
         assert_eq!(pip_version(b"pip 23.0.1 from /usr/lib (python 3.11)\n"), Some((23, 0)));
@@ -344,9 +434,7 @@ mod tests {
 
     #[test]
     fn what_an_installer_says_becomes_advice() {
-        let advice = |said: &str| {
-            VenvError::Failed { what: "`pip install`".to_owned(), said: said.to_owned() }.hints()
-        };
+        let advice = |said: &str| failed(said).hints();
         let offline = "WARNING: Retrying: NewConnectionError: Temporary failure in name resolution\nERROR: No matching distribution found for x";
         assert!(advice(offline)[0].contains("PIP_FIND_LINKS"), "{:?}", advice(offline));
         let unknown =
@@ -362,7 +450,7 @@ mod tests {
     #[test]
     fn only_the_end_of_a_long_story_is_told() {
         let said: Vec<String> = (0..100).map(|line| format!("line {line}\n")).collect();
-        let error = VenvError::Failed { what: "`pip install`".to_owned(), said: said.concat() };
+        let error = failed(&said.concat());
         let text = error.to_string();
         assert!(text.starts_with("`pip install` failed:\n  line 88\n"), "{text}");
         assert!(text.ends_with("line 99"), "{text}");

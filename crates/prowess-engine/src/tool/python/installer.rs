@@ -1,0 +1,252 @@
+//! Runs an installer of packages in a sandbox: it writes into one folder, and its only network is the package index.
+//!
+//! Nothing of an environment is ever started outside, because a package decides what its files do: a `.pth` file is code
+//! that runs whenever the environment's Python starts.
+
+use std::ffi::OsString;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use prowess_proxy::{RefusalKind, Report};
+use prowess_sandbox::{
+    Access, Error as SandboxError, FileGrant, How, Limits, Observer, Sandbox, Spec, Stream,
+    SyntheticFile, Written,
+};
+
+use super::index::{Index, IndexError, MORE_HOSTS};
+use super::interpreter::Interpreter;
+use crate::closure;
+use crate::network::Door;
+use crate::run::Cancel;
+
+/// Long enough for the largest wheels on a slow line.
+const PATIENCE: Duration = Duration::from_mins(15);
+/// What is kept of standard output, and of the end of everything that was printed.
+const MOST_STDOUT: usize = 64 << 10;
+const MOST_SAID: usize = 4 << 10;
+/// The list of packages inside.
+pub(super) const REQUIREMENTS: &str = "/run/prowess/requirements.in";
+/// The home inside; nothing of the user's is in it.
+const HOME: &str = "/home/skill";
+/// Where Debian keeps what `python -m venv` installs.
+const WHEELS_OF_DEBIAN: &str = "/usr/share/python-wheels";
+/// Packages that belong to an interpreter of the system, pip among them.
+const PACKAGES_OF_SYSTEM: &[&str] = &["lib/python3*", "local/lib/python3*"];
+
+/// Why an installer did not do its work.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum InstallerError {
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    #[error("{0}")]
+    Ended(String),
+}
+
+/// An installer that has ended by itself.
+#[derive(Debug, Default)]
+pub(super) struct Ended {
+    pub(super) is_success: bool,
+    pub(super) stdout: Vec<u8>,
+    /// The end of both streams, and what the network had to do with it.
+    pub(super) said: String,
+    /// Hosts that were refused.
+    pub(super) refused: Vec<String>,
+    /// Whether the index could not be reached.
+    pub(super) is_offline: bool,
+}
+
+/// What one step of an installation may use.
+pub(super) struct Step<'s> {
+    pub(super) program: &'s Path,
+    pub(super) arguments: Vec<OsString>,
+    pub(super) interpreter: &'s Interpreter,
+    /// The only folder that it may write to, without symbolic links.
+    pub(super) writable: &'s Path,
+    /// The text of the list of packages.
+    pub(super) requirements: &'s str,
+    /// The network; none where absent.
+    pub(super) index: Option<&'s Index>,
+}
+
+impl Step<'_> {
+    /// Runs it to its end.
+    pub(super) fn run(mut self, cancel: &Cancel) -> Result<Ended, InstallerError> {
+        if cancel.is_asked() {
+            return Err(InstallerError::Ended("it was cancelled".to_owned()));
+        }
+        let mut spec = self.spec();
+        let mut door = Door::Closed;
+        if let Some(index) = self.index {
+            let (opened, more) = index.open(&mut spec)?;
+            door = opened;
+            self.arguments.extend(more.into_iter().map(OsString::from));
+        }
+        spec.arguments = self.arguments;
+        let mut watch = Watch { ended: Ended::default(), said: Vec::new(), door, closed: None };
+        let sandbox = Sandbox::spawn(spec)?;
+        cancel.watch(sandbox.canceller());
+        let waited = sandbox.wait(&mut watch);
+        cancel.release();
+        let Watch { mut ended, said, door, closed } = watch;
+        String::from_utf8_lossy(&said).trim().clone_into(&mut ended.said);
+        if let Some(reason) = closed {
+            ended.add(&format!("there is no network: {reason}"));
+        }
+        if let Some(report) = door.report() {
+            ended.add_network(&report);
+        }
+        let reason = match waited?.how {
+            How::Exited(code) => {
+                ended.is_success = code == 0;
+                return Ok(ended);
+            }
+            How::Cancelled(_) => "it was cancelled".to_owned(),
+            How::TimedOut(_) => format!("it did not end within {} s", PATIENCE.as_secs()),
+            How::Signalled(signal) => format!("it was ended by signal {signal}"),
+            How::OutOfMemory => "it ran out of memory".to_owned(),
+            How::TooMuchOutput => "it printed too much".to_owned(),
+            How::TooMuchWritten(Written::Disk) => "the disk is full".to_owned(),
+            How::TooMuchWritten(Written::Bytes(most)) => {
+                format!("the packages are larger than {} GiB", most >> 30)
+            }
+            How::TooMuchWritten(Written::Entries(most)) => {
+                format!("the packages have more than {most} files")
+            }
+        };
+        Err(InstallerError::Ended(reason))
+    }
+
+    fn spec(&self) -> Spec {
+        let image = &self.interpreter.image;
+        let mut spec = Spec::new(self.program);
+        spec.programs = vec![image.clone()];
+        spec.support.clone_from(&self.interpreter.support);
+        spec.support.extend(closure::present(image, image, PACKAGES_OF_SYSTEM));
+        spec.support.extend(Some(PathBuf::from(WHEELS_OF_DEBIAN)).filter(|path| path.is_dir()));
+        spec.files = vec![FileGrant {
+            path: self.writable.to_owned(),
+            access: Access::Write,
+            pattern: None,
+            create: false,
+        }];
+        spec.synthetic = vec![SyntheticFile {
+            path: PathBuf::from(REQUIREMENTS),
+            bytes: self.requirements.as_bytes().to_owned(),
+        }];
+        self.writable.clone_into(&mut spec.working_directory);
+        spec.environment = self.environment();
+        spec.limits = Limits {
+            time: PATIENCE,
+            grace: Duration::from_secs(2),
+            cpu: None,
+            memory: Some(4 << 30),
+            processes: 512,
+            file_size: 8 << 30,
+            scratch: 64 << 20,
+            output: 64 << 20,
+            written_bytes: 32 << 30,
+            written_entries: 1_000_000,
+        };
+        spec
+    }
+
+    /// The whole environment: nothing of the user's but what [`Index`] adds.
+    fn environment(&self) -> Vec<(OsString, OsString)> {
+        let folder = |name: &str| self.writable.join(name).into_os_string();
+        let path = self.interpreter.image.parent().unwrap_or(Path::new("/")).into();
+        let mut variables: Vec<(OsString, OsString)> = vec![
+            ("HOME".into(), HOME.into()),
+            ("PATH".into(), path),
+            ("LANG".into(), "C.UTF-8".into()),
+            // Downloads are larger than the folders in memory. A cache that skills share would be one through which the
+            // packages of one reach another.
+            ("TMPDIR".into(), folder("tmp")),
+            ("UV_CACHE_DIR".into(), folder("cache")),
+        ];
+        for (name, value) in [
+            ("PIP_CONFIG_FILE", "/dev/null"),
+            ("PIP_NO_CACHE_DIR", "1"),
+            ("PIP_NO_INPUT", "1"),
+            ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
+            ("UV_NO_CONFIG", "1"),
+            ("UV_NO_PROGRESS", "1"),
+            ("UV_PYTHON_DOWNLOADS", "never"),
+        ] {
+            variables.push((name.into(), value.into()));
+        }
+        variables
+    }
+}
+
+impl Ended {
+    fn add(&mut self, line: &str) {
+        if !self.said.is_empty() {
+            self.said.push('\n');
+        }
+        self.said.push_str(line);
+    }
+
+    fn add_network(&mut self, report: &Report) {
+        /// The most lines about the network.
+        const MOST_LINES: usize = 5;
+        for refusal in &report.refusals {
+            let Some(host) = refusal.host.as_ref() else { continue };
+            if !matches!(refusal.kind, RefusalKind::Host | RefusalKind::Port | RefusalKind::Address)
+            {
+                self.add(&refusal.message);
+                continue;
+            }
+            let shown = match refusal.port {
+                None | Some(443) => host.to_string(),
+                Some(port) => format!("{host}:{port}"),
+            };
+            if !self.refused.contains(&shown) && self.refused.len() < MOST_LINES {
+                self.add(&format!("the index leads to `{shown}`, which was refused"));
+                self.refused.push(shown);
+            }
+        }
+        self.is_offline = !report.notes.is_empty();
+        for note in report.notes.iter().take(MOST_LINES) {
+            self.add(note);
+        }
+        if report.byte_cap_reached {
+            self.add("the limit of bytes sent and received was reached");
+        }
+    }
+
+    /// What to do about hosts that were refused.
+    pub(super) fn hint(&self) -> Option<String> {
+        let hosts = self.refused.join(",");
+        (!hosts.is_empty()).then(|| {
+            format!("if you trust these hosts with your packages, set {MORE_HOSTS}={hosts}")
+        })
+    }
+}
+
+/// Takes the output of an installer, and opens its network.
+struct Watch {
+    ended: Ended,
+    said: Vec<u8>,
+    door: Door,
+    /// Why there is no network.
+    closed: Option<String>,
+}
+
+impl Observer for Watch {
+    fn output(&mut self, stream: Stream, bytes: &[u8]) {
+        if stream == Stream::Output {
+            let room = MOST_STDOUT - self.ended.stdout.len();
+            self.ended.stdout.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+        self.said.extend_from_slice(bytes);
+        let excess = self.said.len().saturating_sub(MOST_SAID);
+        self.said.drain(..excess);
+    }
+
+    fn listeners(&mut self, listeners: Vec<TcpListener>) {
+        self.closed = self.door.open(listeners).err();
+    }
+}
