@@ -26,7 +26,7 @@ use crate::agreement::Demand;
 use crate::described::{DescribeError, Described, describe};
 use crate::lock::{Lock, LockError, Locked, MOST_BYTES};
 use crate::reference::Reference;
-use crate::review::{Candidate, Leave, Modesty, Review, review};
+use crate::review::{Candidate, Leave, Modesty, Refusal, Review, review};
 use crate::source::{self, Catalogue, Offer, Pinned, Source, SourceError};
 use crate::store::{Store, StoreError};
 use crate::switch::CommitError;
@@ -484,7 +484,7 @@ impl Installer<'_> {
     }
 
     /// Compares a skill with what is installed under its name.
-    fn step(&self, fetched: Fetched, lock: &Lock, needed: Needed) -> Step {
+    fn step(&self, fetched: Fetched, lock: &Lock, needed: Needed) -> Result<Step, InstallError> {
         let Fetched { described, tree, hashes, offer, attestation, requested, is_explicit, .. } =
             fetched;
         let offer_name = offer.name.clone();
@@ -516,9 +516,13 @@ impl Installer<'_> {
         if installed.is_some_and(|installed| !self.has_agreed(&described.name, installed)) {
             review.extend(crate::review::review(&candidate, None, self.leave));
         }
+        let integrity = content_digest(&hashes).integrity();
+        if installed.is_none() {
+            review.refusals.extend(self.occupied(&described.name, &integrity)?);
+        }
         let mut entry = Locked::new(
             described.version.clone(),
-            content_digest(&hashes).integrity(),
+            integrity,
             evidence.tier,
             self.now.to_string(),
         );
@@ -538,7 +542,17 @@ impl Installer<'_> {
         }
         entry.source_name = described.calls_itself.is_some().then_some(offer_name);
         let replaces = installed.map(|installed| installed.version.clone());
-        Step { described, replaces, review, attestation, entry, is_restored: false, demands, tree }
+        let is_restored = false;
+        Ok(Step { described, replaces, review, attestation, entry, is_restored, demands, tree })
+    }
+
+    /// Refuses to replace what the lock file does not know: it may be the user's own work. The same files may be put in
+    /// place again, as after a lost lock file.
+    fn occupied(&self, name: &SkillName, integrity: &str) -> Result<Option<Refusal>, InstallError> {
+        let Some(occupant) = self.store.occupant(name)? else { return Ok(None) };
+        let is_same = matches!(self.store.hash(name), Ok(Some(hashes))
+            if content_digest(&hashes).integrity() == integrity);
+        Ok((!is_same).then_some(Refusal::Occupied(occupant)))
     }
 
     /// Whether this user has agreed to a skill of the lock file, or only whoever wrote it has.

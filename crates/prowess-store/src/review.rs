@@ -10,6 +10,7 @@ use prowess_trust::{Change, Evidence};
 
 use crate::lock::Locked;
 use crate::source::Pinned;
+use crate::store::Occupant;
 
 /// A skill that somebody wants to install.
 #[derive(Debug, Clone)]
@@ -115,6 +116,8 @@ pub enum Refusal {
         /// Where this one comes from.
         now: String,
     },
+    /// Something is in its place that was not installed, with other content. It may be the user's own.
+    Occupied(Occupant),
     /// A grant that no user and no tier can give.
     Ungrantable(String),
     /// It is signed, and was given another name. A signature is about a name as well (R49).
@@ -342,6 +345,10 @@ impl Refusal {
             Self::OtherOwner { .. } | Self::OtherPlace { .. } => {
                 "remove the installed one first, or give `--replace-owner`".to_owned()
             }
+            Self::Occupied(occupant) => format!(
+                "move `{}` somewhere else, or delete it if you do not need it, then install again",
+                occupant.path.display()
+            ),
             Self::Ungrantable(_) => "its author must write it differently".to_owned(),
             Self::SignedAsOther { .. } => {
                 "ask its author for one that is signed under a name that can be installed".to_owned()
@@ -366,6 +373,10 @@ impl fmt::Display for Refusal {
             Self::OtherPlace { was, now } => {
                 write!(formatter, "it was installed from {was}, and this one is from {now}")
             }
+            Self::Occupied(occupant) => write!(
+                formatter,
+                "its place is taken by {occupant}, and the lock file does not list it"
+            ),
             Self::Ungrantable(what) => formatter.write_str(what),
             Self::SignedAsOther { own } => {
                 write!(formatter, "it is signed as `{own}`, and a signature is not for another name")

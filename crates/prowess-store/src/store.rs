@@ -1,5 +1,6 @@
 //! A store on disk: where skills lie, who may change it, and what is done about changes that were cut short.
 
+use std::fmt;
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::sync::OnceLock;
 
 use prowess_files::advice;
 use prowess_files::folder::{Folder, Kind, flock, try_flock};
+use prowess_files::whole::folder_of;
 use prowess_package::content::MANIFEST;
 use prowess_package::digest::FileHashes;
 use prowess_package::limits::Limits;
@@ -65,6 +67,40 @@ pub struct Shared {
     pub agreements: Agreements,
 }
 
+/// Something in the place of a skill that is not a skill the lock file knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Occupant {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: Kind,
+    /// The names in it, if it is a folder.
+    pub names: Vec<String>,
+}
+
+impl fmt::Display for Occupant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// More names than this are counted.
+        const MOST_NAMES: usize = 5;
+        let path = self.path.display();
+        match self.kind {
+            Kind::Folder if self.names.is_empty() => write!(f, "`{path}`, an empty folder"),
+            Kind::Folder => {
+                let shown: Vec<String> =
+                    self.names.iter().take(MOST_NAMES).map(|name| format!("`{name}`")).collect();
+                write!(f, "`{path}`, which contains {}", shown.join(", "))?;
+                match self.names.len().saturating_sub(MOST_NAMES) {
+                    0 => Ok(()),
+                    more => write!(f, " and {more} more"),
+                }
+            }
+            Kind::File => write!(f, "the file `{path}`"),
+            Kind::Link => write!(f, "the symbolic link `{path}`"),
+            Kind::Other => write!(f, "`{path}`, which is a pipe, a device or a socket"),
+        }
+    }
+}
+
 /// The open folders that a change works in.
 #[derive(Debug)]
 pub(crate) struct Folders {
@@ -104,6 +140,18 @@ pub enum StoreError {
         /// What the system says.
         source: io::Error,
     },
+    /// The store of a project is a symbolic link.
+    #[error(
+        "the project's store `{}` is a symbolic link to `{}`, which is not followed; replace the link with a folder",
+        .path.display(),
+        .target.display()
+    )]
+    Link {
+        /// The store.
+        path: PathBuf,
+        /// What it points to.
+        target: PathBuf,
+    },
     /// A change was cut short, and what it was can't be read.
     #[error(
         "an earlier change left `{}`, which this version can't finish; finish it with the version that began it, or \
@@ -122,24 +170,51 @@ pub enum StoreError {
 }
 
 impl Store {
-    /// Opens a store. Where there is none, the first change makes it.
+    /// Opens a user's own store. Where there is none, the first change creates it.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let store =
-            Self { path: path.to_owned(), shared: None, on_moment: None, folders: OnceLock::new() };
-        if_there(Folder::open(path))
-            .map_err(|source| store.access("open the store", "", source))?;
-        // A link there would lead every change elsewhere.
-        for name in [SKILLS, STAGING] {
-            store.look_into(name).map_err(|source| store.access("open", name, source))?;
-        }
-        Ok(store)
+        Self { path: path.to_owned(), shared: None, on_moment: None, folders: OnceLock::new() }
+            .opened()
     }
 
-    /// The same store as one of a project.
-    #[must_use]
-    pub fn shared(mut self, shared: Shared) -> Self {
-        self.shared = Some(shared);
-        self
+    /// Opens the store of a project. Unlike a user's own folder it may come from somebody else, so it is refused when it
+    /// is a symbolic link: every change would be made wherever that leads.
+    pub fn open_shared(path: &Path, shared: Shared) -> Result<Self, StoreError> {
+        let shared = Some(shared);
+        Self { path: path.to_owned(), shared, on_moment: None, folders: OnceLock::new() }.opened()
+    }
+
+    fn opened(self) -> Result<Self, StoreError> {
+        if_there(self.root()).map_err(|source| self.root_error("open the store", source))?;
+        // A link there would lead every change elsewhere.
+        for name in [SKILLS, STAGING] {
+            self.look_into(name).map_err(|source| self.access("open", name, source))?;
+        }
+        Ok(self)
+    }
+
+    /// Opens the root folder. That of a project is opened without following a link.
+    fn root(&self) -> io::Result<Folder> {
+        match self.shared_name() {
+            Some((parent, name)) => Folder::open(parent)?.folder(name),
+            None => Folder::open(&self.path),
+        }
+    }
+
+    /// The folder around a project's store, and the store's name in it.
+    fn shared_name(&self) -> Option<(&Path, &str)> {
+        self.shared.as_ref()?;
+        let name = self.path.file_name()?.to_str()?;
+        Some((folder_of(&self.path), name))
+    }
+
+    /// Why the root folder can't be used.
+    fn root_error(&self, doing: &'static str, source: io::Error) -> StoreError {
+        match std::fs::read_link(&self.path) {
+            Ok(target) if self.shared.is_some() => {
+                StoreError::Link { path: self.path.clone(), target }
+            }
+            _ => self.access(doing, "", source),
+        }
     }
 
     /// The same store with somebody who is told, with its path, how far a change is.
@@ -187,19 +262,26 @@ impl Store {
         if let Some(folders) = self.folders.get() {
             return Ok(folders);
         }
-        std::fs::create_dir_all(&self.path)
-            .map_err(|source| self.access("make the store", "", source))?;
         let root =
-            Folder::open(&self.path).map_err(|source| self.access("open the store", "", source))?;
+            self.root_or_make().map_err(|source| self.root_error("create the store", source))?;
         let below =
             |name| root.folder_or_make(name).map_err(|source| self.access("open", name, source));
         let (skills, staging) = (below(SKILLS)?, below(STAGING)?);
         Ok(self.folders.get_or_init(|| Folders { root, skills, staging }))
     }
 
+    fn root_or_make(&self) -> io::Result<Folder> {
+        let Some((parent, name)) = self.shared_name() else {
+            std::fs::create_dir_all(&self.path)?;
+            return Folder::open(&self.path);
+        };
+        std::fs::create_dir_all(parent)?;
+        Folder::open(parent)?.folder_or_make(name)
+    }
+
     /// A folder of the store for reading; nothing where no change has ever made it.
     fn look_into(&self, name: &str) -> io::Result<Option<Folder>> {
-        if_there(Folder::open(&self.path).and_then(|root| root.folder(name)))
+        if_there(self.root().and_then(|root| root.folder(name)))
     }
 
     /// The folder of a skill for reading.
@@ -234,6 +316,27 @@ impl Store {
             }
         }
         Ok(names)
+    }
+
+    /// What is in the place of a skill, by name, whatever it is: a file, a link, the names in a folder. Nothing where the
+    /// place is free.
+    pub fn occupant(&self, name: &SkillName) -> Result<Option<Occupant>, StoreError> {
+        let access = |source| self.access("list", SKILLS, source);
+        let Some(skills) = self.look_into(SKILLS).map_err(access)? else { return Ok(None) };
+        let Some(kind) = skills.kind(name.as_str().as_bytes()).map_err(access)? else {
+            return Ok(None);
+        };
+        let mut names = Vec::new();
+        if kind == Kind::Folder {
+            let folder = skills.folder(name.as_str()).map_err(access)?;
+            let entries = folder.entries().map_err(access)?;
+            names = entries
+                .iter()
+                .map(|entry| String::from_utf8_lossy(&entry.name).into_owned())
+                .collect();
+            names.sort();
+        }
+        Ok(Some(Occupant { path: self.skill_path(name), kind, names }))
     }
 
     /// Whether there is a folder of that name.
@@ -286,8 +389,8 @@ impl Store {
 
     /// What the lock file says, if there is one. It is replaced in one step, so it is old or new and always whole.
     pub fn lock_file(&self, most_bytes: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        let root = if_there(Folder::open(&self.path))
-            .map_err(|source| self.access("open the store", "", source))?;
+        let root =
+            if_there(self.root()).map_err(|source| self.root_error("open the store", source))?;
         root.map_or(Ok(None), |root| self.lock_file_in(&root, most_bytes))
     }
 

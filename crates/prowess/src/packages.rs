@@ -158,17 +158,18 @@ impl Packages {
 
     /// The store of a scope. Where there is none, it is made by the first change.
     pub(crate) fn store(&self, scope: Scope) -> Result<Store, Error> {
-        let store = Store::open(&self.store_path(scope)).map_err(|error| store_failed(&error))?;
-        let store = store.on_moment(interrupting::at_moment);
-        Ok(match scope {
-            Scope::User => store,
+        let path = self.store_path(scope);
+        let store = match scope {
+            Scope::User => Store::open(&path),
             Scope::Project => {
                 let project = self.places.project.as_ref().unwrap_or(&self.places.current);
                 let ground = Ground::of_project(project);
                 let agreements = Agreements::in_folder(&self.places.data);
-                store.shared(Shared { ground, agreements })
+                Store::open_shared(&path, Shared { ground, agreements })
             }
-        })
+        };
+        let store = store.map_err(|error| store_failed(&error))?;
+        Ok(store.on_moment(interrupting::at_moment))
     }
 
     /// The file that says whose signatures count. One for the user: a project that is cloned does not decide whom its

@@ -170,6 +170,18 @@ impl Installer<'_> {
             parse_lock(self.store, current.as_deref())?;
             return Err(InstallError::Overtaken);
         }
+        // Asked again under the lock: something may have been put there since the plan was made.
+        let known = parse_lock(self.store, before)?;
+        for skill in install.iter().filter(|skill| !known.skills.contains_key(&skill.name)) {
+            let integrity = skill.content_digest().integrity();
+            if let Some(refusal) = self.occupied(&skill.name, &integrity)? {
+                return Err(InstallError::Refused {
+                    name: skill.name.clone(),
+                    reason: refusal.to_string(),
+                    hints: vec![refusal.hint()],
+                });
+            }
+        }
         let changes = Changes { install, remove, lock_file: Some(lock_file) };
         store.commit(stage, &changes).map_err(|source| InstallError::Commit {
             store: self.store.path().to_owned(),

@@ -267,7 +267,10 @@ impl Choice<'_, '_> {
                 needed.by.extend(installed.required_by.iter().cloned());
             }
             notes.extend(notes_about(&fetched));
-            let step = self.installer.step(fetched, self.lock, needed);
+            let step = self
+                .installer
+                .step(fetched, self.lock, needed)
+                .map_err(|error| Stuck { error, wish: wish_behind(&resolved, open, skill) })?;
             // Reinstalling heals what somebody has changed on disk, so the disk is asked too.
             if step.is_reinstall(self.lock)
                 && self.installer.is_whole(step.name(), &step.entry)

@@ -147,3 +147,59 @@ fn the_author_is_not_asked_again() {
     installed greet 1.0.0
     ");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_store_that_is_a_link_is_not_followed() {
+    // A clone whose `.prowess` leads to a folder of the user's: nothing there may be replaced or deleted.
+    let scene = machine()
+        .file("work/skills/notes/SKILL.md", manifest("notes", "1.0.0", ""))
+        .file("mine/skills/notes/diary.txt", "three years of work");
+    std::os::unix::fs::symlink("../mine", scene.path().join("work/.prowess")).expect("a link");
+    for words in ["install ./skills/notes", "install", "remove notes", "update --all", "lock"] {
+        let said = scene.run(&format!("{words} --project"));
+        assert!(!said.starts_with("exit 0"), "{words}: {said}");
+        assert_eq!(scene.text("mine/skills/notes/diary.txt"), "three years of work", "{words}");
+    }
+    assert_snapshot!(scene.run(&format!("install ./skills/notes --project {YES}")), @"
+    exit 1
+    --- stderr
+    error: the project's store `[SCENE]/work/.prowess` is a symbolic link to `../mine`, which is not followed; replace the link with a folder
+    ");
+    assert!(!has(&scene, "mine/staging"));
+}
+
+#[test]
+fn a_folder_that_the_lock_file_does_not_list_is_not_replaced() {
+    let scene = machine()
+        .file("work/skills/notes/SKILL.md", manifest("notes", "1.0.0", ""))
+        .file("work/.prowess/skills/notes/diary.txt", "three years of work");
+    assert_snapshot!(scene.run(&format!("install ./skills/notes --project {YES}")), @"
+    exit 4
+    --- stderr
+    notes 1.0.0, experimental
+      from   [SCENE]/work/skills/notes
+      files  1 (83 bytes)
+      ! its place is taken by `[SCENE]/work/.prowess/skills/notes`, which contains `diary.txt`, and the lock file does not list it
+    error: `notes` was not installed: its place is taken by `[SCENE]/work/.prowess/skills/notes`, which contains `diary.txt`, and the lock file does not list it
+    hint: move `[SCENE]/work/.prowess/skills/notes` somewhere else, or delete it if you do not need it, then install again
+    ");
+    let dry = scene.run(&format!("install ./skills/notes --project --dry-run {YES}"));
+    assert!(dry.starts_with("exit 4"), "{dry}");
+    assert_eq!(scene.text("work/.prowess/skills/notes/diary.txt"), "three years of work");
+    assert!(!has(&scene, LOCK));
+    // The user's own store as well.
+    let store = "home/.local/share/prowess/skills/notes/diary.txt";
+    let scene = scene.file(store, "more work");
+    let said = scene.run(&format!("install ./skills/notes {YES}"));
+    assert!(said.starts_with("exit 4"), "{said}");
+    assert_eq!(scene.text(store), "more work");
+    // The same files are no loss: after a lost lock file they are installed again.
+    fs::remove_file(scene.path().join(store)).expect("it is there");
+    let scene = scene.file(
+        "home/.local/share/prowess/skills/notes/SKILL.md",
+        manifest("notes", "1.0.0", ""),
+    );
+    let said = scene.run(&format!("install ./skills/notes {YES}"));
+    assert!(said.starts_with("exit 0"), "{said}");
+}
