@@ -520,12 +520,8 @@ impl Installer<'_> {
         if installed.is_none() {
             review.refusals.extend(self.occupied(&described.name, &integrity)?);
         }
-        let mut entry = Locked::new(
-            described.version.clone(),
-            integrity,
-            evidence.tier,
-            self.now.to_string(),
-        );
+        let mut entry =
+            Locked::new(described.version.clone(), integrity, evidence.tier, self.now.to_string());
         entry.files = hashes.iter().map(|(path, hash)| (path.clone(), *hash)).collect();
         entry.signers = evidence.signers;
         entry.owner = offer.owner;

@@ -196,10 +196,8 @@ fn a_folder_that_the_lock_file_does_not_list_is_not_replaced() {
     assert_eq!(scene.text(store), "more work");
     // The same files are no loss: after a lost lock file they are installed again.
     fs::remove_file(scene.path().join(store)).expect("it is there");
-    let scene = scene.file(
-        "home/.local/share/prowess/skills/notes/SKILL.md",
-        manifest("notes", "1.0.0", ""),
-    );
+    let scene = scene
+        .file("home/.local/share/prowess/skills/notes/SKILL.md", manifest("notes", "1.0.0", ""));
     let said = scene.run(&format!("install ./skills/notes {YES}"));
     assert!(said.starts_with("exit 0"), "{said}");
 }
