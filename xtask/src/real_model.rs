@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut tests = process::cargo();
     tests.args(["nextest", "run", "--no-fail-fast", "-E", "test(real_model)"]);
     // One model answers one question at a time.
-    tests.args(["--test-threads", "1", "-p", "prowess-client", "-p", "prowess"]);
+    tests.args(["--test-threads", "1", "-p", "prowess-models", "-p", "prowess"]);
     tests.env("PROWESS_REAL_MODEL_URL", format!("{}/v1", server.address));
     let result = process::run(&mut tests);
     server.stop();

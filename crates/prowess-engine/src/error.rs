@@ -8,12 +8,12 @@ use prowess_policy::{Denial, Denied};
 use crate::approvals::StoreError;
 use crate::credentials::CredentialError;
 use crate::digest::DigestError;
-use crate::envelope::{Envelope, NOT_EXECUTABLE, NOT_FOUND, Outcome, REFUSED};
 use crate::inputs::{InputError, hint_to_give};
 use crate::lower::FileError;
 use crate::programs::ProgramError;
 use crate::tool::openclaw::HandlerError;
 use crate::tool::python::LoadError;
+use prowess_core::{Envelope, NOT_EXECUTABLE, NOT_FOUND, Outcome, REFUSED};
 
 /// The code of wrong arguments.
 pub(crate) const USAGE: i32 = 2;

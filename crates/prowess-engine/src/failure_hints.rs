@@ -4,9 +4,9 @@
 use prowess_policy::scope::Program;
 use prowess_policy::spec::{Programs, SandboxSpec};
 
-use crate::envelope::{Envelope, NOT_FOUND};
 use crate::programs::{Finder, Images};
 use crate::world::World;
+use prowess_core::{Envelope, NOT_FOUND};
 
 /// What to do about a run that has failed by itself, one line each.
 pub(crate) fn of(

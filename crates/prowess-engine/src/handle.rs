@@ -9,15 +9,15 @@ use crate::approvals::ApprovalStore;
 use crate::approver::{Approver, Asked, Reply};
 use crate::clock::Clock;
 use crate::deciding::{Consent, approve};
-use crate::envelope::Envelope;
 use crate::error::RunError;
-use crate::event::Event;
 use crate::evidence::Evidence;
 use crate::inputs;
 use crate::prepare::{Call, Subject, prepare};
 use crate::run::{self, Cancel, Kept};
 use crate::tool::python::{Plan, PythonWorkers, Session};
 use crate::world::World;
+use prowess_core::Envelope;
+use prowess_core::Event;
 
 /// What calls take place in.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use prowess_format::skill::Tool;
 use prowess_format::tool_output::OutputShape;
 
-use crate::envelope::{Envelope, Outcome};
+use prowess_core::{Envelope, Outcome};
 
 /// How much is kept to make a result of. More is a file and not an answer.
 const MOST_HELD: usize = 4 << 20;

@@ -14,11 +14,10 @@ mod closure;
 mod credentials;
 mod deciding;
 mod digest;
-mod envelope;
 mod error;
-mod event;
 mod evidence;
 mod failure_hints;
+mod fold;
 mod git_settings;
 mod handle;
 mod held_output;
@@ -37,12 +36,10 @@ mod programs;
 mod prompt;
 mod redact;
 mod registry;
-mod retrieve;
 mod run;
 mod shelf;
 mod skill_files;
 mod tool;
-pub mod wire;
 pub mod workflow;
 mod world;
 
@@ -53,25 +50,17 @@ pub use clock::{Clock, SystemClock};
 pub use credentials::{Credential, CredentialError};
 pub use deciding::{Consent, approve};
 pub use digest::{DigestError, of_skill as digest_of_skill};
-pub use envelope::{
-    Answer, Decoded, Decoder, Ending, Envelope, Fold, NOT_EXECUTABLE, NOT_FOUND, Outcome, REFUSED,
-    TIMED_OUT,
-};
 pub use error::RunError;
-pub use event::{Event, Source, Stream, Thought};
+pub use fold::{Ending, Fold};
 pub use handle::{Surroundings, ToolHandle};
 pub use inputs::{InputError, hint_to_give};
 pub use lower::FileError;
-pub use model::{
-    BoxFuture, Message, Model, ModelError, ModelErrorKind, ModelFacts, ModelRequest, ModelStream,
-    Piece, Stop, ToolCall, ToolSpec, Usage, looks_truncated, unmet,
-};
+pub use model::{looks_truncated, unmet};
 pub use offer::{Offer, OfferedTool};
 pub use prepare::{Call, Examined, Prepared, Subject, examine, prepare};
 pub use programs::ProgramError;
 pub use prompt::{PromptCall, PromptSurroundings, run_prompt};
 pub use registry::{NameTaken, RegisteredTool, ToolRegistry};
-pub use retrieve::{Passage, Query, RetrieveError, Retriever};
 pub use run::{Cancel, run, run_with};
 pub use shelf::{FolderShelf, Found, Shelf, ShelfError};
 pub use skill_files::{DirectoryFiles, SPELLINGS, check_skill};

@@ -3,8 +3,8 @@
 use prowess_format::skill::{Skill, Tool};
 use serde_json::Value;
 
-use crate::envelope::{Envelope, Outcome};
 use crate::error::RunError;
+use prowess_core::{Envelope, Outcome};
 
 /// The most mistakes that are told.
 const MOST_MISTAKES: usize = 5;

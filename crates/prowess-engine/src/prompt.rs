@@ -13,18 +13,18 @@ use prowess_format::render::{self, InputError, RenderContext};
 use prowess_format::skill::Skill;
 use serde_json::{Map, Value};
 
-use crate::envelope::{Answer, Envelope, INTERRUPTED, Outcome, REFUSED, TIMED_OUT};
 use crate::error::{RunError, USAGE};
-use crate::event::{Event, Thought};
 use crate::inputs;
-use crate::model::{Message, Model, ModelError, ModelErrorKind, ModelRequest};
 use crate::outputs;
 use crate::prepare::{self, Subject};
-use crate::retrieve::Retriever;
 use crate::run::Cancel;
 use crate::shelf::Shelf;
 use crate::world::World;
 use generation::{Generated, Halt, Patience};
+use prowess_core::Retriever;
+use prowess_core::{Answer, Envelope, INTERRUPTED, Outcome, REFUSED, TIMED_OUT};
+use prowess_core::{Event, Thought};
+use prowess_core::{Message, Model, ModelError, ModelErrorKind, ModelRequest};
 
 /// What a model is told without a knowledge base, and first with one (AFL §6).
 const SYSTEM: &str = "You are a helpful AI assistant.";

@@ -9,10 +9,10 @@ use prowess_secrets::{LONGEST, Replacer, Secret};
 use serde_json::{Map, Value};
 
 use crate::credentials::CredentialError;
-use crate::envelope::Envelope;
-use crate::event::{Event, Stream};
 use crate::tool::python::LoadError;
 use crate::world::World;
+use prowess_core::Envelope;
+use prowess_core::{Event, Stream};
 
 /// Puts marks in the place of keys, in the events and the envelope of one run.
 #[derive(Debug)]

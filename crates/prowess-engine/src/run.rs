@@ -14,10 +14,9 @@ use prowess_sandbox::{Canceller, Ended, HardLinks, Observer, Sandbox, Spec};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use crate::envelope::{Ending, Envelope, Fold, INTERRUPTED, Outcome, SIGNALLED};
 use crate::error::RunError;
-use crate::event::{Event, Stream};
 use crate::failure_hints;
+use crate::fold::{Ending, Fold};
 use crate::held_output::{HeldOutput, Released};
 use crate::lookout::{self, Findings, Lookout, Record};
 use crate::lower::{self, Launch};
@@ -30,6 +29,8 @@ use crate::redact::Redactor;
 use crate::tool::openclaw::{self, Told};
 use crate::tool::python::{self, PythonWorkers, Session, Warmth};
 use crate::world::World;
+use prowess_core::{Envelope, INTERRUPTED, Outcome, SIGNALLED};
+use prowess_core::{Event, Stream};
 
 /// What a handler may return.
 const MOST_RESULT: u64 = 64 << 20;
@@ -358,7 +359,11 @@ impl<'w> Watcher<'w> {
 
 impl Observer for Watcher<'_> {
     fn output(&mut self, stream: prowess_sandbox::Stream, bytes: &[u8]) {
-        self.tell(&Event::Output { stream: stream.into(), bytes: bytes.to_owned() });
+        let stream = match stream {
+            prowess_sandbox::Stream::Output => Stream::Stdout,
+            prowess_sandbox::Stream::Error => Stream::Stderr,
+        };
+        self.tell(&Event::Output { stream, bytes: bytes.to_owned() });
     }
 
     fn listeners(&mut self, listeners: Vec<TcpListener>) {

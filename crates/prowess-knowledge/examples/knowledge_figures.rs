@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use prowess_engine::Query;
+use prowess_core::Query;
 use prowess_knowledge::{BaseName, Bases, Document, Format, Language, Room, Settings, digest};
 use serde_json::json;
 use tantivy::collector::TopDocs;

@@ -6,7 +6,7 @@ use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use prowess_engine::{Passage, Query};
+use prowess_core::{Passage, Query};
 use prowess_files::whole::sync_folder;
 use serde_json::{Value, json};
 use tantivy::collector::DocSetCollector;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use prowess_engine::{BoxFuture, Passage, Query, RetrieveError, Retriever};
+use prowess_core::{BoxFuture, Passage, Query, RetrieveError, Retriever};
 use prowess_files::private::private_folder;
 use prowess_files::whole::sync_folder;
 

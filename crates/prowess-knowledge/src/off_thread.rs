@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use prowess_engine::{BoxFuture, Passage, RetrieveError};
+use prowess_core::{BoxFuture, Passage, RetrieveError};
 
 use crate::error::BaseError;
 

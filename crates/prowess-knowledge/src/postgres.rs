@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use postgres::{Client, Config, NoTls, Transaction};
-use prowess_engine::{BoxFuture, Passage, Query, RetrieveError, Retriever};
+use prowess_core::{BoxFuture, Passage, Query, RetrieveError, Retriever};
 use serde_json::Value;
 
 use crate::analyze;

@@ -1,6 +1,6 @@
 //! A question to passages: words, vectors, and both together.
 
-use prowess_engine::{Passage, Query};
+use prowess_core::{Passage, Query};
 use serde_json::Value;
 use tantivy::collector::TopDocs;
 use tantivy::query::{AllQuery, BooleanQuery, ConstScoreQuery, Occur, TermQuery};

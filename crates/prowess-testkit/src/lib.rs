@@ -6,6 +6,7 @@
 #[cfg(feature = "archives")]
 pub mod archives;
 mod provider;
+#[cfg(feature = "registry")]
 mod registry;
 mod scene;
 #[cfg(target_os = "linux")]
@@ -16,6 +17,7 @@ pub mod tls;
 use std::path::{Path, PathBuf};
 
 pub use provider::{Answer, Ending, Recorded, Reply, Script, ScriptedProvider};
+#[cfg(feature = "registry")]
 pub use registry::{Published, TestRegistry};
 #[cfg(target_os = "linux")]
 pub use scene::Interrupted;

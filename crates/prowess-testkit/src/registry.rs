@@ -14,7 +14,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::{Map, Value, json};
+use prowess_registry_protocol::{
+    Head, Index, IndexLine, SearchHit, SkillInfo, write_candidates, write_problem,
+};
 use sha2::{Digest as _, Sha256};
 
 use crate::provider::{Recorded, Reply, Script, ScriptedProvider};
@@ -64,36 +66,28 @@ impl Published {
         }
     }
 
-    fn line(&self) -> Value {
-        let dependencies: Map<String, Value> = self
-            .dependencies
-            .iter()
-            .map(|(name, range)| (name.clone(), range.clone().into()))
-            .collect();
-        let mut line = json!({
-            "version": self.version,
-            "sha256": self.sha256,
-            "dependencies": dependencies,
-            "yanked": self.yanked,
-            "tier": self.tier,
-            "published": self.published,
-            "owner": self.owner,
-        });
-        if let Some(why) = &self.revoked {
-            line["revoked"] = why.clone().into();
+    fn line(&self) -> IndexLine {
+        IndexLine {
+            version: self.version.parse().expect("a version"),
+            dependencies: self.dependencies.clone(),
+            yanked: self.yanked,
+            revoked: self.revoked.clone(),
+            tier: Some(self.tier.clone()),
+            sha256: self.sha256.parse().expect("a digest"),
+            published: Some(self.published),
+            owner: Some(self.owner.clone()),
         }
-        line
     }
 }
 
 /// A running registry. Dropping it ends it.
 pub struct TestRegistry {
     server: ScriptedProvider,
-    shelf: Arc<Mutex<Shelf>>,
+    contents: Arc<Mutex<Contents>>,
 }
 
 #[derive(Default)]
-struct Shelf {
+struct Contents {
     versions: Vec<Published>,
     token: Option<String>,
     /// The number of every index, and until when it can be believed.
@@ -103,12 +97,12 @@ struct Shelf {
 impl TestRegistry {
     /// Starts an empty registry on a free port.
     pub fn start() -> Self {
-        let shelf = Arc::new(Mutex::new(Shelf::default()));
-        let shared = Arc::clone(&shelf);
+        let contents = Arc::new(Mutex::new(Contents::default()));
+        let shared = Arc::clone(&contents);
         let server = ScriptedProvider::start(Script::by(move |request| {
             shared.lock().unwrap_or_else(PoisonError::into_inner).answer(request)
         }));
-        Self { server, shelf }
+        Self { server, contents }
     }
 
     /// Where it listens: `http://127.0.0.1:PORT`.
@@ -118,7 +112,7 @@ impl TestRegistry {
 
     /// Adds a version, in the place of the same one if there is one, which no real registry does.
     pub fn publish(&self, version: Published) {
-        let mut content = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut content = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |known: &Published| {
             (&known.namespace, &known.name, &known.version)
                 == (&version.namespace, &version.name, &version.version)
@@ -129,7 +123,7 @@ impl TestRegistry {
 
     /// Takes a version out of the index, as an old copy of the registry would.
     pub fn forget(&self, namespace: &str, name: &str, version: &str) {
-        let mut content = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut content = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |known: &Published| {
             (known.namespace.as_str(), known.name.as_str(), known.version.as_str())
                 == (namespace, name, version)
@@ -139,12 +133,13 @@ impl TestRegistry {
 
     /// From now on gives every index this number, and a time in seconds since 1970 until which it can be believed.
     pub fn number(&self, sequence: u64, expires: Option<u64>) {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner).head = Some((sequence, expires));
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner).head =
+            Some((sequence, expires));
     }
 
     /// From now on answers only whoever has this token.
     pub fn require_token(&self, token: &str) {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner).token = Some(token.to_owned());
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner).token = Some(token.to_owned());
     }
 
     /// Everything that was asked so far.
@@ -158,7 +153,7 @@ impl TestRegistry {
     }
 }
 
-impl Shelf {
+impl Contents {
     fn answer(&self, request: &Recorded) -> Reply {
         if let Some(token) = &self.token
             && request.header("authorization") != Some(&format!("Bearer {token}"))
@@ -174,7 +169,7 @@ impl Shelf {
             ["skills", name] => self.bare(name),
             ["skills", namespace, name] => self.skill(namespace, name),
             ["skills", namespace, name, version] => match self.find(namespace, name, version) {
-                Some(found) => Reply::json(200, &found.line()),
+                Some(found) => Reply::json(200, &found.line().to_json()),
                 None => problem(404, "no such version"),
             },
             ["skills", namespace, name, version, "download"] => {
@@ -203,15 +198,9 @@ impl Shelf {
         if versions.is_empty() {
             return problem(404, "no such skill");
         }
-        let mut body = String::new();
-        if let Some((sequence, expires)) = self.head {
-            let named = format!("{namespace}/{name}");
-            let head = json!({ "index": named, "sequence": sequence, "expires": expires });
-            let _ = writeln!(body, "{head}");
-        }
-        for version in versions {
-            let _ = writeln!(body, "{}", version.line());
-        }
+        let head = self.head.map(|(sequence, expires)| Head { sequence, expires });
+        let index = Index { head, lines: versions.into_iter().map(Published::line).collect() };
+        let body = index.write(&format!("{namespace}/{name}"));
         let etag = format!("\"{}\"", &hexadecimal(body.as_bytes())[..16]);
         if request.header("if-none-match") == Some(&etag) {
             return Reply::bytes(304, "application/jsonl", "").header("etag", &etag);
@@ -228,7 +217,7 @@ impl Shelf {
             several => {
                 let choices: Vec<String> =
                     several.iter().map(|namespace| format!("{namespace}/{name}")).collect();
-                Reply::json(300, &json!({ "title": "ambiguous name", "candidates": choices }))
+                Reply::json(300, &write_candidates(&choices))
             }
         }
     }
@@ -236,17 +225,14 @@ impl Shelf {
     fn skill(&self, namespace: &str, name: &str) -> Reply {
         let versions = self.versions(namespace, name);
         let Some(newest) = versions.last() else { return problem(404, "no such skill") };
-        let all: Vec<&str> = versions.iter().map(|one| one.version.as_str()).collect();
-        Reply::json(
-            200,
-            &json!({
-                "namespace": namespace,
-                "name": name,
-                "owner": newest.owner,
-                "latest": newest.version,
-                "versions": all,
-            }),
-        )
+        let info = SkillInfo {
+            namespace: namespace.parse().expect("a namespace"),
+            name: name.parse().expect("a name"),
+            owner: Some(newest.owner.clone()),
+            latest: Some(newest.version.clone()),
+            versions: versions.iter().map(|one| one.version.clone()).collect(),
+        };
+        Reply::json(200, &info.to_json())
     }
 
     /// Names that hold the word; a real registry searches texts.
@@ -254,23 +240,21 @@ impl Shelf {
         let query = request.target.split_once("?q=").map_or("", |(_, query)| query);
         let word = query.split('&').next().unwrap_or_default();
         let found = self.versions.iter().filter(|one| one.name.contains(word));
-        let results: Vec<Value> = found
-            .map(|one| {
-                json!({
-                    "namespace": one.namespace,
-                    "name": one.name,
-                    "version": one.version,
-                    "description": format!("The skill {}.", one.name),
-                    "tier": one.tier,
-                })
+        let hits: Vec<SearchHit> = found
+            .map(|one| SearchHit {
+                namespace: Some(one.namespace.parse().expect("a namespace")),
+                name: one.name.parse().expect("a name"),
+                version: Some(one.version.clone()),
+                description: format!("The skill {}.", one.name),
+                tier: Some(one.tier.clone()),
             })
             .collect();
-        Reply::json(200, &json!({ "results": results }))
+        Reply::json(200, &SearchHit::write_all(&hits))
     }
 }
 
 fn problem(status: u16, detail: &str) -> Reply {
-    Reply::json(status, &json!({ "status": status, "detail": detail }))
+    Reply::json(status, &write_problem(status, detail))
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use prowess_engine::{ModelError, ModelErrorKind};
+use prowess_core::{ModelError, ModelErrorKind};
 use serde_json::Value;
 
 /// What kind of failure it is; the kind picks the exit code.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use prowess_client::sources::{GitBounds, Prompts, Registries, SourceOptions, Sources};
 use prowess_package::limits::Limits;
 use prowess_package::name::SkillName;
 use prowess_package::tree::{ReadTree, Tree};
+use prowess_sources::{GitBounds, Prompts, Registries, SourceOptions, Sources};
 use prowess_store::agreement::Agreements;
 use prowess_store::described::{DescribeError, Described, describe};
 use prowess_store::ground::Ground;

@@ -65,8 +65,8 @@ impl Progress {
 }
 
 /// Shows how far a fetch is, in one line that goes away with it.
-pub(crate) fn of_fetches(printer: &Printer) -> prowess_client::sources::Progress {
-    use prowess_client::sources::Progress;
+pub(crate) fn of_fetches(printer: &Printer) -> prowess_sources::Progress {
+    use prowess_sources::Progress;
     if !printer.is_watched() {
         return Progress::silent();
     }

@@ -3,13 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use prowess_client::models;
-use prowess_engine::{
-    Cancel, Envelope, Event, FolderShelf, PromptCall, PromptSurroundings, World, run_prompt,
-};
+use prowess_core::{Envelope, Event};
+use prowess_engine::{Cancel, FolderShelf, PromptCall, PromptSurroundings, World, run_prompt};
 use prowess_files::whole::{self, folder_of};
 use prowess_format::skill::{Kind, Skill};
 use prowess_knowledge::Bases;
+use prowess_models as models;
 use serde_json::{Map, Value};
 
 use crate::error::Error;

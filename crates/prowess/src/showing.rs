@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
-use prowess_engine::{Decoder, Event, Source, Stream, Thought, wire};
+use prowess_core::{Decoder, Event, Source, Stream, Thought, wire};
 
 use crate::printer::{Channel, Printer, inline, visible_lines};
 

@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         [other, ..] => return Err(usage::unexpected(other)),
     };
     terminal::heading("Asking a model, 300 times each, in turn");
-    let text = example::run("prowess-client", "prompt_times", &[])?;
+    let text = example::run("prowess-models", "prompt_times", &[])?;
     let figure = |name| {
         example::figure(&text, name).with_context(|| format!("the figure `{name}` is missing"))
     };

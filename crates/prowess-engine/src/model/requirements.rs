@@ -3,7 +3,7 @@
 use prowess_format::manifest::parse_size;
 use prowess_format::skill::Requirements;
 
-use super::ModelFacts;
+use prowess_core::ModelFacts;
 
 /// What a skill requires of a model and the model lacks, a phrase each. What nobody knows is not held against anybody.
 pub fn unmet(requirements: &Requirements, facts: &ModelFacts) -> Vec<String> {
@@ -47,7 +47,9 @@ mod tests {
     use prowess_format::check;
     use prowess_format::{ReadOptions, skill::Requirements};
 
-    use super::{ModelFacts, round, unmet};
+    use prowess_core::ModelFacts;
+
+    use super::{round, unmet};
 
     fn requirements(lines: &str) -> Requirements {
         let text = format!(

@@ -1,6 +1,6 @@
 //! Whether a server has thrown away a part of a conversation without saying so, as Ollama does.
 
-use super::{Message, ModelRequest, Usage};
+use prowess_core::{Message, ModelRequest, Usage};
 
 /// No tokeniser in use puts more bytes of text into one token on average. English has about four, code three, Chinese
 /// three per character; runs of blanks may have more, so they are counted as one.
@@ -45,7 +45,9 @@ fn weight(text: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Message, ModelRequest, Usage, looks_truncated};
+    use prowess_core::{Message, ModelRequest, Usage};
+
+    use super::looks_truncated;
 
     #[test]
     fn a_warning_needs_a_count_that_can_not_be() {

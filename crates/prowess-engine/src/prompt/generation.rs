@@ -7,14 +7,14 @@ use prowess_format::skill::Skill;
 use serde_json::Value;
 
 use super::{Failure, Invalid, Sink, wanted_schema};
-use crate::envelope::Answer;
-use crate::event::{Event, Source};
-use crate::model::{
-    Message, Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, Piece, Stop,
-    looks_truncated, unmet,
-};
+use crate::model::{looks_truncated, unmet};
 use crate::outputs;
 use crate::run::Cancel;
+use prowess_core::Answer;
+use prowess_core::{Event, Source};
+use prowess_core::{
+    Message, Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, Piece, Stop,
+};
 
 /// A longer answer is not one.
 const MOST_ANSWER: usize = 8 << 20;

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{SYSTEM, Sink};
-use crate::event::{Event, Source, Thought};
-use crate::retrieve::{Passage, Query, RetrieveError, Retriever};
+use prowess_core::{Event, Source, Thought};
+use prowess_core::{Passage, Query, RetrieveError, Retriever};
 
 /// AFL §6: so many characters of the prompt are the question (R35).
 const QUERY_CHARACTERS: usize = 500;

@@ -30,16 +30,17 @@ use serde_json::{Map, Value, json};
 
 use super::{Recipe, with_defaults};
 use crate::digest;
-use crate::envelope::{Ending, Outcome};
 use crate::error::RunError;
-use crate::event::{Event, Stream, Thought};
 use crate::evidence::Evidence;
+use crate::fold::Ending;
 use crate::network::Door;
 use crate::prepare::{self, Call, Subject};
 use crate::run::{self, Cancel, Finished};
 use crate::world::World;
 use interpreter::Interpreter;
 use pool::{Key, Place, Rules};
+use prowess_core::Outcome;
+use prowess_core::{Event, Stream, Thought};
 use worker::{Answer, Bounds, Lost, Worker};
 
 pub(crate) use handlers::HandlerPackages;

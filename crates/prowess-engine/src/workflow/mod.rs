@@ -5,7 +5,6 @@
 //! ended ([`RunStore`]), and tells what happens. `node/` has a file for each kind of node that does something.
 
 mod check;
-mod event;
 mod expression;
 mod graph;
 mod json;
@@ -21,7 +20,6 @@ mod store;
 mod template;
 
 pub use check::{CheckSurroundings, check};
-pub use event::WorkflowEvent;
 pub use expression::{Expression, ExpressionError};
 pub use graph::{
     Code, Edge, EndOutput, Http, HttpBody, JsonTemplate, Llm, Mapping, MappingSource, Node,

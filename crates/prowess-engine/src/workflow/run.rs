@@ -14,7 +14,6 @@ use prowess_policy::Mode;
 use prowess_proxy::{Fetcher, SystemResolver, UpstreamRoots};
 use serde_json::{Map, Value};
 
-use super::event::WorkflowEvent;
 use super::graph::{EndOutput, Node, Task, Workflow};
 use super::node::{Failure, tool};
 use super::schedule::{Schedule, State};
@@ -24,15 +23,16 @@ use crate::approvals::ApprovalStore;
 use crate::approver::{Approver, NoApprover};
 use crate::clock::Clock;
 use crate::deciding::Consent;
-use crate::envelope::INTERRUPTED;
 use crate::error::RunError;
-use crate::event::Event;
-use crate::model::{Message, Model, ModelError};
 use crate::prompt::Sink;
-use crate::retrieve::Retriever;
 use crate::run::Cancel;
 use crate::shelf::Shelf;
 use crate::world::World;
+use prowess_core::Event;
+use prowess_core::INTERRUPTED;
+use prowess_core::Retriever;
+use prowess_core::WorkflowEvent;
+use prowess_core::{Message, Model, ModelError};
 
 /// Who knows models by their names.
 pub trait Models: Send + Sync {

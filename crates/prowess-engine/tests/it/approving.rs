@@ -1,6 +1,7 @@
 //! Who is asked, how often, and what makes an answer void (GIB §6.2, §6.3).
 
-use prowess_engine::{Consent, Outcome, Reply, RunError};
+use prowess_core::Outcome;
+use prowess_engine::{Consent, Reply, RunError};
 use prowess_policy::{Origin, Remember, Tier};
 
 use crate::world::{Scene, Scripted};

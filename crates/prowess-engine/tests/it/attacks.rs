@@ -3,7 +3,8 @@
 use std::net::TcpListener;
 use std::process::Command;
 
-use prowess_engine::{Consent, Event, Outcome, Reply, RunError};
+use prowess_core::{Event, Outcome};
+use prowess_engine::{Consent, Reply, RunError};
 use prowess_policy::{Origin, Remember};
 
 use crate::world::{Scene, Scripted};

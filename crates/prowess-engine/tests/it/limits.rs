@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use prowess_engine::{Envelope, Outcome, Reply};
+use prowess_core::{Envelope, Outcome};
+use prowess_engine::Reply;
 use prowess_policy::{Remember, Tier};
 use prowess_proxy::{Resolver, UpstreamRoots};
 

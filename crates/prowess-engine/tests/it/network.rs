@@ -4,7 +4,8 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::sync::{Arc, Mutex};
 
-use prowess_engine::{Outcome, Reply};
+use prowess_core::Outcome;
+use prowess_engine::Reply;
 use prowess_policy::Remember;
 use prowess_proxy::Resolver;
 use prowess_testkit::tls::{self, TlsServer};
@@ -49,11 +50,11 @@ fn server() -> u16 {
 }
 
 /// Runs curl with these arguments under these permissions; its envelope, and the names that were looked up.
-fn curl(permissions: &str, arguments: &str) -> (prowess_engine::Envelope, Vec<String>) {
+fn curl(permissions: &str, arguments: &str) -> (prowess_core::Envelope, Vec<String>) {
     curl_with(&format!("permissions: [{permissions}]\n"), arguments)
 }
 
-fn curl_with(front_matter: &str, arguments: &str) -> (prowess_engine::Envelope, Vec<String>) {
+fn curl_with(front_matter: &str, arguments: &str) -> (prowess_core::Envelope, Vec<String>) {
     let mut scene = Scene::new(
         front_matter,
         &[("get", &format!("curl --silent --show-error --max-time 20 {arguments}"))],

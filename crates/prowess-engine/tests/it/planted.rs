@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use prowess_engine::{Cancel, Event, Outcome, Reply, RunError};
+use prowess_core::{Event, Outcome};
+use prowess_engine::{Cancel, Reply, RunError};
 
 use crate::attacks::{git_in, repository, warns};
 use crate::world::{Scene, Scripted, again_as_nobody};
@@ -20,7 +21,7 @@ fn scripted(script: &str) -> Scene {
         .file("skill/do.sh", script)
 }
 
-fn run(scene: &Scene) -> (prowess_engine::Envelope, Vec<Event>) {
+fn run(scene: &Scene) -> (prowess_core::Envelope, Vec<Event>) {
     scene.run("attack", None, &mut Scripted::new(Reply::Nobody)).expect("it is answered")
 }
 

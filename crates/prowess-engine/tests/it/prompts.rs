@@ -7,11 +7,12 @@ use std::sync::Mutex;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use prowess_engine::{
-    BoxFuture, Cancel, Envelope, Event, FolderShelf, Message, Model, ModelError, ModelErrorKind,
-    ModelFacts, ModelRequest, ModelStream, Outcome, Passage, Piece, PromptCall, PromptSurroundings,
-    Query, RetrieveError, Retriever, Stop, Subject, Usage, World, run_prompt, wire,
+use prowess_core::{
+    BoxFuture, Envelope, Event, Message, Model, ModelError, ModelErrorKind, ModelFacts,
+    ModelRequest, ModelStream, Outcome, Passage, Piece, Query, RetrieveError, Retriever, Stop,
+    Usage, wire,
 };
+use prowess_engine::{Cancel, FolderShelf, PromptCall, PromptSurroundings, Subject, World, run_prompt};
 use prowess_format::skill::Skill;
 use prowess_policy::{Origin, Tier, Trust};
 use serde_json::{Map, Value, json};

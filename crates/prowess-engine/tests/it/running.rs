@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use prowess_engine::{Cancel, Event, Outcome, Reply, Stream};
+use prowess_core::{Event, Outcome, Stream};
+use prowess_engine::{Cancel, Reply};
 
 use crate::world::{Scene, Scripted};
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use prowess_engine::{Envelope, Event, Outcome, Reply, RunError, wire};
+use prowess_core::{Envelope, Event, Outcome, wire};
+use prowess_engine::{Reply, RunError};
 use prowess_policy::Remember;
 use prowess_proxy::{Resolver, UpstreamRoots};
 use prowess_testkit::tls::TlsServer;

@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use prowess_engine::{
-    ApprovalStore, Approver, Asked, Call, Cancel, Clock, Consent, Envelope, Event, Reply, RunError,
-    Subject, World, approve, prepare, run,
-};
+use prowess_core::{Envelope, Event};
+use prowess_engine::{ApprovalStore, Approver, Asked, Call, Cancel, Clock, Consent, Reply, RunError, Subject, World, approve, prepare, run};
 use prowess_format::skill::Skill;
 use prowess_policy::{Mode, Origin, Tier, Trust};
 use prowess_proxy::UpstreamRoots;

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use prowess_engine::Query;
+use prowess_core::Query;
 
 use super::{Base, name_in};
 use crate::document::{Document, Format, digest};

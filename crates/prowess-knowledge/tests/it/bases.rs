@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_engine::Retriever;
+use prowess_core::Retriever;
 use prowess_knowledge::embed::{EmbedError, Embedder, Source, Stamp};
 use prowess_knowledge::{Added, BaseName, Bases, Document, Language, Room, Settings};
 use serde_json::{Value, json};

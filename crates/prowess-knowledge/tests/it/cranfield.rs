@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
-use prowess_engine::{Passage, Query};
+use prowess_core::{Passage, Query};
 use prowess_knowledge::embed::{Embedder as _, Table};
 use prowess_knowledge::{
     Base, BaseError, BaseName, Bases, Document, Format, Language, Room, Settings, extract,

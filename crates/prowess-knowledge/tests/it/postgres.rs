@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use prowess_engine::Retriever;
+use prowess_core::Retriever;
 use prowess_knowledge::embed::{EmbedError, Embedder, Source, Stamp};
 use prowess_knowledge::{Added, BaseName, Document, Language, PostgresBases};
 

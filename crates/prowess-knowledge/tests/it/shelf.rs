@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::task::{Context, Poll, Wake, Waker};
 
-use prowess_engine::{Passage, Query, Retriever};
+use prowess_core::{Passage, Query, Retriever};
 use prowess_knowledge::embed::{EmbedError, Embedder, Source, Stamp};
 use prowess_knowledge::{Added, Document, Format, digest};
 use serde_json::Value;

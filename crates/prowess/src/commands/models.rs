@@ -5,10 +5,10 @@ use std::future::poll_fn;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use prowess_client::models::{KeySource, LocalServer, Provider, RemoteModel, Settings, find_local};
-use prowess_engine::{
-    Message, Model as _, ModelError, ModelFacts, ModelRequest, Piece, Usage, World,
-};
+use prowess_core::{Message, Model as _, ModelError, ModelFacts, ModelRequest, Piece, Usage};
+use prowess_engine::World;
+use prowess_models::{LocalServer, Provider, RemoteModel, Settings, find_local};
+use prowess_settings::KeySource;
 use serde_json::{Value, json};
 
 use super::Outcome;
@@ -144,7 +144,7 @@ impl List<'_> {
 
     /// What nobody has configured and nobody runs would be noise.
     fn is_shown(&self, provider: &Provider) -> bool {
-        use prowess_client::models::Origin;
+        use prowess_models::Origin;
         let chosen = self.settings.choose(None);
         provider.origin != Origin::BuiltIn
             || self.server(provider).is_some()

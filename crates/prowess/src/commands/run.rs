@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prowess_engine::Outcome as Ending;
-use prowess_engine::{
-    ApprovalStore, Call, Cancel, Consent, Envelope, Event, SystemClock, approve, prepare, wire,
-};
+use prowess_core::Outcome as Ending;
+use prowess_core::{Envelope, Event, wire};
+use prowess_engine::{ApprovalStore, Call, Cancel, Consent, SystemClock, approve, prepare};
 use prowess_format::skill::Tool;
 use prowess_policy::Mode;
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use prowess_client::sources::{TRAWL_TIME, Trawl, Trawled};
+use prowess_sources::{TRAWL_TIME, Trawl, Trawled};
 use serde_json::{Value, json};
 
 use super::Outcome;

@@ -8,17 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::{Args, Subcommand, ValueEnum};
-use prowess_client::models;
+use prowess_core::{Event, Model, ModelError};
 use prowess_engine::workflow::{
     self, CheckSurroundings, Ended, InputsError, Limits, Models, OpenRun, RunRecord, RunStore,
     RunStoreError, Surroundings, Workflow,
 };
-use prowess_engine::{
-    ApprovalStore, Approver, Asked, Cancel, Consent, Event, FolderShelf, Model, ModelError, Reply,
-    SystemClock, World,
-};
+use prowess_engine::{ApprovalStore, Approver, Asked, Cancel, Consent, FolderShelf, Reply, SystemClock, World};
 use prowess_files::whole::folder_of;
 use prowess_format::diagnostic::{Diagnostic, Severity};
+use prowess_models as models;
 use prowess_policy::Mode;
 use serde_json::{Value, json};
 

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::interpreter::{self, Interpreter};
 use super::{LoadError, LoadStep, packages, venv};
-use crate::event::{Event, Thought};
 use crate::prepare::Subject;
 use crate::run::Cancel;
 use crate::world::World;
+use prowess_core::{Event, Thought};
 
 /// The packages of a skill with handlers, and the Python they are for.
 #[derive(Debug)]

@@ -13,13 +13,13 @@ use crate::approver::Approver;
 use crate::clock::Clock;
 use crate::deciding::{Consent, approve};
 use crate::error::RunError;
-use crate::event::Event;
 use crate::prepare::{self, Call, Prepared, Subject};
 use crate::redact::Redactor;
 use crate::registry::ToolRegistry;
 use crate::run::{self, Cancel};
 use crate::skill_files::main_file;
 use crate::world::World;
+use prowess_core::Event;
 
 /// What loading needs from around it.
 pub struct Loading<'l> {

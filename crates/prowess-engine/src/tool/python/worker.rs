@@ -18,9 +18,9 @@ use prowess_sandbox::{
 use serde_json::{Map, Value, json};
 
 use super::polling::{self, Interest};
-use crate::event::Stream;
 use crate::network::Door;
 use crate::run::Cancel;
+use prowess_core::Stream;
 
 /// What a tool may return, as for handlers.
 const MOST_ANSWER: usize = 64 << 20;

@@ -12,10 +12,11 @@ use serde_json::Value;
 
 use super::super::graph::Code;
 use super::{Failure, MOST_OUTPUT, Scene, printed};
-use crate::envelope::{Ending, Outcome};
+use crate::fold::Ending;
 use crate::programs::Finder;
 use crate::run::Cancel;
 use crate::world::World;
+use prowess_core::Outcome;
 
 /// The program inside.
 const PROGRAM: &str = "/run/prowess/node.py";

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{Failure, Scene};
-use crate::event::{Event, Source, Thought};
-use crate::retrieve::{Passage, Query};
+use prowess_core::{Event, Source, Thought};
+use prowess_core::{Passage, Query};
 
 /// A question longer than this is a document.
 const QUERY_CHARACTERS: usize = 2_000;

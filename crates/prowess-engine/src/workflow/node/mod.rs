@@ -13,9 +13,9 @@ use serde_json::Value;
 use super::graph::{Node, Task};
 use super::run::{Surroundings, Teller};
 use super::scope::{Input, Scope};
-use crate::envelope::{Envelope, Outcome};
 use crate::error::RunError;
-use crate::model::{ModelError, ModelErrorKind};
+use prowess_core::{Envelope, Outcome};
+use prowess_core::{ModelError, ModelErrorKind};
 
 /// What a node may give. More is a file and no value.
 pub(crate) const MOST_OUTPUT: usize = 8 << 20;
@@ -64,7 +64,7 @@ impl From<RunError> for Failure {
 impl From<ModelError> for Failure {
     fn from(error: ModelError) -> Self {
         let exit_code = match error.kind {
-            ModelErrorKind::NotConfigured => crate::envelope::REFUSED,
+            ModelErrorKind::NotConfigured => prowess_core::REFUSED,
             _ => 1,
         };
         Self { message: error.message, hints: error.hints, exit_code }

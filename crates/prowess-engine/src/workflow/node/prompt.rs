@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::super::graph::{Llm, SkillUse};
 use super::super::skill::{Part, hint_of};
 use super::{Failure, Scene, tool};
-use crate::envelope::{Answer, INTERRUPTED, TIMED_OUT};
-use crate::event::{Event, Thought};
-use crate::model::{Message, ModelRequest};
 use crate::prompt::generation::{self, Halt, Patience};
 use crate::prompt::knowledge;
 use crate::prompt::{PromptCall, PromptSurroundings, run_prompt};
 use crate::shelf::Found;
+use prowess_core::{Answer, INTERRUPTED, TIMED_OUT};
+use prowess_core::{Event, Thought};
+use prowess_core::{Message, ModelRequest};
 
 /// What a model is told when the workflow says nothing (AFL).
 const USUAL_SYSTEM: &str = "You are a helpful assistant.";

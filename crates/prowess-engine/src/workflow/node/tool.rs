@@ -12,13 +12,13 @@ use super::super::skill::{Part, Unusable, hint_of};
 use super::{Failure, MOST_OUTPUT, printed};
 use crate::approver::Approver;
 use crate::deciding::approve;
-use crate::envelope::Envelope;
 use crate::error::RunError;
-use crate::event::{Event, Stream};
 use crate::prepare::{Call, Detached, Prepared, prepare};
 use crate::run::{self, Cancel};
 use crate::shelf::Found;
 use crate::world::World;
+use prowess_core::Envelope;
+use prowess_core::{Event, Stream};
 
 /// Events that wait for somebody to look. A tool that prints faster than anybody reads waits too.
 const WAITING_EVENTS: usize = 256;

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use prowess_engine::{Consent, Event, Outcome, PythonWorkers, RunError};
+use prowess_core::{Event, Outcome};
+use prowess_engine::{Consent, PythonWorkers, RunError};
 use serde_json::{Value, json};
 
 use super::scene::{IMPORT, Scene};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prowess_engine::{Event, Outcome, Stream};
+use prowess_core::{Event, Outcome, Stream};
 use serde_json::{Value, json};
 
 use super::scene::{IMPORT, Scene};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use prowess_engine::{Event, Outcome};
+use prowess_core::{Event, Outcome};
 use serde_json::{Value, json};
 
 use super::scene::Scene;

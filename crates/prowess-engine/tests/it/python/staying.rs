@@ -3,7 +3,8 @@
 use std::fs;
 use std::time::Duration;
 
-use prowess_engine::{Outcome, PythonWorkers};
+use prowess_core::Outcome;
+use prowess_engine::PythonWorkers;
 use serde_json::{Value, json};
 
 use super::scene::{IMPORT, Scene, children};

@@ -4,7 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
 use insta::assert_snapshot;
-use prowess_engine::{Approver, Asked, Consent, Message, Reply};
+use prowess_core::Message;
+use prowess_engine::{Approver, Asked, Consent, Reply};
 use prowess_policy::Remember;
 use serde_json::{Value, json};
 

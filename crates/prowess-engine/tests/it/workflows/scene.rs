@@ -9,15 +9,15 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use prowess_core::{
+    BoxFuture, Event, Message, Model, ModelError, ModelErrorKind, ModelFacts, ModelRequest,
+    ModelStream, Passage, Piece, Query, RetrieveError, Retriever, Stop, wire,
+};
 use prowess_engine::workflow::{
     self, CheckSurroundings, Ended, Limits, Models, OpenRun, RunRecord, RunStore, Surroundings,
     inputs_of,
 };
-use prowess_engine::{
-    ApprovalStore, Approver, BoxFuture, Cancel, Consent, Event, FolderShelf, Message, Model,
-    ModelError, ModelErrorKind, ModelFacts, ModelRequest, ModelStream, NoApprover, Passage, Piece,
-    Query, RetrieveError, Retriever, Stop, SystemClock, World, wire,
-};
+use prowess_engine::{ApprovalStore, Approver, Cancel, Consent, FolderShelf, NoApprover, SystemClock, World};
 use prowess_policy::Mode;
 use prowess_proxy::{Fetcher, Resolver, UpstreamRoots};
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::ops::{Range, RangeInclusive};
 
 use clap::Args;
-use prowess_engine::{Passage, Query};
+use prowess_core::{Passage, Query};
 use prowess_knowledge::{Base, BaseName, Bases};
 use serde_json::{Value, json};
 

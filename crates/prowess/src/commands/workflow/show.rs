@@ -1,7 +1,8 @@
 //! Shows a workflow at work: for people its steps and the answer as it comes, for programs lines of JSON.
 
-use prowess_engine::workflow::{Ended, WorkflowEvent, text_of};
-use prowess_engine::{Event, wire};
+use prowess_core::WorkflowEvent;
+use prowess_core::{Event, wire};
+use prowess_engine::workflow::{Ended, text_of};
 use serde_json::{Value, json};
 
 use crate::error::Error;

@@ -1,0 +1,262 @@
+//! Failures that any interface can report: a terminal, a web page, an MCP client.
+//!
+//! A library says what went wrong and offers remedies as values. Only an interface knows how its users carry a remedy out:
+//! the terminal names flags and verbs, a page shows a button, an MCP client gets data.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+/// A failure with its remedies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// A stable identifier in kebab case, such as `skill-not-found`. Programs may match on it.
+    pub code: &'static str,
+    /// What kind of failure it is; interfaces pick exit codes and status codes by it.
+    pub kind: ProblemKind,
+    /// What went wrong, as a lowercase phrase without a full stop. It names no flag and no verb of any interface.
+    pub message: String,
+    /// What would help, the most likely remedy first.
+    pub remedies: Vec<Remedy>,
+}
+
+/// What kind of failure a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProblemKind {
+    /// The request is invalid: a value, a name, a range.
+    InvalidInput,
+    /// What was named does not exist.
+    NotFound,
+    /// It is possible and not allowed: by the policy, by the user, by a missing signature.
+    Refused,
+    /// The caller has to identify itself, or a credential is missing or wrong.
+    Unauthorized,
+    /// It contradicts the present state: something exists already, or changed meanwhile.
+    Conflict,
+    /// A limit on the number of requests was reached.
+    RateLimited {
+        /// When to try again, if known.
+        retry_after: Option<Duration>,
+    },
+    /// Something else that is needed does not answer: a server, a network, a program.
+    Unavailable,
+    /// It took too long.
+    TimedOut,
+    /// It was cancelled.
+    Cancelled,
+    /// Files on disk, or an answer from elsewhere, are not what they have to be.
+    Corrupt,
+    /// The operation failed for a reason outside of Prowess, such as a full disk.
+    Failed,
+    /// A bug in Prowess.
+    Internal,
+}
+
+impl ProblemKind {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ProblemKind::InvalidInput => "invalid_input",
+            ProblemKind::NotFound => "not_found",
+            ProblemKind::Refused => "refused",
+            ProblemKind::Unauthorized => "unauthorized",
+            ProblemKind::Conflict => "conflict",
+            ProblemKind::RateLimited { .. } => "rate_limited",
+            ProblemKind::Unavailable => "unavailable",
+            ProblemKind::TimedOut => "timed_out",
+            ProblemKind::Cancelled => "cancelled",
+            ProblemKind::Corrupt => "corrupt",
+            ProblemKind::Failed => "failed",
+            ProblemKind::Internal => "internal",
+        }
+    }
+}
+
+/// Declares the remedies once: the variant, its word on the wire, and what it is about.
+macro_rules! remedies {
+    ($($(#[doc = $doc:literal])+ $name:ident $(($field:ident))? = $word:literal,)+) => {
+        /// Something that would help. Each interface says in its own terms how to do it.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Remedy {
+            /// Advice that reads the same in every interface: a lowercase phrase that names no flag and no verb.
+            Advice(String),
+            $($(#[doc = $doc])+ $name $(( remedies!(@type $field) ))?,)+
+        }
+
+        impl Remedy {
+            /// The word on the wire.
+            pub fn action(&self) -> &'static str {
+                match self {
+                    Remedy::Advice(_) => "advice",
+                    $(Remedy::$name $(( remedies!(@ignore $field) ))? => $word,)+
+                }
+            }
+
+            /// What the remedy is applied to: a name, a path, a mode. Advice has its text here.
+            pub fn target(&self) -> Option<&str> {
+                match self {
+                    Remedy::Advice(text) => Some(text),
+                    $($(Remedy::$name($field) => Some($field),)?)+
+                    #[allow(unreachable_patterns, reason = "every remedy without a target")]
+                    _ => None,
+                }
+            }
+        }
+    };
+    (@type $field:ident) => { String };
+    (@ignore $field:ident) => { _ };
+}
+
+remedies! {
+    /// Approve the run, now or in advance.
+    Approve = "approve",
+    /// Approve the run in person: an approval in advance does not count for it.
+    ApproveInPerson = "approve_in_person",
+    /// Choose the mode in which the skill may run.
+    SetMode(mode) = "set_mode",
+    /// See what this machine can enforce and what it lacks.
+    Diagnose = "diagnose",
+    /// Allow network access for this operation.
+    GoOnline = "go_online",
+    /// Install a skill.
+    Install(name) = "install",
+    /// Update a skill, or all of them.
+    Update(name) = "update",
+    /// Uninstall skills, named with spaces between them.
+    Uninstall(names) = "uninstall",
+    /// List the installed skills.
+    ListInstalled = "list_installed",
+    /// Restore installed files from the lock file.
+    Restore(scope) = "restore",
+    /// Check a skill's files and see everything that is wrong.
+    Check(path) = "check",
+    /// Apply the safe fixes to a skill's files.
+    Fix(path) = "fix",
+    /// Read a skill and what it may do before going on.
+    ReadFirst(reference) = "read_first",
+    /// Accept a skill without a proven publisher.
+    AllowExperimental = "allow_experimental",
+    /// Accept a skill that used to be signed and is not any more.
+    AllowUnsigned = "allow_unsigned",
+    /// Accept that another publisher owns the name now.
+    ReplaceOwner = "replace_owner",
+    /// Choose one of several skills.
+    ChooseSkill(name) = "choose_skill",
+    /// Install a skill under another name.
+    InstallAs(name) = "install_as",
+    /// Trust a publisher's key.
+    TrustPublisher = "trust_publisher",
+    /// Accept a new key for a skill.
+    AcceptKey(skill) = "accept_key",
+    /// Create a signing key.
+    CreateKey(name) = "create_key",
+    /// See which models are available.
+    ListModels = "list_models",
+    /// Choose a model; the target is an example.
+    ChooseModel(model) = "choose_model",
+    /// See which knowledge bases exist.
+    ListKnowledgeBases = "list_knowledge_bases",
+    /// Create a knowledge base.
+    CreateKnowledgeBase(name) = "create_knowledge_base",
+    /// Add documents to a knowledge base.
+    AddDocuments(name) = "add_documents",
+    /// Delete a knowledge base.
+    DeleteKnowledgeBase(name) = "delete_knowledge_base",
+    /// See which runs of workflows there are.
+    ListRuns = "list_runs",
+    /// Resume a run of a workflow.
+    ResumeRun(run) = "resume_run",
+    /// Name the folder in which the skill lies.
+    NameSkillsFolder = "name_skills_folder",
+    /// Read the page about a diagnostic.
+    Explain(code) = "explain",
+}
+
+impl Problem {
+    /// A problem without remedies.
+    pub fn new(code: &'static str, kind: ProblemKind, message: impl Into<String>) -> Self {
+        Self { code, kind, message: message.into(), remedies: Vec::new() }
+    }
+
+    /// Adds a remedy.
+    #[must_use]
+    pub fn remedy(mut self, remedy: Remedy) -> Self {
+        self.remedies.push(remedy);
+        self
+    }
+
+    /// Adds advice that reads the same in every interface.
+    #[must_use]
+    pub fn advice(self, text: impl Into<String>) -> Self {
+        self.remedy(Remedy::Advice(text.into()))
+    }
+
+    /// The problem as JSON: `code`, `kind`, `message` and `remedies`, each with `action` and perhaps `target`.
+    pub fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("code".to_owned(), self.code.into());
+        object.insert("kind".to_owned(), self.kind.as_str().into());
+        object.insert("message".to_owned(), self.message.clone().into());
+        if let ProblemKind::RateLimited { retry_after: Some(after) } = self.kind {
+            object.insert("retry_after_secs".to_owned(), after.as_secs().into());
+        }
+        let remedies = self.remedies.iter().map(|remedy| {
+            let mut object = Map::new();
+            object.insert("action".to_owned(), remedy.action().into());
+            if let Some(target) = remedy.target() {
+                object.insert("target".to_owned(), target.into());
+            }
+            Value::Object(object)
+        });
+        object.insert("remedies".to_owned(), remedies.collect());
+        Value::Object(object)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::{Problem, ProblemKind, Remedy};
+
+    #[test]
+    fn remedies_are_data_on_the_wire() {
+        let problem = Problem::new("skill-not-found", ProblemKind::NotFound, "no skill `logs`")
+            .remedy(Remedy::Install("logs".to_owned()))
+            .remedy(Remedy::ListInstalled)
+            .advice("check the spelling");
+        assert_eq!(
+            problem.to_json(),
+            json!({
+                "code": "skill-not-found",
+                "kind": "not_found",
+                "message": "no skill `logs`",
+                "remedies": [
+                    { "action": "install", "target": "logs" },
+                    { "action": "list_installed" },
+                    { "action": "advice", "target": "check the spelling" },
+                ],
+            })
+        );
+    }
+
+    #[test]
+    fn a_rate_limit_says_when_to_try_again() {
+        let kind = ProblemKind::RateLimited { retry_after: Some(Duration::from_secs(7)) };
+        let json = Problem::new("too-many-runs", kind, "too many runs").to_json();
+        assert_eq!(json["retry_after_secs"], 7);
+        assert_eq!(json["kind"], "rate_limited");
+    }
+}

@@ -1,0 +1,217 @@
+//! Events and envelopes as JSON: what other programs read, and a promise to them.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::decoder::Decoder;
+use crate::envelope::Envelope;
+use crate::event::{Event, Source, Stream, Thought};
+use crate::model::Usage;
+use crate::workflow_event::WorkflowEvent;
+
+/// The envelope of GIB §4.3 and §4.4. `truncated` is always there (R29); further keys follow those of the specification.
+pub fn envelope(envelope: &Envelope) -> Value {
+    let mut object = Map::new();
+    let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
+    put("success", envelope.is_success().into());
+    put("exit_code", envelope.exit_code.into());
+    put("output", envelope.output.clone().into());
+    if let Some(parsed) = &envelope.parsed {
+        put("parsed", parsed.clone());
+    }
+    if let Some(error) = &envelope.error {
+        put("error", error.clone().into());
+    }
+    put("truncated", (envelope.left_out > 0).into());
+    let millis = u64::try_from(envelope.duration.as_millis()).unwrap_or(u64::MAX);
+    put("duration_ms", millis.into());
+    put("outcome", envelope.outcome.as_str().into());
+    if !envelope.is_utf8 {
+        // NEG-8: the output is there, with a mark where it is not the output.
+        put("encoding", "lossy".into());
+    }
+    if !envelope.warnings.is_empty() {
+        put("warnings", envelope.warnings.clone().into());
+    }
+    if !envelope.hints.is_empty() {
+        put("hints", envelope.hints.clone().into());
+    }
+    if let Some(answer) = &envelope.answer {
+        if !answer.model.is_empty() {
+            put("model", answer.model.clone().into());
+        }
+        if let Some(Usage { input, output }) = answer.usage {
+            put("usage", json!({ "input_tokens": input, "output_tokens": output }));
+        }
+        if let Some(stop) = &answer.stop {
+            put("stop", stop.as_str().into());
+        }
+        if !answer.sources.is_empty() {
+            put("sources", answer.sources.iter().map(source).collect());
+        }
+    }
+    Value::Object(object)
+}
+
+/// Turns events into JSON objects `{"event", "data"}`. It remembers half characters, so that text is never split inside one.
+#[derive(Debug, Default)]
+pub struct EventWriter {
+    decoders: [Decoder; 2],
+    /// Nodes of a workflow speak at the same time.
+    nodes: HashMap<String, EventWriter>,
+}
+
+impl EventWriter {
+    /// The objects of an event: mostly one, none while a character is incomplete.
+    pub fn write(&mut self, event: &Event) -> Vec<Value> {
+        match event {
+            Event::Output { stream, bytes } => {
+                let decoded = self.decoder(*stream).push(bytes);
+                if decoded.text.is_empty() {
+                    return Vec::new();
+                }
+                vec![output(*stream, &decoded.text, decoded.is_lossy)]
+            }
+            Event::Done(envelope) => {
+                let mut objects: Vec<Value> = [Stream::Stdout, Stream::Stderr]
+                    .into_iter()
+                    .filter_map(|stream| {
+                        let half = self.decoder(stream).finish()?;
+                        Some(output(stream, &half.to_string(), true))
+                    })
+                    .collect();
+                objects.push(done(envelope));
+                objects
+            }
+            Event::Thought(thought) => vec![self::thought(thought)],
+            Event::Token { content } => vec![object("token", json!({ "content": content }))],
+            Event::Citation { sources } => {
+                let sources: Vec<Value> = sources.iter().map(source).collect();
+                vec![object("citation", json!({ "sources": sources }))]
+            }
+            Event::Started { skill, tool, command } => {
+                let data = json!({ "skill": skill, "tool": tool, "command": command });
+                vec![object("started", data)]
+            }
+            Event::Warning { message } => vec![object("warning", json!({ "message": message }))],
+            Event::Error { message } => vec![object("error", json!({ "message": message }))],
+            Event::Workflow(event) => self.workflow(event),
+        }
+    }
+
+    /// The events of a workflow have the names and keys of the reference implementation, and a few more.
+    fn workflow(&mut self, event: &WorkflowEvent) -> Vec<Value> {
+        let written = match event {
+            WorkflowEvent::Start { run, name } => {
+                object("workflow_start", json!({ "run_id": run, "workflow_name": name }))
+            }
+            WorkflowEvent::NodeStart { node, kind } => {
+                object("node_start", json!({ "node_id": node, "node_type": kind }))
+            }
+            WorkflowEvent::Inside { node, event } => {
+                let mut objects = self.nodes.entry(node.clone()).or_default().write(event);
+                for object in &mut objects {
+                    if let Value::Object(data) = object["data"].take() {
+                        let id = ("node_id".to_owned(), Value::from(node.as_str()));
+                        object["data"] = Value::Object([id].into_iter().chain(data).collect());
+                    }
+                }
+                return objects;
+            }
+            WorkflowEvent::NodeComplete { node, output, restored } => {
+                self.nodes.remove(node);
+                let mut data = json!({ "node_id": node, "output": output });
+                if *restored {
+                    data["restored"] = true.into();
+                }
+                object("node_complete", data)
+            }
+            WorkflowEvent::NodeError { node, error, hints } => {
+                self.nodes.remove(node);
+                object("node_error", with_hints(json!({ "node_id": node, "error": error }), hints))
+            }
+            WorkflowEvent::NodeSkipped { node } => {
+                object("node_skipped", json!({ "node_id": node }))
+            }
+            WorkflowEvent::Complete { run, output, outputs } => object(
+                "workflow_complete",
+                json!({ "run_id": run, "final_output": output, "outputs": outputs }),
+            ),
+            WorkflowEvent::Error { run, error, hints } => object(
+                "workflow_error",
+                with_hints(json!({ "run_id": run, "error": error }), hints),
+            ),
+        };
+        vec![written]
+    }
+
+    fn decoder(&mut self, stream: Stream) -> &mut Decoder {
+        match stream {
+            Stream::Stdout => &mut self.decoders[0],
+            Stream::Stderr => &mut self.decoders[1],
+        }
+    }
+}
+
+fn with_hints(mut data: Value, hints: &[String]) -> Value {
+    if !hints.is_empty() {
+        data["hints"] = hints.into();
+    }
+    data
+}
+
+fn object(event: &str, data: impl Into<Value>) -> Value {
+    let data = data.into();
+    json!({ "event": event, "data": data })
+}
+
+fn output(stream: Stream, text: &str, is_lossy: bool) -> Value {
+    let mut data = json!({ "stream": stream.as_str(), "text": text });
+    if is_lossy {
+        data["encoding"] = "lossy".into();
+    }
+    object("output", data)
+}
+
+fn thought(thought: &Thought) -> Value {
+    let mut data = Map::new();
+    data.insert("type".to_owned(), thought.kind.into());
+    data.insert("status".to_owned(), thought.status.into());
+    if let Some(message) = &thought.message {
+        data.insert("message".to_owned(), message.clone().into());
+    }
+    data.extend(thought.details.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+    object("thought", Value::Object(data))
+}
+
+fn source(source: &Source) -> Value {
+    // Those of AFL §8 first.
+    let mut object = json!({
+        "doc_id": source.doc_id,
+        "chunk_index": source.chunk_index,
+        "score": source.score,
+        "text": source.text,
+        "start": source.range.start,
+        "end": source.range.end,
+        "injected": source.injected,
+    });
+    if let Some(pages) = &source.pages {
+        object["page"] = (*pages.start()).into();
+        if pages.start() != pages.end() {
+            object["last_page"] = (*pages.end()).into();
+        }
+    }
+    object
+}
+
+/// AFL §8 wants a status and a message. Of a tool the envelope stands beside them; of a prompt skill nothing does.
+fn done(done: &Envelope) -> Value {
+    let status = if done.is_success() { "success" } else { "error" };
+    let message = done.error.as_deref().unwrap_or("Skill execution completed successfully");
+    let mut data = json!({ "status": status, "message": message });
+    if done.answer.is_none() {
+        data["envelope"] = envelope(done);
+    }
+    object("done", data)
+}

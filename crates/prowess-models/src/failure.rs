@@ -1,0 +1,259 @@
+//! What went wrong at a provider, in words that say what to do.
+//!
+//! Texts of providers are quoted here as they came. They pass the filter of the key before they leave the crate.
+
+use std::time::Duration;
+
+use prowess_core::{ModelError, ModelErrorKind};
+use serde_json::Value;
+
+use crate::provider::{Origin, Provider};
+use prowess_core::system_reason;
+
+/// The most characters of a provider's explanation.
+const LONGEST_EXPLANATION: usize = 400;
+
+/// A reply that is no answer.
+pub(crate) struct Refusal<'r> {
+    pub(crate) status: u16,
+    pub(crate) content_type: &'r str,
+    pub(crate) retry_after: Option<Duration>,
+    pub(crate) body: &'r [u8],
+}
+
+/// The error of a reply whose status is not 200.
+pub(crate) fn of_status(provider: &Provider, model: &str, refusal: &Refusal<'_>) -> ModelError {
+    let explained = Explanation::of(refusal.content_type, refusal.body);
+    let kind = kind_of(refusal.status, &explained, refusal.retry_after);
+    let name = &provider.name;
+    let status = refusal.status;
+    let with = match &explained.text {
+        Some(text) => format!(": {text}"),
+        None => format!(" (status {status})"),
+    };
+    match kind {
+        ModelErrorKind::Unauthorized => ModelError::new(
+            kind,
+            format!("`{name}` does not accept the key{with}"),
+        )
+        .hint(match &provider.key {
+            prowess_settings::KeySource::None => {
+                format!("name one: `key_env` or `key_file` in `[providers.{name}]`")
+            }
+            prowess_settings::KeySource::Variable { name, .. } => format!("check `{name}`"),
+            prowess_settings::KeySource::File(path) => format!("check `{}`", path.display()),
+        }),
+        ModelErrorKind::UnknownModel => {
+            let error = ModelError::new(kind, format!("`{name}` has no model `{model}`{with}"));
+            // An Ollama of the user's own goes by another name, and says this.
+            let is_ollama = name == "ollama"
+                || explained.text.as_deref().is_some_and(|it| it.contains("try pulling it first"));
+            if is_ollama {
+                error.hint(match &provider.origin {
+                    // Its own program looks at the variable, and at the usual port without it.
+                    Origin::BuiltIn | Origin::Variable(_) => {
+                        format!("get it with `ollama pull {model}`")
+                    }
+                    Origin::ConfigFile | Origin::Argument => {
+                        let address = origin(provider);
+                        format!("get it with `OLLAMA_HOST={address} ollama pull {model}`")
+                    }
+                })
+            } else {
+                error.hint("`prowess models` lists what servers on this machine have")
+            }
+        }
+        ModelErrorKind::RateLimited { retry_after } => {
+            let error = ModelError::new(kind, format!("`{name}` wants us to wait{with}"));
+            match retry_after {
+                Some(wait) => error.hint(format!("try again in {} s", wait.as_secs().max(1))),
+                None => error.hint("try again later"),
+            }
+        }
+        ModelErrorKind::Provider => {
+            ModelError::new(kind, format!("`{name}` has trouble of its own{with}"))
+                .hint("try again later")
+        }
+        ModelErrorKind::Rejected if (300..400).contains(&status) => {
+            ModelError::new(kind, format!("`{name}` sends us elsewhere (status {status})"))
+                .hint("a key is never sent after a redirect: correct the base URL")
+        }
+        ModelErrorKind::Rejected => {
+            let error = ModelError::new(kind, format!("`{name}` does not take the request{with}"));
+            let text = explained.text.as_deref().unwrap_or_default();
+            if status == 404 || status == 405 {
+                error.hint(format!("check the base URL `{}`", provider.base_url))
+            } else if text.contains("temperature") {
+                error.hint(format!(
+                    "`omit = [\"temperature\"]` in `[providers.{name}]` leaves it out"
+                ))
+            } else {
+                error
+            }
+        }
+        ModelErrorKind::NotConfigured
+        | ModelErrorKind::Unreachable
+        | ModelErrorKind::Protocol
+        | ModelErrorKind::TimedOut => {
+            ModelError::new(kind, format!("`{name}` answered with status {status}{with}"))
+                .hint(format!("check the base URL `{}`", provider.base_url))
+        }
+    }
+}
+
+fn kind_of(status: u16, explained: &Explanation, retry_after: Option<Duration>) -> ModelErrorKind {
+    let mentions_model = explained.code.contains("model")
+        || explained.text.as_deref().is_some_and(|text| text.to_lowercase().contains("model"));
+    match status {
+        // Waiting does not fill an account.
+        429 if explained.code.contains("insufficient_quota") => ModelErrorKind::Rejected,
+        401 | 403 => ModelErrorKind::Unauthorized,
+        404 if mentions_model => ModelErrorKind::UnknownModel,
+        _ if explained.code.contains("model_not_found") => ModelErrorKind::UnknownModel,
+        429 => ModelErrorKind::RateLimited { retry_after },
+        300..=499 => ModelErrorKind::Rejected,
+        500.. => ModelErrorKind::Provider,
+        _ => ModelErrorKind::Protocol,
+    }
+}
+
+/// An error that came in the middle of an answer.
+pub(crate) fn in_stream(error: &Value) -> ModelError {
+    let explained = Explanation::of_error(error);
+    let code = explained.code.as_str();
+    let kind = match error.get("code").and_then(Value::as_u64) {
+        Some(status @ 300..=599) => kind_of(u16::try_from(status).unwrap_or(500), &explained, None),
+        _ if code.contains("rate_limit") => ModelErrorKind::RateLimited { retry_after: None },
+        _ if code.contains("authentication") || code.contains("permission") => {
+            ModelErrorKind::Unauthorized
+        }
+        _ if code.contains("not_found") => ModelErrorKind::UnknownModel,
+        _ if code.contains("invalid_request") => ModelErrorKind::Rejected,
+        _ => ModelErrorKind::Provider,
+    };
+    let text = explained.text.unwrap_or_else(|| "no reason was given".to_owned());
+    ModelError::new(kind, format!("the provider broke its answer off: {text}"))
+}
+
+/// What a provider says about an error.
+struct Explanation {
+    text: Option<String>,
+    /// Words for programs, joined.
+    code: String,
+}
+
+impl Explanation {
+    fn of(content_type: &str, body: &[u8]) -> Self {
+        if let Ok(value) = serde_json::from_slice::<Value>(body) {
+            return match value.get("error") {
+                Some(error) if !error.is_null() => Self::of_error(error),
+                _ => Self::of_error(&value),
+            };
+        }
+        let text = String::from_utf8_lossy(body);
+        let text = match content_type.split(';').next().map(str::trim) {
+            Some("text/html") => Some("an HTML page".to_owned()),
+            _ => short(&text),
+        };
+        Self { text, code: String::new() }
+    }
+
+    fn of_error(error: &Value) -> Self {
+        // `detail` is what FastAPI writes.
+        let text = [error, &error["message"], &error["detail"]]
+            .into_iter()
+            .find_map(Value::as_str)
+            .and_then(short);
+        let code = ["type", "code"].iter().filter_map(|name| error[*name].as_str());
+        Self { text, code: code.collect::<Vec<_>>().join(" ") }
+    }
+}
+
+/// One line of bounded length.
+fn short(text: &str) -> Option<String> {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.is_empty() {
+        return None;
+    }
+    let mut short: String = line.chars().take(LONGEST_EXPLANATION).collect();
+    if short.len() < line.len() {
+        short.push('…');
+    }
+    Some(short)
+}
+
+/// The error of a request that got no reply, or whose reply broke.
+pub(crate) fn of_transport(provider: &Provider, error: &reqwest::Error) -> ModelError {
+    let name = &provider.name;
+    let address = origin(provider);
+    let why = deepest(error);
+    if error.is_connect() {
+        let message = if error.is_timeout() {
+            let seconds = provider.timeouts.connect.as_secs_f64();
+            format!("`{name}` at {address} can't be reached within {seconds} s")
+        } else {
+            format!("`{name}` at {address} can't be reached: {why}")
+        };
+        if why.contains("certificate") {
+            // Not the kind that is tried again: it will be the same certificate.
+            return ModelError::new(ModelErrorKind::Protocol, message)
+                .hint("`SSL_CERT_FILE` can name a file with further authorities");
+        }
+        let error = ModelError::new(ModelErrorKind::Unreachable, message);
+        return if provider.is_local {
+            error.hint("start the server; `prowess models` shows which ones run")
+        } else {
+            error.hint("check the base URL, the network and `HTTPS_PROXY`")
+        };
+    }
+    ModelError::new(
+        ModelErrorKind::Unreachable,
+        format!("the connection to `{name}` at {address} broke: {why}"),
+    )
+    .hint("try again; the provider's log may say more")
+}
+
+/// Nothing came in time.
+pub(crate) fn timed_out(provider: &str, what: &str, limit: Duration) -> ModelError {
+    let setting = if what == "first token" { "first_token" } else { "stall" };
+    let message = match what {
+        "first token" => format!("`{provider}` gave no first token within {limit:?}"),
+        _ => format!("`{provider}` said nothing for {limit:?} and was given up"),
+    };
+    ModelError::new(ModelErrorKind::TimedOut, message).hint(format!(
+        "`{setting}_timeout_secs` in `[providers.{provider}]` of config.toml gives it longer"
+    ))
+}
+
+/// The reply is not an answer at all.
+pub(crate) fn wrong_content(provider: &Provider, content_type: &str, body: &[u8]) -> ModelError {
+    let explained = Explanation::of(content_type, body);
+    let shown = if content_type.is_empty() { "no content type" } else { content_type };
+    let with = explained.text.map_or_else(String::new, |text| format!(": {text}"));
+    ModelError::new(
+        ModelErrorKind::Protocol,
+        format!("`{}` sent {shown} instead of a stream of events{with}", provider.name),
+    )
+    .hint(format!("check the base URL `{}`", provider.base_url))
+}
+
+/// Scheme, host and port of a provider.
+fn origin(provider: &Provider) -> String {
+    provider.base_url.origin().ascii_serialization()
+}
+
+/// The first cause, which is the one that helps.
+fn deepest(error: &reqwest::Error) -> String {
+    let mut deepest: &dyn std::error::Error = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    system_reason(deepest)
+}
+
+/// `retry-after` in seconds, or `retry-after-ms`. A date is not read: our own pause is as good a guess.
+pub(crate) fn retry_after(headers: &reqwest::header::HeaderMap) -> Option<Duration> {
+    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
+    let seconds = number("retry-after-ms").map(|ms| ms / 1000.0).or_else(|| number("retry-after"));
+    seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+}

@@ -1,0 +1,170 @@
+//! The HTTP client: TLS, proxies, headers, and bodies with a bound.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use prowess_core::{ModelError, ModelErrorKind};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, NoProxy, Proxy, Response, redirect};
+use rustls::{ClientConfig, RootCertStore};
+use serde_json::Value;
+use url::Url;
+
+use crate::failure;
+use crate::key::Key;
+use crate::provider::{Kind, Provider, is_loopback};
+use prowess_settings::variable;
+
+/// The version of Anthropic's dialect that is spoken.
+const ANTHROPIC_VERSION: &str = "2023-06-01";
+/// The most bytes of a body that is an error.
+pub(crate) const LONGEST_ERROR: usize = 64 * 1024;
+/// The most bytes of a list of models. The longest public list has some hundred entries of one or two kilobytes.
+const LONGEST_LIST: usize = 8 << 20;
+
+/// A client for one provider.
+pub(crate) fn client(
+    provider: &Provider,
+    variables: &[(String, String)],
+) -> Result<Client, ModelError> {
+    let mut builder = Client::builder()
+        // The variables are read here and not by the library, which would look at the process.
+        .no_proxy()
+        // The key would go wherever the redirect points.
+        .redirect(redirect::Policy::none())
+        .connect_timeout(provider.timeouts.connect)
+        .user_agent(concat!("prowess/", env!("CARGO_PKG_VERSION")));
+    let proxy = proxy(provider, variables)?;
+    let secure = provider.base_url.scheme() == "https"
+        || proxy.as_ref().is_some_and(|proxy| proxy.scheme() == "https");
+    if let Some(url) = proxy {
+        let proxy = Proxy::all(url).map_err(|_| not_usable("the proxy"))?;
+        let except = variable(variables, "NO_PROXY").or_else(|| variable(variables, "no_proxy"));
+        builder = builder.proxy(proxy.no_proxy(except.and_then(NoProxy::from_string)));
+    }
+    builder.tls_backend_preconfigured(tls(secure)?).build().map_err(|_| not_usable("the client"))
+}
+
+fn not_usable(what: &str) -> ModelError {
+    // The library's words are left out: they may quote an address with a password in it.
+    ModelError::new(ModelErrorKind::NotConfigured, format!("{what} can't be set up"))
+        .hint("check `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`")
+}
+
+/// The proxy in front of a provider, if there is one. A server on this machine is never behind one.
+fn proxy(provider: &Provider, variables: &[(String, String)]) -> Result<Option<Url>, ModelError> {
+    if is_loopback(&provider.base_url) {
+        return Ok(None);
+    }
+    let names = match provider.base_url.scheme() {
+        "https" => ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
+        _ => ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
+    };
+    let Some((name, text)) =
+        names.into_iter().find_map(|name| Some((name, variable(variables, name)?)))
+    else {
+        return Ok(None);
+    };
+    let text = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+    let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    // The value may hold a password and is not repeated.
+    url.map(Some).ok_or_else(|| {
+        ModelError::new(
+            ModelErrorKind::NotConfigured,
+            format!("`{name}` is no proxy that can be used"),
+        )
+        .hint("it has to look like `http://HOST:PORT`")
+    })
+}
+
+/// The system's authorities are read only where they are needed: that takes longer than asking a server on this machine.
+fn tls(secure: bool) -> Result<ClientConfig, ModelError> {
+    let failed = |message: String| ModelError::new(ModelErrorKind::NotConfigured, message);
+    let mut roots = RootCertStore::empty();
+    if secure {
+        // Single unreadable certificates are usual; only none at all is a problem.
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if roots.is_empty() {
+            return Err(failed("this machine has no trusted certificate authorities".to_owned())
+                .hint("install `ca-certificates`, or name a file with `SSL_CERT_FILE`"));
+        }
+    }
+    let ring = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(ring)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| failed(format!("TLS can't be set up: {error}")))?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// The headers of every request. The one with the key is marked, so that no library shows it.
+pub(crate) fn headers(kind: Kind, key: &Key) -> Result<HeaderMap, ModelError> {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let secret = |value: &str| {
+        let mut value = HeaderValue::from_str(value).map_err(|_| {
+            ModelError::new(ModelErrorKind::Unauthorized, "the key can't stand in a header")
+        })?;
+        value.set_sensitive(true);
+        Ok::<HeaderValue, ModelError>(value)
+    };
+    match kind {
+        Kind::OpenAi => {
+            if let Some(key) = key.reveal() {
+                let value = secret(&format!("Bearer {key}"))?;
+                headers.insert(reqwest::header::AUTHORIZATION, value);
+            }
+        }
+        Kind::Anthropic => {
+            if let Some(key) = key.reveal() {
+                headers.insert(HeaderName::from_static("x-api-key"), secret(key)?);
+            }
+            let version = HeaderValue::from_static(ANTHROPIC_VERSION);
+            headers.insert(HeaderName::from_static("anthropic-version"), version);
+        }
+    }
+    Ok(headers)
+}
+
+/// What a reply calls itself.
+pub(crate) fn content_type(response: &Response) -> String {
+    let value = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    value.unwrap_or_default().chars().take(100).collect()
+}
+
+/// The beginning of a body.
+pub(crate) async fn bounded(
+    mut response: Response,
+    most: usize,
+) -> Result<Vec<u8>, reqwest::Error> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        body.extend_from_slice(&chunk[..chunk.len().min(most - body.len())]);
+        if body.len() >= most {
+            break;
+        }
+    }
+    Ok(body)
+}
+
+/// A page of JSON about models. `None` is a page that is not there; what is there and is no JSON counts as that.
+pub(crate) async fn page(
+    client: &Client,
+    provider: &Provider,
+    request: reqwest::RequestBuilder,
+    limit: Duration,
+) -> Result<Option<Value>, ModelError> {
+    let asked = async {
+        let request = request.build()?;
+        let response = client.execute(request).await?;
+        if !response.status().is_success() {
+            return Ok(None);
+        }
+        let body = bounded(response, LONGEST_LIST).await?;
+        Ok(serde_json::from_slice(&body).ok())
+    };
+    match tokio::time::timeout(limit, asked).await {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(failure::of_transport(provider, &error)),
+        Err(_) => Err(failure::timed_out(&provider.name, "page", limit)),
+    }
+}

@@ -1,0 +1,100 @@
+//! One archive, or one `SKILL.md`, at an address that the user gave.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use prowess_package::digest::Sha256Digest;
+use prowess_package::limits::Limits;
+use prowess_store::source::{
+    Fetched, Offer, Offers, Pinned, SourceError, SourceErrorKind, declared_name, tree_of_file,
+};
+
+use crate::archives::Archives;
+use crate::web::{Ask, ChosenBy, Web, not_found, parse, shown, unreachable};
+
+/// For a whole archive.
+pub(super) const DOWNLOAD: Duration = Duration::from_mins(5);
+
+/// Fetches single files.
+pub(crate) struct Addresses {
+    web: Arc<Web>,
+    limits: Limits,
+    archives: Archives,
+    /// The last file: it is offered first and fetched right after that.
+    last: Mutex<Option<(String, Vec<u8>)>>,
+}
+
+impl Addresses {
+    pub(crate) fn new(web: Arc<Web>, limits: Limits, archives: Archives) -> Self {
+        Self { web, limits, archives, last: Mutex::default() }
+    }
+
+    pub(crate) fn offers(&self, address: &str) -> Result<Offers, SourceError> {
+        let url = parse(address)?;
+        let bytes = self.download(address)?;
+        let sha256 = format!("sha256:{}", Sha256Digest::of(&bytes));
+        let fetched = tree_of_file(&shown(&url), bytes.clone(), &self.limits)?;
+        let place = url.path_segments().and_then(|mut parts| parts.next_back()).unwrap_or_default();
+        let name = declared_name(fetched.tree.manifest(), place);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((sha256.clone(), bytes));
+        let pinned = Pinned::File { location: address.to_owned(), sha256 };
+        let offer = Offer { name, pinned, owner: None, published: None };
+        Ok(Offers { skills: vec![offer], notes: fetched.notes })
+    }
+
+    pub(crate) fn fetch(&self, address: &str, sha256: &str) -> Result<Fetched, SourceError> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let bytes = match last {
+            Some((known, bytes)) if known == sha256 => bytes,
+            _ => match self.archives.get(sha256, &self.limits) {
+                Some(bytes) => bytes,
+                None => self.download(address)?,
+            },
+        };
+        let url = parse(address)?;
+        compared(&shown(&url), &bytes, sha256)?;
+        self.archives.keep(&bytes);
+        tree_of_file(&shown(&url), bytes, &self.limits)
+    }
+
+    fn download(&self, address: &str) -> Result<Vec<u8>, SourceError> {
+        let url = parse(address)?;
+        let reply = self.web.get(&Ask {
+            url: &url,
+            accept: "*/*",
+            most: self.limits.archive_bytes,
+            limit: DOWNLOAD,
+            chosen_by: ChosenBy::User,
+            etag: None,
+            token: None,
+        })?;
+        match reply.status {
+            200 => Ok(reply.body),
+            404 | 410 => Err(not_found(format!("there is nothing at `{}`", shown(&url)))
+                .hint("look at the spelling")),
+            401 | 403 => Err(SourceError::new(
+                SourceErrorKind::Denied,
+                format!("`{}` is not for everybody (status {})", shown(&url), reply.status),
+            )
+            .hint("download it yourself, and install the file")),
+            status => Err(unreachable(format!("`{}` answered with status {status}", shown(&url)))
+                .hint("try again later")),
+        }
+    }
+}
+
+/// Compares bytes with the digest that was promised: `sha256:` and 64 hexadecimal digits (attack C1).
+pub(super) fn compared(place: &str, bytes: &[u8], promised: &str) -> Result<(), SourceError> {
+    let found = format!("sha256:{}", Sha256Digest::of(bytes));
+    if found == promised {
+        return Ok(());
+    }
+    Err(SourceError::new(
+        SourceErrorKind::Mismatch,
+        format!(
+            "`{place}` has other bytes than were promised: {found} instead of {}",
+            super::short(promised)
+        ),
+    )
+    .hint("do not install it; tell whoever publishes it"))
+}

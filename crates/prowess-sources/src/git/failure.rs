@@ -1,0 +1,111 @@
+//! What git says when it fails, in words that help.
+
+use prowess_store::source::{SourceError, SourceErrorKind};
+
+use super::place::Place;
+use crate::short;
+use crate::web::{not_found, unreachable, unusable};
+
+/// An error out of what git said on stderr.
+pub(super) fn of(place: &Place, said: &str) -> SourceError {
+    let url = &place.clean;
+    let lower = said.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    if has(&["dubious ownership"]) {
+        return SourceError::new(
+            SourceErrorKind::Denied,
+            format!("git does not read `{url}`, because it belongs to another user"),
+        )
+        .hint("if you trust them: `git config --global --add safe.directory PATH`");
+    }
+    if has(&["could not resolve host", "could not resolve hostname", "name or service not known"]) {
+        return unreachable(format!("the host of `{url}` is not known"))
+            .hint("look at the spelling, and at the connection to the internet");
+    }
+    // Hosts tell nobody which private repositories there are, so both cases look alike.
+    if has(&[
+        "could not read username",
+        "could not read password",
+        "authentication failed",
+        "terminal prompts disabled",
+        "permission denied",
+        "the requested url returned error: 403",
+        "the requested url returned error: 401",
+        "host key verification failed",
+    ]) {
+        return SourceError::new(
+            SourceErrorKind::Denied,
+            format!("there is no repository `{url}`, or git has no access to it"),
+        )
+        .hint(format!(
+            "look at the spelling; if it is private, `git ls-remote {url}` has to work"
+        ));
+    }
+    if has(&[
+        "couldn't find remote ref",
+        "not our ref",
+        "no such remote ref",
+        "remote ref does not exist",
+    ]) {
+        return not_found(format!("`{url}` does not have what was asked for"))
+            .hint("look at the branch, tag or commit");
+    }
+    if has(&["not found", "does not exist", "does not appear to be a git repository"]) {
+        return not_found(format!("there is no repository `{url}`"))
+            .hint("look at the spelling; a private one needs credentials that git knows");
+    }
+    if has(&["transport '", "not allowed"]) {
+        return unusable(format!("git may not use this transport for `{url}`"))
+            .hint("use `https://` or `ssh://`");
+    }
+    unreachable(format!("git can't fetch `{url}`: {}", last_words(said)))
+        .hint(format!("`git ls-remote {url}` may say more"))
+}
+
+/// The last line that says what is wrong.
+fn last_words(said: &str) -> String {
+    let mut lines = said.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let fatal = said.lines().rev().find_map(|line| line.trim().strip_prefix("fatal: "));
+    short(fatal.or_else(|| lines.next()).unwrap_or("it did not say why"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_failure_has_words_of_its_own() {
+        let place = Place::parse("https://host.example/a").expect("an address");
+        for (said, kind, expected) in [
+            (
+                "fatal: could not read Username for 'https://host.example': terminal prompts disabled",
+                SourceErrorKind::Denied,
+                "there is no repository `https://host.example/a`, or git has no access to it",
+            ),
+            (
+                "fatal: unable to access 'https://host.example/a/': Could not resolve host: host.example",
+                SourceErrorKind::Unreachable,
+                "the host of `https://host.example/a` is not known",
+            ),
+            (
+                "remote: Repository not found.\nfatal: repository 'https://host.example/a/' not found",
+                SourceErrorKind::NotFound,
+                "there is no repository `https://host.example/a`",
+            ),
+            (
+                "warning: x\nfatal: the remote end hung up unexpectedly\n",
+                SourceErrorKind::Unreachable,
+                "git can't fetch `https://host.example/a`: the remote end hung up unexpectedly",
+            ),
+            (
+                "fatal: detected dubious ownership in repository at '/srv/a'",
+                SourceErrorKind::Denied,
+                "git does not read `https://host.example/a`, because it belongs to another user",
+            ),
+        ] {
+            let error = of(&place, said);
+            assert_eq!((error.kind, error.to_string().as_str()), (kind, expected), "{said}");
+            assert!(error.hint.is_some(), "{said}");
+        }
+    }
+}

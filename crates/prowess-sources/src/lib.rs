@@ -1,0 +1,237 @@
+//! Where skills come from: this machine, repositories, domains, registries.
+//!
+//! [`Sources`] is the door. It implements the store's [`Source`] for every kind of reference, and its [`Catalogue`] for the
+//! registries. Nothing that was fetched is ever run, everything has a bound, and every digest that a place promises is
+//! compared here.
+
+mod address;
+mod archives;
+mod git;
+mod registry;
+mod web;
+mod well_known;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use prowess_format::text::{shorten, visible};
+use prowess_package::limits::Limits;
+use prowess_package::name::SkillName;
+use prowess_resolve::{Package, Release};
+use prowess_store::reference::{Named, Reference};
+use prowess_store::source::{
+    Catalogue, Fetched, Local, Offer, Offers, Pinned, Source, SourceError,
+};
+
+use self::address::Addresses;
+use self::archives::Archives;
+use self::git::Git;
+use self::registry::RegistryClient;
+use self::web::Web;
+use self::well_known::WellKnown;
+use prowess_settings::variable;
+
+pub use self::git::Bounds as GitBounds;
+pub use self::registry::{
+    REGISTRY_VARIABLE, Registries, Registry, RegistryKind, SearchHit, TOKEN_VARIABLE,
+};
+pub use self::well_known::{Missed, TRAWL_TIME, Trawl, Trawled};
+
+/// What sources need to know.
+pub struct SourceOptions {
+    /// The variables of the process: proxies, tokens, and all that git looks at.
+    pub variables: Vec<(String, String)>,
+    /// What relative paths are relative to.
+    pub current_folder: PathBuf,
+    /// How much a skill may be.
+    pub limits: Limits,
+    /// How much a repository may be.
+    pub git: GitBounds,
+    /// Which registries there are.
+    pub registries: Registries,
+    /// Where indexes of registries and archives are kept; without it they are fetched each time.
+    pub cache_folder: Option<PathBuf>,
+    /// Whether nothing may be asked over the network.
+    pub offline: bool,
+    /// Whether git may ask the user for a password.
+    pub prompts: Prompts,
+    /// Who is told how far a long fetch is.
+    pub progress: Progress,
+    /// How a pause is made that a server asks for.
+    pub pause: Pause,
+    /// Now. An index of a registry may say until when it can be believed.
+    pub now: SystemTime,
+}
+
+/// Whether somebody sits in front of the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prompts {
+    /// Git and ssh may ask for names and passwords.
+    Allowed,
+    /// Whoever would ask fails instead.
+    Never,
+}
+
+/// Waits for so long.
+pub type Pause = Arc<dyn Fn(Duration) + Send + Sync>;
+
+/// Hears a line, or nothing when a fetch is over.
+type Listener = dyn Fn(Option<&str>) + Send + Sync;
+
+/// Who is told how far a long fetch is.
+#[derive(Clone)]
+pub struct Progress(Arc<Listener>);
+
+impl Progress {
+    /// Tells this function, a line at a time, and nothing when that fetch is over.
+    pub fn new(tell: impl Fn(Option<&str>) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+
+    /// Tells nobody.
+    pub fn silent() -> Self {
+        Self::new(|_| ())
+    }
+
+    fn tell(&self, line: &str) {
+        if !line.is_empty() {
+            (self.0)(Some(&short(line)));
+        }
+    }
+
+    fn over(&self) {
+        (self.0)(None);
+    }
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Progress")
+    }
+}
+
+/// All sources.
+pub struct Sources {
+    local: Local,
+    git: Git,
+    addresses: Addresses,
+    well_known: WellKnown,
+    registries: RegistryClient,
+}
+
+impl Sources {
+    /// Gets ready. Nothing is asked yet.
+    pub fn new(options: SourceOptions) -> Self {
+        let home = variable(&options.variables, "HOME").map(PathBuf::from);
+        let progress = options.progress.clone();
+        let web = Web::new(&options.variables, options.offline, options.pause, progress);
+        let web = Arc::new(web);
+        let archives = Archives::new(options.cache_folder.as_deref());
+        Self {
+            local: Local { current_folder: options.current_folder, home, limits: options.limits },
+            registries: RegistryClient::new(
+                Arc::clone(&web),
+                options.limits,
+                options.offline,
+                options.variables.clone(),
+                options.registries,
+                options.cache_folder.as_deref(),
+                options.now,
+            ),
+            git: Git::new(
+                options.variables,
+                options.prompts,
+                options.offline,
+                options.git,
+                options.limits,
+                options.progress,
+                archives.clone(),
+            ),
+            addresses: Addresses::new(Arc::clone(&web), options.limits, archives.clone()),
+            well_known: WellKnown::new(web, options.limits, archives),
+        }
+    }
+
+    /// Removes what is only here while these sources are, for a process that is about to end by a signal.
+    pub fn tidy_up(&self) -> impl Fn() + Send + use<> {
+        let scratches = self.git.scratches.clone();
+        move || scratches.remove_all()
+    }
+
+    /// Asks many domains at once for the skill that each may publish (SKL-WK-1), each for at most so long.
+    pub fn trawl(&self, domains: &[String], limit: Duration) -> Trawl {
+        self.well_known.trawl(domains, limit)
+    }
+
+    /// Why nobody may have an installed version any more, when its registry says so (attack C22). Offline, what is known of
+    /// its index counts.
+    pub fn revoked(
+        &self,
+        name: &SkillName,
+        pinned: &Pinned,
+    ) -> Result<Option<String>, SourceError> {
+        match pinned {
+            Pinned::Registry { registry, namespace: Some(namespace), version, .. } => {
+                self.registries.revoked(name, registry, namespace, version)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Skills of the usual registry that have to do with some words.
+    pub fn search(&self, words: &str, most: usize) -> Result<Vec<SearchHit>, SourceError> {
+        self.registries.search(words, most)
+    }
+}
+
+impl Catalogue for Sources {
+    fn package(&self, named: &Named) -> Result<Package, SourceError> {
+        self.registries.package(named)
+    }
+
+    fn releases(&self, package: &Package) -> Result<Vec<Release>, SourceError> {
+        self.registries.releases(package)
+    }
+
+    fn offer(&self, package: &Package, version: &semver::Version) -> Result<Offer, SourceError> {
+        self.registries.offer(package, version)
+    }
+}
+
+impl Source for Sources {
+    fn offers(&self, reference: &Reference) -> Result<Offers, SourceError> {
+        match reference {
+            Reference::Path(_) => self.local.offers(reference),
+            Reference::Git(git) => self.git.offers(git),
+            Reference::Address(address) => self.addresses.offers(address),
+            Reference::Domain(domain) => self.well_known.offers(domain),
+            Reference::Named(named) => self.registries.offers(named),
+        }
+    }
+
+    fn fetch(&self, name: &str, pinned: &Pinned) -> Result<Fetched, SourceError> {
+        match pinned {
+            Pinned::Folder { .. } => self.local.fetch(name, pinned),
+            Pinned::File { location, sha256 } if pinned.is_remote() => {
+                self.addresses.fetch(location, sha256)
+            }
+            Pinned::File { .. } => self.local.fetch(name, pinned),
+            Pinned::Git { url, commit, revision, folder } => {
+                self.git.fetch(url, commit, revision.as_deref(), folder.as_ref())
+            }
+            Pinned::WellKnown { url, digest, .. } => {
+                self.well_known.fetch(name, url, digest.as_deref())
+            }
+            Pinned::Registry { registry, namespace, version, sha256 } => {
+                self.registries.fetch(name, registry, namespace.as_ref(), version, sha256)
+            }
+        }
+    }
+}
+
+/// A text of somebody else's, fit for a message.
+pub(crate) fn short(text: &str) -> String {
+    visible(&shorten(text, 160)).into_owned()
+}

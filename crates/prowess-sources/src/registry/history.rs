@@ -1,0 +1,153 @@
+//! What a registry has said before, against what it says now: a mirror that answers with an old index hides what was taken
+//! back since, and what is newer (attack C17).
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use prowess_registry_protocol::{Head, Index};
+
+/// Why an index is not believed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// It is an older one than was seen before, or one that can't be told from that.
+    Older(String),
+    /// A version that was seen before has other bytes now (attack C21).
+    OtherBytes(String),
+    /// Nobody has confirmed it for too long.
+    Expired(String),
+}
+
+/// Compares an index with the last one that was believed.
+pub(super) fn compare(before: &Index, now: &Index) -> Result<(), Doubt> {
+    for line in &before.lines {
+        let version = &line.version;
+        let Some(same) = now.lines.iter().find(|other| other.version == *version) else {
+            return Err(Doubt::Older(format!("version {version} is gone")));
+        };
+        if same.sha256 != line.sha256 {
+            return Err(Doubt::OtherBytes(version.to_string()));
+        }
+        if line.revoked.is_some() && same.revoked.is_none() {
+            return Err(Doubt::Older(format!("version {version} is no longer revoked")));
+        }
+    }
+    match (&before.head, &now.head) {
+        (None, _) => Ok(()),
+        (Some(_), None) => Err(Doubt::Older("it has no number any more".to_owned())),
+        (Some(before_head), Some(head)) => {
+            let (was, is) = (before_head.sequence, head.sequence);
+            if is < was {
+                Err(Doubt::Older(format!("it has the number {is}, and {was} was seen before")))
+            } else if is == was && before.lines != now.lines {
+                Err(Doubt::Older(format!(
+                    "it says something else than before under the number {is}"
+                )))
+            } else {
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Whether an index that was just asked for is still meant to be believed.
+pub(super) fn fresh(head: Option<&Head>, now: SystemTime) -> Result<(), Doubt> {
+    let Some(expires) = head.and_then(|head| head.expires) else { return Ok(()) };
+    let end = UNIX_EPOCH.checked_add(Duration::from_secs(expires));
+    match end {
+        Some(end) if end < now => {
+            let ago = now.duration_since(end).unwrap_or_default().as_secs();
+            let ago = match ago / 3600 {
+                0 => "less than an hour ago".to_owned(),
+                hours @ 1..48 => format!("{hours} hours ago"),
+                hours => format!("{} days ago", hours / 24),
+            };
+            Err(Doubt::Expired(format!("it expired {ago}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prowess_registry_protocol as protocol;
+
+    fn index(head: &str, lines: &[&str]) -> Index {
+        let lines: Vec<String> = lines
+            .iter()
+            .map(|line| {
+                let (version, more) = line.split_once(' ').unwrap_or((line, ""));
+                let digit = if more.contains("other") { "b" } else { "a" };
+                let revoked = if more.contains("revoked") { r#","revoked":"bad""# } else { "" };
+                let yanked = more.contains("yanked");
+                let sha256 = digit.repeat(64);
+                format!(
+                    r#"{{"version":"{version}","sha256":"{sha256}","yanked":{yanked}{revoked}}}"#
+                )
+            })
+            .collect();
+        let text = format!("{head}\n{}\n", lines.join("\n"));
+        Index::read(text.as_bytes(), "acme/greet").expect("an index")
+    }
+
+    fn numbered(sequence: u64) -> String {
+        format!(r#"{{"index":"acme/greet","sequence":{sequence}}}"#)
+    }
+
+    #[test]
+    fn an_older_index_is_told_from_a_newer_one() {
+        // Attack C17.
+        let (six, seven) = (numbered(6), numbered(7));
+        let older = |why: &str| Err(Doubt::Older(why.to_owned()));
+        for (before, now, expected) in [
+            (index("", &["1.0.0"]), index("", &["1.0.0", "1.1.0"]), Ok(())),
+            (index("", &["1.0.0"]), index("", &["1.0.0 yanked"]), Ok(())),
+            (index("", &["1.0.0"]), index(&six, &["1.0.0"]), Ok(())),
+            (index(&six, &["1.0.0"]), index(&six, &["1.0.0"]), Ok(())),
+            (index(&six, &["1.0.0 yanked"]), index(&seven, &["1.0.0"]), Ok(())),
+            (index("", &["1.0.0", "1.1.0"]), index("", &["1.0.0"]), older("version 1.1.0 is gone")),
+            (
+                index("", &["1.0.0 revoked"]),
+                index("", &["1.0.0"]),
+                older("version 1.0.0 is no longer revoked"),
+            ),
+            (
+                index(&seven, &["1.0.0"]),
+                index(&six, &["1.0.0"]),
+                older("it has the number 6, and 7 was seen before"),
+            ),
+            // A yank that is hidden.
+            (
+                index(&seven, &["1.0.0 yanked"]),
+                index(&seven, &["1.0.0"]),
+                older("it says something else than before under the number 7"),
+            ),
+            (index(&seven, &["1.0.0"]), index("", &["1.0.0"]), older("it has no number any more")),
+            // Attack C21.
+            (
+                index(&six, &["1.0.0"]),
+                index(&seven, &["1.0.0 other"]),
+                Err(Doubt::OtherBytes("1.0.0".to_owned())),
+            ),
+        ] {
+            assert_eq!(compare(&before, &now), expected);
+        }
+    }
+
+    #[test]
+    fn an_index_that_nobody_renews_is_not_believed_for_ever() {
+        // Attack C17, the freeze.
+        let head = Head { sequence: 1, expires: Some(1_000_000) };
+        let at = |seconds| fresh(Some(&head), UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(1_000_000), Ok(()));
+        assert_eq!(
+            at(1_000_060),
+            Err(Doubt::Expired("it expired less than an hour ago".to_owned()))
+        );
+        assert_eq!(
+            at(1_000_000 + 5 * 3600),
+            Err(Doubt::Expired("it expired 5 hours ago".to_owned()))
+        );
+        assert_eq!(at(2_000_000), Err(Doubt::Expired("it expired 11 days ago".to_owned())));
+        assert_eq!(fresh(None, SystemTime::now()), Ok(()));
+    }
+}
