@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use prowess_engine::{ApprovalStore, Cancel, Consent, NoApprover, PythonWorkers, Subject, Surroundings, SystemClock, ToolHandle, World};
+use prowess_engine::{
+    ApprovalStore, Cancel, Consent, NoApprover, PythonWorkers, Subject, Surroundings, SystemClock,
+    ToolHandle, World,
+};
 use prowess_policy::{Mode, Origin, Tier, Trust};
 
 const CALLS: usize = 500;

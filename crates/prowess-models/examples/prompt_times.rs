@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use prowess_core::{Event, Model};
-use prowess_engine::{Cancel, FolderShelf, PromptCall, PromptSurroundings, Subject, World, run_prompt};
+use prowess_engine::{
+    Cancel, FolderShelf, PromptCall, PromptSurroundings, Subject, World, run_prompt,
+};
 use prowess_format::skill::Skill;
 use prowess_models as models;
 use prowess_policy::{Origin, Tier, Trust};

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use prowess_core::Envelope;
-use prowess_engine::{ApprovalStore, Approver, Asked, Cancel, Consent, PythonWorkers, Reply, Subject, Surroundings, SystemClock, ToolHandle, World};
+use prowess_engine::{
+    ApprovalStore, Approver, Asked, Cancel, Consent, PythonWorkers, Reply, Subject, Surroundings,
+    SystemClock, ToolHandle, World,
+};
 use prowess_package::limits::Limits;
 use prowess_policy::{Mode, Origin, Remember, Trust};
 use prowess_store::install::{Installer, Wish};

@@ -12,7 +12,9 @@ use prowess_core::{
     ModelRequest, ModelStream, Outcome, Passage, Piece, Query, RetrieveError, Retriever, Stop,
     Usage, wire,
 };
-use prowess_engine::{Cancel, FolderShelf, PromptCall, PromptSurroundings, Subject, World, run_prompt};
+use prowess_engine::{
+    Cancel, FolderShelf, PromptCall, PromptSurroundings, Subject, World, run_prompt,
+};
 use prowess_format::skill::Skill;
 use prowess_policy::{Origin, Tier, Trust};
 use serde_json::{Map, Value, json};

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prowess_core::{Envelope, Event};
-use prowess_engine::{ApprovalStore, Approver, Asked, Call, Cancel, Clock, Consent, Reply, RunError, Subject, World, approve, prepare, run};
+use prowess_engine::{
+    ApprovalStore, Approver, Asked, Call, Cancel, Clock, Consent, Reply, RunError, Subject, World,
+    approve, prepare, run,
+};
 use prowess_format::skill::Skill;
 use prowess_policy::{Mode, Origin, Tier, Trust};
 use prowess_proxy::UpstreamRoots;

@@ -69,7 +69,6 @@ pub(super) fn fresh(head: Option<&Head>, now: SystemTime) -> Result<(), Doubt> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prowess_registry_protocol as protocol;
 
     fn index(head: &str, lines: &[&str]) -> Index {
         let lines: Vec<String> = lines

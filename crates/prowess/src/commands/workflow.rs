@@ -13,7 +13,9 @@ use prowess_engine::workflow::{
     self, CheckSurroundings, Ended, InputsError, Limits, Models, OpenRun, RunRecord, RunStore,
     RunStoreError, Surroundings, Workflow,
 };
-use prowess_engine::{ApprovalStore, Approver, Asked, Cancel, Consent, FolderShelf, Reply, SystemClock, World};
+use prowess_engine::{
+    ApprovalStore, Approver, Asked, Cancel, Consent, FolderShelf, Reply, SystemClock, World,
+};
 use prowess_files::whole::folder_of;
 use prowess_format::diagnostic::{Diagnostic, Severity};
 use prowess_models as models;

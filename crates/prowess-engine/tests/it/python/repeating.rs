@@ -4,7 +4,10 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use prowess_core::{Event, Stream};
-use prowess_engine::{ApprovalStore, Approver, Asked, Clock, Consent, PythonWorkers, Reply, RunError, Subject, Surroundings, SystemClock, ToolHandle, World};
+use prowess_engine::{
+    ApprovalStore, Approver, Asked, Clock, Consent, PythonWorkers, Reply, RunError, Subject,
+    Surroundings, SystemClock, ToolHandle, World,
+};
 use prowess_format::skill::Skill;
 use prowess_policy::{Mode, Origin, Remember, Tier, Trust};
 use serde_json::{Value, json};

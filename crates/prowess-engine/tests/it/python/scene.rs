@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use prowess_core::{Envelope, Event};
-use prowess_engine::{ApprovalStore, Call, Cancel, Clock, Consent, LoadError, Loading, NoApprover, PythonWorkers, RunError, Subject, ToolRegistry, World, approve, load_skill, prepare, run_with};
+use prowess_engine::{
+    ApprovalStore, Call, Cancel, Clock, Consent, LoadError, Loading, NoApprover, PythonWorkers,
+    RunError, Subject, ToolRegistry, World, approve, load_skill, prepare, run_with,
+};
 use prowess_format::skill::Skill;
 use prowess_policy::{Mode, Origin, Tier, Trust};
 use serde_json::{Map, Value};

@@ -17,7 +17,9 @@ use prowess_engine::workflow::{
     self, CheckSurroundings, Ended, Limits, Models, OpenRun, RunRecord, RunStore, Surroundings,
     inputs_of,
 };
-use prowess_engine::{ApprovalStore, Approver, Cancel, Consent, FolderShelf, NoApprover, SystemClock, World};
+use prowess_engine::{
+    ApprovalStore, Approver, Cancel, Consent, FolderShelf, NoApprover, SystemClock, World,
+};
 use prowess_policy::Mode;
 use prowess_proxy::{Fetcher, Resolver, UpstreamRoots};
 use serde_json::{Value, json};
