@@ -6,6 +6,7 @@
 mod decoder;
 mod envelope;
 mod event;
+mod frame;
 mod model;
 mod problem;
 mod retrieve;
@@ -19,6 +20,7 @@ pub use envelope::{
     TIMED_OUT,
 };
 pub use event::{Event, Source, Stream, Thought};
+pub use frame::{EventFrame, InvalidRunId, RunId};
 pub use model::{
     BoxFuture, Message, Model, ModelError, ModelErrorKind, ModelFacts, ModelRequest, ModelStream,
     Piece, Stop, ToolCall, ToolSpec, Usage,

@@ -37,6 +37,7 @@ mod prompt;
 mod redact;
 mod registry;
 mod run;
+pub mod service;
 mod shelf;
 mod skill_files;
 mod tool;

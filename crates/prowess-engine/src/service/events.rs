@@ -1,0 +1,454 @@
+//! The way of a run's events to whoever reads them: a bounded channel with a stated rule for slow readers.
+//!
+//! 1. Text of the same stream that was not read yet is merged: tokens with tokens, output with output of the same stream,
+//!    up to [`EventLimits::merged_bytes`] per event. Only neighbours are merged, so nothing is reordered.
+//! 2. When [`EventLimits::unread_bytes`] wait, the run waits: a tool finds its pipe full, a provider its connection.
+//! 3. When it has waited for [`EventLimits::patience`], or [`EventLimits::most_bytes`] wait all the same, the run is
+//!    cancelled. What was buffered can still be read; then follow the error and the end, which say why.
+//!
+//! So a reader gets everything, or everything up to the point where the run was cancelled for its sake.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use prowess_core::{Envelope, Event, EventFrame, Outcome, RunId, WorkflowEvent};
+use serde_json::Value;
+
+use crate::run::Cancel;
+
+/// What an event takes up beside its text.
+const OVERHEAD: usize = 128;
+
+/// How much may wait for a reader, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventLimits {
+    /// The largest event that merging makes.
+    pub merged_bytes: usize,
+    /// With this much unread, the run waits for its reader.
+    pub unread_bytes: usize,
+    /// With this much unread, the run is cancelled. What is produced faster than anybody can wait for gets this far.
+    pub most_bytes: usize,
+    /// How long a run waits for its reader before it is cancelled.
+    pub patience: Duration,
+}
+
+impl EventLimits {
+    /// 64 KiB per event, 1 MiB before the run waits, 8 MiB at most, 30 seconds.
+    pub const USUAL: Self = Self {
+        merged_bytes: 64 << 10,
+        unread_bytes: 1 << 20,
+        most_bytes: 8 << 20,
+        patience: Duration::from_secs(30),
+    };
+}
+
+/// Creates the channel of a run. A reader that is too slow asks `cancel` to end the run.
+pub(crate) fn channel(
+    run: RunId,
+    limits: EventLimits,
+    cancel: Cancel,
+) -> (EventSender, EventReceiver) {
+    let shared = Arc::new(Shared {
+        run,
+        limits,
+        cancel,
+        buffer: Mutex::new(Buffer::default()),
+        changed: Condvar::new(),
+    });
+    (EventSender { shared: Arc::clone(&shared) }, EventReceiver { shared, sequence: 0 })
+}
+
+struct Shared {
+    run: RunId,
+    limits: EventLimits,
+    cancel: Cancel,
+    buffer: Mutex<Buffer>,
+    /// Something was sent, read, or given up.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Buffer {
+    events: VecDeque<Event>,
+    bytes: usize,
+    /// Whether the last event was sent, or nobody is left to send it.
+    is_ended: bool,
+    /// Whether nobody reads any more.
+    is_unread: bool,
+    cut: Option<Cut>,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
+/// Why a run was cancelled for its reader's sake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cut {
+    Patience,
+    Size,
+}
+
+/// Where a run's events go.
+pub(crate) struct EventSender {
+    shared: Arc<Shared>,
+}
+
+impl EventSender {
+    /// Sends an event, and waits for the reader when too much is unread. For threads; see [`poll_ready`](Self::poll_ready)
+    /// for tasks.
+    pub(crate) fn send(&self, event: Event) {
+        let shared = &*self.shared;
+        let mut buffer = shared.lock();
+        if !is_last(&event) {
+            let deadline = Instant::now() + shared.limits.patience;
+            while shared.is_full(&buffer) {
+                let left = deadline.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    shared.cut(&mut buffer, Cut::Patience);
+                    break;
+                }
+                let waited = shared.changed.wait_timeout(buffer, left);
+                buffer = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+        }
+        shared.push(buffer, event);
+    }
+
+    /// Sends an event without waiting.
+    pub(crate) fn send_now(&self, event: Event) {
+        self.shared.push(self.shared.lock(), event);
+    }
+
+    /// Ready when the run may go on: as long as not too much is unread.
+    pub(crate) fn poll_ready(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut buffer = self.shared.lock();
+        if !self.shared.is_full(&buffer) {
+            return Poll::Ready(());
+        }
+        buffer.writer = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// Gives up on a reader that did not come for too long.
+    pub(crate) fn give_up(&self) {
+        self.shared.cut(&mut self.shared.lock(), Cut::Patience);
+    }
+
+    /// Wakes a run that waits for its reader, because it was cancelled.
+    pub(crate) fn unblock(&self) {
+        let writer = self.shared.lock().writer.take();
+        self.shared.changed.notify_all();
+        if let Some(writer) = writer {
+            writer.wake();
+        }
+    }
+
+    /// Sends the end if the run has not done so itself, and says in the envelope if the reader was to blame.
+    pub(crate) fn finish(&self, envelope: Envelope) -> Envelope {
+        let buffer = self.shared.lock();
+        let (envelope, is_ended) = (self.shared.blame(&buffer, envelope), buffer.is_ended);
+        drop(buffer);
+        if !is_ended {
+            if let Some(error) = &envelope.error {
+                self.send_now(Event::Error { message: error.clone() });
+            }
+            self.send_now(Event::Done(Box::new(envelope.clone())));
+        }
+        envelope
+    }
+
+    /// A second sender of the same run, for whoever may have to unblock it.
+    pub(crate) fn another(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+
+    /// How long a run waits for its reader.
+    pub(crate) fn patience(&self) -> Duration {
+        self.shared.limits.patience
+    }
+}
+
+impl fmt::Debug for EventSender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventSender").field("run", &self.shared.run).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// A panic while it was held leaves a buffer that is still whole: nothing in between can panic.
+    fn lock(&self) -> MutexGuard<'_, Buffer> {
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the run has to wait. One that is cancelled only has to come to its end.
+    fn is_full(&self, buffer: &Buffer) -> bool {
+        buffer.bytes >= self.limits.unread_bytes
+            && !buffer.is_unread
+            && buffer.cut.is_none()
+            && !self.cancel.is_asked()
+    }
+
+    fn push(&self, mut buffer: MutexGuard<'_, Buffer>, event: Event) {
+        if buffer.is_ended {
+            return;
+        }
+        buffer.is_ended = is_last(&event);
+        if !buffer.is_unread {
+            let event = match event {
+                Event::Done(envelope) => Event::Done(Box::new(self.blame(&buffer, *envelope))),
+                Event::Error { message } if buffer.cut.is_some() => {
+                    Event::Error { message: buffer.cut.map_or(message, |cut| cut.message(self)) }
+                }
+                event => event,
+            };
+            let is_closing = buffer.is_ended || matches!(event, Event::Error { .. });
+            if buffer.cut.is_none() || is_closing {
+                let size = size(&event);
+                if !is_closing && buffer.bytes + size > self.limits.most_bytes {
+                    self.cut(&mut buffer, Cut::Size);
+                } else {
+                    let merged = self.limits.merged_bytes;
+                    buffer.bytes += match buffer.events.back_mut() {
+                        Some(last) => match merge(last, event, merged) {
+                            Ok(added) => added,
+                            Err(event) => {
+                                buffer.events.push_back(event);
+                                size
+                            }
+                        },
+                        None => {
+                            buffer.events.push_back(event);
+                            size
+                        }
+                    };
+                }
+            }
+        }
+        let reader = buffer.reader.take();
+        drop(buffer);
+        self.changed.notify_all();
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+    }
+
+    fn cut(&self, buffer: &mut Buffer, cut: Cut) {
+        if buffer.cut.is_none() {
+            buffer.cut = Some(cut);
+            self.cancel.cancel();
+        }
+    }
+
+    /// The envelope of a run that was cancelled for its reader's sake says so.
+    fn blame(&self, buffer: &Buffer, envelope: Envelope) -> Envelope {
+        match buffer.cut {
+            Some(cut) if envelope.outcome == Outcome::Cancelled => Envelope {
+                error: Some(cut.message(self)),
+                hints: vec!["read the events while the run goes on".to_owned()],
+                ..envelope
+            },
+            _ => envelope,
+        }
+    }
+}
+
+impl Cut {
+    fn message(self, shared: &Shared) -> String {
+        let EventLimits { most_bytes, patience, .. } = shared.limits;
+        match self {
+            Cut::Patience => {
+                format!("the run was cancelled because nobody read its events for {patience:?}")
+            }
+            Cut::Size => format!(
+                "the run was cancelled because more than {most_bytes} bytes of its events were unread"
+            ),
+        }
+    }
+}
+
+/// Reads the events of a run, in order and without gaps. Dropping it lets the run go on unread.
+pub struct EventReceiver {
+    shared: Arc<Shared>,
+    sequence: u64,
+}
+
+impl EventReceiver {
+    /// The run.
+    pub fn run(&self) -> RunId {
+        self.shared.run
+    }
+
+    /// Waits for the next event; `None` after the last one.
+    pub async fn recv(&mut self) -> Option<EventFrame> {
+        poll_fn(|context| self.poll_recv(context)).await
+    }
+
+    /// Waits for the next event, blocking the thread; `None` after the last one.
+    pub fn recv_blocking(&mut self) -> Option<EventFrame> {
+        let shared = Arc::clone(&self.shared);
+        let mut buffer = shared.lock();
+        loop {
+            if let Some(event) = self.take(&mut buffer) {
+                drop(buffer);
+                return Some(self.frame(event));
+            }
+            if buffer.is_ended {
+                return None;
+            }
+            buffer = shared.changed.wait(buffer).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Polls for the next event.
+    pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Option<EventFrame>> {
+        let shared = Arc::clone(&self.shared);
+        let mut buffer = shared.lock();
+        if let Some(event) = self.take(&mut buffer) {
+            drop(buffer);
+            return Poll::Ready(Some(self.frame(event)));
+        }
+        if buffer.is_ended {
+            return Poll::Ready(None);
+        }
+        buffer.reader = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    fn take(&self, buffer: &mut Buffer) -> Option<Event> {
+        let event = buffer.events.pop_front()?;
+        buffer.bytes = buffer.bytes.saturating_sub(size(&event));
+        // Half of it: otherwise run and reader would wake each other for every event.
+        if buffer.bytes <= self.shared.limits.unread_bytes / 2 {
+            self.shared.changed.notify_all();
+            if let Some(writer) = buffer.writer.take() {
+                writer.wake();
+            }
+        }
+        Some(event)
+    }
+
+    fn frame(&mut self, event: Event) -> EventFrame {
+        let sequence = self.sequence;
+        self.sequence += 1;
+        EventFrame { run: self.shared.run, sequence, event }
+    }
+}
+
+impl futures_core::Stream for EventReceiver {
+    type Item = EventFrame;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<EventFrame>> {
+        self.poll_recv(context)
+    }
+}
+
+impl Drop for EventReceiver {
+    fn drop(&mut self) {
+        let mut buffer = self.shared.lock();
+        buffer.is_unread = true;
+        let events = std::mem::take(&mut buffer.events);
+        buffer.bytes = 0;
+        let writer = buffer.writer.take();
+        drop(buffer);
+        drop(events);
+        self.shared.changed.notify_all();
+        if let Some(writer) = writer {
+            writer.wake();
+        }
+    }
+}
+
+impl fmt::Debug for EventReceiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventReceiver").field("run", &self.shared.run).finish_non_exhaustive()
+    }
+}
+
+/// Whether nothing follows this event.
+fn is_last(event: &Event) -> bool {
+    match event {
+        Event::Done(_)
+        | Event::Workflow(WorkflowEvent::Complete { .. } | WorkflowEvent::Error { .. }) => true,
+        Event::Thought(_)
+        | Event::Token { .. }
+        | Event::Citation { .. }
+        | Event::Started { .. }
+        | Event::Output { .. }
+        | Event::Warning { .. }
+        | Event::Error { .. }
+        | Event::Workflow(_) => false,
+    }
+}
+
+/// Appends an event to the one before it, if both are text of the same stream. Gives the bytes by which it has grown, or
+/// the event back.
+fn merge(last: &mut Event, event: Event, most: usize) -> Result<usize, Event> {
+    match (last, event) {
+        (Event::Token { content: known }, Event::Token { content })
+            if known.len() + content.len() <= most =>
+        {
+            known.push_str(&content);
+            Ok(content.len())
+        }
+        (Event::Output { stream: of, bytes: known }, Event::Output { stream, bytes })
+            if *of == stream && known.len() + bytes.len() <= most =>
+        {
+            known.extend_from_slice(&bytes);
+            Ok(bytes.len())
+        }
+        (
+            Event::Workflow(WorkflowEvent::Inside { node: known, event: last }),
+            Event::Workflow(WorkflowEvent::Inside { node, event }),
+        ) if *known == node => merge(last, *event, most).map_err(|event| {
+            Event::Workflow(WorkflowEvent::Inside { node, event: Box::new(event) })
+        }),
+        (_, event) => Err(event),
+    }
+}
+
+/// What an event takes up, roughly: its texts and something for the rest.
+fn size(event: &Event) -> usize {
+    let text = match event {
+        Event::Token { content } => content.len(),
+        Event::Output { bytes, .. } => bytes.len(),
+        Event::Warning { message } | Event::Error { message } => message.len(),
+        Event::Thought(thought) => thought.message.as_ref().map_or(0, String::len),
+        Event::Citation { sources } => {
+            sources.iter().map(|source| source.text.len() + source.doc_id.len() + OVERHEAD).sum()
+        }
+        Event::Started { skill, tool, command } => {
+            skill.len() + tool.len() + command.iter().map(|word| word.len() + 24).sum::<usize>()
+        }
+        Event::Done(envelope) => envelope.output.len(),
+        Event::Workflow(event) => match event {
+            WorkflowEvent::Inside { node, event } => node.len() + size(event),
+            WorkflowEvent::NodeComplete { node, output, .. } => node.len() + json_size(output),
+            WorkflowEvent::Complete { output, .. } => json_size(output),
+            WorkflowEvent::NodeError { error, .. } | WorkflowEvent::Error { error, .. } => {
+                error.len()
+            }
+            WorkflowEvent::Start { .. }
+            | WorkflowEvent::NodeStart { .. }
+            | WorkflowEvent::NodeSkipped { .. } => 0,
+        },
+    };
+    text + OVERHEAD
+}
+
+fn json_size(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 16,
+        Value::String(text) => text.len() + 16,
+        Value::Array(items) => items.iter().map(json_size).sum::<usize>() + 16,
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| name.len() + json_size(value) + 16).sum::<usize>()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
