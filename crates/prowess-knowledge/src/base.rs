@@ -48,6 +48,8 @@ pub struct Base {
     pub(crate) questions: analyze::Questions,
     embedder: OnceLock<Arc<dyn Embedder>>,
     seen: Mutex<Option<Arc<Seen>>>,
+    /// The bytes of its files when it was opened.
+    opened_bytes: u64,
 }
 
 /// What a search sees: one commit.
@@ -170,6 +172,7 @@ impl Base {
             fields: schema().1,
             texts: JournalReader::open(&data.join(TEXTS))?,
             questions: analyze::Questions::new(settings.language),
+            opened_bytes: disk_bytes(&data),
             data,
             settings,
             index,
@@ -177,6 +180,11 @@ impl Base {
             embedder: embedder.map_or_else(OnceLock::new, OnceLock::from),
             seen: Mutex::new(None),
         })
+    }
+
+    /// The bytes of its files when it was opened.
+    pub(crate) fn opened_bytes(&self) -> u64 {
+        self.opened_bytes
     }
 
     /// Its name.

@@ -1,19 +1,19 @@
 //! The folder of all bases, and how the engine asks them.
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prowess_core::{BoxFuture, Passage, Query, RetrieveError, Retriever};
 use prowess_files::private::private_folder;
 use prowess_files::whole::sync_folder;
 
 use crate::base::{Base, create_data, data_folder};
+use crate::blocking;
 use crate::embed::Embedder;
 use crate::error::BaseError;
 use crate::name::BaseName;
-use crate::off_thread;
+use crate::open_bases::{OpenBases, OpenLimits};
 use crate::settings::{self, Settings};
 use crate::writer::{self, Writer};
 
@@ -26,20 +26,20 @@ pub struct Bases {
 struct Shared {
     root: PathBuf,
     embedder: Option<Arc<dyn Embedder>>,
-    open: Mutex<HashMap<BaseName, Arc<Base>>>,
+    open: Mutex<OpenBases>,
 }
 
 impl Bases {
     /// The bases below a folder, which need not exist yet.
     pub fn open(root: &Path) -> Self {
-        let open = Mutex::new(HashMap::new());
+        let open = Mutex::new(OpenBases::new(OpenLimits::USUAL));
         Self { shared: Arc::new(Shared { root: root.to_owned(), embedder: None, open }) }
     }
 
     /// The same bases, with an embedder at hand for those that were made with it.
     #[must_use]
     pub fn asking(&self, embedder: Arc<dyn Embedder>) -> Self {
-        let open = Mutex::new(HashMap::new());
+        let open = Mutex::new(OpenBases::new(OpenLimits::USUAL));
         let root = self.shared.root.clone();
         Self { shared: Arc::new(Shared { root, embedder: Some(embedder), open }) }
     }
@@ -90,15 +90,21 @@ impl Bases {
 
     /// A base, open for reading.
     pub fn base(&self, name: &BaseName) -> Result<Arc<Base>, BaseError> {
-        let mut open = self.shared.open.lock().unwrap_or_else(PoisonError::into_inner);
-        // A base that was removed or rewritten by another process has lost the folder of its data.
-        if let Some(base) = open.get(name).filter(|base| base.data.is_dir()) {
-            return Ok(Arc::clone(base));
+        if let Some(base) = self.open_bases().get(name) {
+            return Ok(base);
         }
-        open.remove(name);
-        let base = Arc::new(Base::open(self.root(), name, self.shared.embedder.clone())?);
-        open.insert(name.clone(), Arc::clone(&base));
-        Ok(base)
+        // Without the lock: searches in other bases need not wait. Whoever is first is kept.
+        let opened = Arc::new(Base::open(self.root(), name, self.shared.embedder.clone())?);
+        let mut open = self.open_bases();
+        if let Some(base) = open.get(name) {
+            return Ok(base);
+        }
+        open.insert(name.clone(), Arc::clone(&opened));
+        Ok(opened)
+    }
+
+    fn open_bases(&self) -> MutexGuard<'_, OpenBases> {
+        self.shared.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The only writer of a base. When another process writes, `on_wait` is called and this waits for its end.
@@ -113,7 +119,7 @@ impl Bases {
             return Err(BaseError::Missing { name: name.to_string() });
         }
         let lock = writer::lock(&folder, on_wait)?;
-        self.shared.open.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+        self.open_bases().remove(name);
         // Out of sight in one step; what follows may be interrupted.
         let grave = tempfile::Builder::new()
             .prefix(".gone-")
@@ -143,6 +149,6 @@ impl Retriever for Bases {
         query: &'r Query,
     ) -> BoxFuture<'r, Result<Vec<Passage>, RetrieveError>> {
         let (bases, name, query) = (self.clone(), base.to_owned(), query.clone());
-        off_thread::search(base, move || bases.search_now(&name, &query))
+        blocking::search(base, move || bases.search_now(&name, &query))
     }
 }

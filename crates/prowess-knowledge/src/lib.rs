@@ -7,6 +7,7 @@
 mod analyze;
 mod base;
 mod bases;
+mod blocking;
 mod committed;
 mod directory;
 mod document;
@@ -18,7 +19,7 @@ mod journal;
 mod language;
 mod mark;
 mod name;
-mod off_thread;
+mod open_bases;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod schema;

@@ -11,13 +11,13 @@ use prowess_core::{BoxFuture, Passage, Query, RetrieveError, Retriever};
 use serde_json::Value;
 
 use crate::analyze;
+use crate::blocking;
 use crate::document::Document;
 use crate::embed::{Embedder, Stamp};
 use crate::error::BaseError;
 use crate::fusion::fuse;
 use crate::language::Language;
 use crate::name::BaseName;
-use crate::off_thread;
 use crate::schema::field_term;
 use crate::search::{FUSED, MOST_PASSAGES};
 use crate::settings::Settings;
@@ -314,7 +314,7 @@ impl Retriever for PostgresBases {
         query: &'r Query,
     ) -> BoxFuture<'r, Result<Vec<Passage>, RetrieveError>> {
         let (bases, name, query) = (self.clone(), base.to_owned(), query.clone());
-        off_thread::search(base, move || bases.search_now(&name, &query))
+        blocking::search(base, move || bases.search_now(&name, &query))
     }
 }
 
