@@ -83,10 +83,7 @@ impl Pool {
     }
 
     /// Does something on a thread of the pool.
-    fn run<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Waiting<T> {
+    fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Waiting<T> {
         let outcome = Arc::new(Mutex::new(Outcome::Working(None)));
         let shared = Arc::clone(&outcome);
         let queued = self.shared.queue(Box::new(move || {
