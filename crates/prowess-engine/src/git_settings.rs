@@ -14,6 +14,59 @@ const MOST_DEPTH: usize = 10;
 /// The most files that are read for one repository.
 const MOST_FILES: usize = 64;
 
+/// Settings of `gc` that are numbers, times and switches.
+const OF_GC: &[&str] = &[
+    "aggressivedepth",
+    "aggressivewindow",
+    "auto",
+    "autodetach",
+    "autopacklimit",
+    "bigpackthreshold",
+    "cruftpacks",
+    "logexpiry",
+    "maxcruftsize",
+    "packrefs",
+    "pruneexpire",
+    "reflogexpire",
+    "reflogexpireunreachable",
+    "rerereresolved",
+    "rerereunresolved",
+    "worktreepruneexpire",
+    "writecommitgraph",
+];
+/// Settings of `pack` that are numbers and switches.
+const OF_PACK: &[&str] = &[
+    "allowpackreuse",
+    "compression",
+    "deltacachelimit",
+    "deltacachesize",
+    "depth",
+    "indexversion",
+    "packsizelimit",
+    "threads",
+    "usebitmapboundarytraversal",
+    "usebitmaps",
+    "usesparse",
+    "window",
+    "windowmemory",
+    "writebitmaphashcache",
+    "writebitmaplookuptable",
+    "writereverseindex",
+];
+/// Settings of `status`.
+const OF_STATUS: &[&str] = &[
+    "aheadbehind",
+    "branch",
+    "displaycommentprefix",
+    "relativepaths",
+    "renamelimit",
+    "renames",
+    "short",
+    "showstash",
+    "showuntrackedfiles",
+    "submodulesummary",
+];
+
 /// One setting, such as `remote.origin.url`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Setting {
@@ -66,7 +119,8 @@ fn parse(bytes: &[u8]) -> Result<Vec<Setting>, Unreadable> {
 }
 
 fn is_space(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || byte == 0x0b
+    // Git has a table of its own, without form feeds and vertical tabs.
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 fn is_of_key(byte: u8) -> bool {
@@ -208,6 +262,16 @@ impl Setting {
         self.is("core", "worktree").then_some(self.value.as_str())
     }
 
+    /// Whether it says that objects of the repository have long names.
+    pub(crate) fn is_sha256(&self) -> bool {
+        self.is("extensions", "objectformat") && self.value.eq_ignore_ascii_case("sha256")
+    }
+
+    /// The strategy of a cherry-pick that waits for the user.
+    pub(crate) fn strategy(&self) -> Option<&str> {
+        self.is("options", "strategy").then_some(self.value.as_str())
+    }
+
     /// Whether its value is where somebody works: a repository, its files. Nothing is run because of it.
     fn names_work(&self) -> bool {
         self.worktree().is_some()
@@ -266,14 +330,20 @@ impl Setting {
                 }
                 _ => false,
             },
-            ("branch", true) => among(&["remote", "merge", "rebase", "pushremote", "description"]),
+            ("branch", true) => match self.name.as_str() {
+                // The name of a remote, or an address.
+                "remote" | "pushremote" => is_plain_address(value),
+                "merge" | "rebase" | "description" => true,
+                _ => false,
+            },
             ("branch", false) => among(&["autosetupmerge", "autosetuprebase", "sort"]),
             ("user", false) => among(&["name", "email"]),
             ("extensions", false) => match self.name.as_str() {
                 "objectformat" | "compatobjectformat" | "refstorage" => {
                     value.chars().all(|character| character.is_ascii_alphanumeric())
                 }
-                "partialclone" | "noop" | "preciousobjects" | "relativeworktrees" => true,
+                "partialclone" => is_plain_address(value),
+                "noop" | "preciousobjects" | "relativeworktrees" => true,
                 _ => false,
             },
             ("submodule", false) => among(&["active", "recurse", "fetchjobs"]),
@@ -283,7 +353,21 @@ impl Setting {
             ("fetch", false) => among(&["prune", "prunetags", "parallel"]),
             ("receive", false) => among(&["denycurrentbranch", "denynonfastforwards"]),
             ("init", false) => among(&["defaultbranch"]),
-            ("gc" | "pack" | "index" | "feature" | "advice" | "color" | "status", false) => true,
+            // By name: `gc.recentObjectsHook` is a program.
+            ("gc", false) => among(OF_GC),
+            ("pack", false) => among(OF_PACK),
+            ("index", false) => among(&[
+                "recordendofindexentries",
+                "recordoffsettable",
+                "sparse",
+                "threads",
+                "version",
+                "skiphash",
+            ]),
+            ("feature", false) => among(&["experimental", "manyfiles"]),
+            ("status", false) => among(OF_STATUS),
+            // Whether a hint is shown, and in which colours: git never runs what is said there.
+            ("advice" | "color", false) => true,
             _ => false,
         }
     }

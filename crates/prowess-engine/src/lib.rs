@@ -18,6 +18,7 @@ mod error;
 mod evidence;
 mod failure_hints;
 mod fold;
+mod git_files;
 mod git_settings;
 mod handle;
 mod held_output;

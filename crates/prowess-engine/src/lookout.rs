@@ -5,8 +5,11 @@
 //! repository stays if nothing in it is known to be able to start a program, so that tools may clone; another one is given a
 //! name that git does not look at. Of everything else the user is told.
 
+mod index;
+mod links;
 mod record;
 mod repository;
+mod state;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, Metadata};
@@ -18,11 +21,13 @@ use prowess_format::text::{visible, visible_line};
 use prowess_policy::places::{NEVER_WRITE, Protected};
 use prowess_policy::spec::is_named;
 
+use crate::git_files::is_dot_git;
 use crate::git_settings;
 use crate::platform;
 
 pub(crate) use record::{Record, late};
 pub(crate) use repository::{is_repository, looks_bare, settings_of};
+pub(crate) use state::{OPERATIONS, dangerous_operation};
 
 /// How many folders are looked into after a run, nearest first. Before a run there are fewer, so that a run which makes
 /// many does not hide anything that was in sight.
@@ -45,6 +50,10 @@ pub(crate) struct Lookout {
     pub(crate) absent: BTreeSet<Absent>,
     /// Whether everything could be looked at before the start.
     pub(crate) is_complete: bool,
+    /// The user's home.
+    pub(crate) home: PathBuf,
+    /// Files with settings of git that count in every repository.
+    pub(crate) settings: Vec<PathBuf>,
     /// When the run started.
     pub(crate) started: SystemTime,
 }
@@ -89,6 +98,8 @@ impl Lookout {
             repositories: BTreeSet::new(),
             absent: BTreeSet::new(),
             is_complete: true,
+            home: PathBuf::from("/"),
+            settings: Vec::new(),
             started: SystemTime::UNIX_EPOCH,
         }
     }
@@ -105,13 +116,26 @@ impl Lookout {
 
     /// The same after the fact: what was made later than this is not of the run.
     fn look_until(&self, until: Option<SystemTime>) -> Findings {
-        let mut search =
-            Search { lookout: self, until, reported: Vec::new(), findings: Findings::default() };
+        self.look_within(until, MOST_FOLDERS)
+    }
+
+    /// Looks into at most so many folders.
+    fn look_within(&self, until: Option<SystemTime>, most_folders: usize) -> Findings {
+        let mut search = Search {
+            lookout: self,
+            until,
+            reported: Vec::new(),
+            links: Vec::new(),
+            findings: Findings::default(),
+        };
         for absent in &self.absent {
             search.appeared(absent);
         }
         search.report_rests();
-        search.walk();
+        for repository in &self.repositories {
+            search.known_repository(repository);
+        }
+        search.walk(most_folders);
         search.finish()
     }
 }
@@ -121,6 +145,8 @@ struct Search<'l> {
     until: Option<SystemTime>,
     /// New files and folders that other programs run.
     reported: Vec<PathBuf>,
+    /// New links that lead out of the granted folders.
+    links: Vec<PathBuf>,
     findings: Findings,
 }
 
@@ -162,7 +188,7 @@ impl Search<'_> {
     }
 
     /// Looks into the granted folders, nearest first.
-    fn walk(&mut self) {
+    fn walk(&mut self, most_folders: usize) {
         let mut open: VecDeque<PathBuf> = self.lookout.folders.iter().cloned().collect();
         let mut seen = BTreeSet::new();
         let mut looked_at = 0;
@@ -172,9 +198,9 @@ impl Search<'_> {
                 continue;
             }
             looked_at += 1;
-            if looked_at > MOST_FOLDERS {
-                self.findings.warnings.push(format!(
-                    "the granted folders hold more than {MOST_FOLDERS} folders now: what this run left deep inside was not looked at"
+            if looked_at > most_folders {
+                self.findings.failures.push(format!(
+                    "the granted folders hold more than {most_folders} folders: the rest was not examined, and this run may have left something there that git or an editor runs. Grant a smaller folder, or look at it before you use git there"
                 ));
                 break;
             }
@@ -206,13 +232,101 @@ impl Search<'_> {
         for (name, kind) in entries {
             let place = folder.join(name);
             self.report_rows(folder, name);
-            if name.eq_ignore_ascii_case(".git") {
+            if is_dot_git(&platform::bytes(name)) {
                 self.repository(&place, &place);
                 // Of a repository's own folder only these hold others.
                 open.extend(["modules", "worktrees"].map(|name| place.join(name)));
             } else if kind.is_dir() {
                 open.push_back(place);
+            } else if kind.is_symlink()
+                && self.is_new_link(&place)
+                && leads_out(&place, &self.lookout.folders)
+            {
+                self.links.push(place);
             }
+        }
+    }
+
+    /// Whether a link was made during the run.
+    fn is_new_link(&self, link: &Path) -> bool {
+        let data = fs::symlink_metadata(link);
+        data.is_ok_and(|data| {
+            data.is_symlink() && self.changed_since(&data) && !self.changed_later(&data)
+        })
+    }
+
+    /// Examines what a run could change in a repository that was there before: not its settings and hooks, but everything
+    /// else. What is dangerous in it is renamed; links are removed, because git writes through them.
+    fn known_repository(&mut self, repository: &Path) {
+        let data = match self.metadata(repository) {
+            Ok(Some(data)) => data,
+            Ok(None) => return,
+            Err(error) => return self.unseen(repository, &error),
+        };
+        if data.is_symlink() {
+            return self.put_aside(repository, repository, "it is a link");
+        }
+        // A file `.git` can't be written.
+        if !data.is_dir() {
+            return;
+        }
+        let found = links::find(repository, &self.lookout.fixed, &|folder| self.entries(folder));
+        match found {
+            Ok(links) => {
+                for link in
+                    links.iter().filter(|link| self.is_new_link(link)).cloned().collect::<Vec<_>>()
+                {
+                    self.remove_link(&link);
+                }
+            }
+            Err(error) => self.unseen(repository, &error),
+        }
+        let is_changed = |place: &Path| self.is_changed(place);
+        for problem in state::problems(repository, &self.lookout.folders, is_changed) {
+            let state::Problem { place, reason } = problem;
+            let what = shown(&place);
+            match rename_aside(&place) {
+                Ok(name) => self.findings.warnings.push(format!(
+                    "`{what}` was changed during this run, and git must not use it ({reason}): it is called `{name}` now"
+                )),
+                Err(error) => self.findings.failures.push(format!(
+                    "`{what}` was changed during this run, and git must not use it ({reason}), and it could not be moved aside ({error}): remove it before you use git there"
+                )),
+            }
+        }
+    }
+
+    /// Whether something in a repository was changed during the run, or put in its place.
+    fn is_changed(&self, place: &Path) -> bool {
+        if self.lookout.fixed.contains(place) {
+            return false;
+        }
+        // The user's own git keeps what a killed run has put into an index, and never puts such a thing there.
+        let name = place.file_name().unwrap_or_default().to_string_lossy();
+        let is_index = name == "index" || name.starts_with("sharedindex.");
+        [Some(place), place.parent()].into_iter().flatten().any(|place| {
+            let data = fs::symlink_metadata(place);
+            data.is_ok_and(|data| {
+                self.changed_since(&data) && (is_index || !self.changed_later(&data))
+            })
+        })
+    }
+
+    fn remove_link(&mut self, link: &Path) {
+        let target = fs::read_link(link).unwrap_or_default();
+        let (what, target) = (shown(link), shown(&target));
+        let removed = fs::remove_file(link).or_else(|error| {
+            let folder = link.parent().ok_or(error)?;
+            platform::open_to_owner(folder, &fs::symlink_metadata(folder)?)?;
+            fs::remove_file(link)
+        });
+        match removed {
+            Ok(()) => self.findings.warnings.push(format!(
+                "`{what}` was a new link to `{target}`, and git would have written through it: it was removed"
+            )),
+            Err(error) => self.findings.failures.push(format!(
+                "`{what}` is a new link to `{target}`, git would write through it, and it could not be removed ({error}): remove it before you use git there"
+            )),
         }
     }
 
@@ -221,9 +335,13 @@ impl Search<'_> {
         if self.lookout.repositories.contains(repository) {
             return;
         }
+        if let Err(error) = self.make_open(repository) {
+            return self.unseen(repository, &error);
+        }
         if !self.is_new(repository) {
             if !self.lookout.is_complete {
                 self.report_change(repository);
+                self.known_repository(repository);
             }
         } else if let Some(reason) = repository::danger(repository, self.lookout) {
             self.put_aside(marker, repository, &reason);
@@ -351,6 +469,18 @@ impl Search<'_> {
     }
 
     fn finish(mut self) -> Findings {
+        self.links.sort();
+        self.links.dedup();
+        for link in self.links.iter().take(MOST_MESSAGES) {
+            self.findings.warnings.push(format!(
+                "`{}` is a new link that leads out of the granted folders",
+                shown(link)
+            ));
+        }
+        if self.links.len() > MOST_MESSAGES {
+            let rest = self.links.len() - MOST_MESSAGES;
+            self.findings.warnings.push(format!("{rest} more links like that are new"));
+        }
         // Granted folders may lie in each other.
         self.reported.sort();
         self.reported.dedup();
@@ -425,6 +555,14 @@ fn is_gone(error: &io::Error) -> bool {
 
 fn is_empty(folder: &Path) -> bool {
     fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// Whether a link leads somewhere else than into one of some folders.
+fn leads_out(link: &Path, folders: &[PathBuf]) -> bool {
+    match (fs::read_link(link), link.parent()) {
+        (Ok(target), Some(folder)) => !is_inside(&folder.join(target), folders),
+        _ => false,
+    }
 }
 
 /// Whether a path lies in one of some folders: where it really leads, or by its words where nothing is there.

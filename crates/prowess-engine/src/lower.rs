@@ -80,7 +80,7 @@ pub(crate) fn lower(
     spec.files.extend(repository.grants);
     let mut lookout = opened.lookout;
     lookout.absent.extend(repository.absent);
-    lookout.repositories.extend(repository.own);
+    lookout.repositories.extend(repository.repositories);
     if let Some(folder) = launch.skill_directory {
         // Attack A11: read-only whatever is granted, and the scripts in it can be started.
         spec.files.push(grant(folder, Access::Execute));

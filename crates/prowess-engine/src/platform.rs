@@ -139,15 +139,17 @@ pub(crate) fn path_of_unique_text(text: &str) -> Option<std::path::PathBuf> {
     path_of_bytes(bytes)
 }
 
+/// The path with these bytes.
 #[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "other systems have other paths")]
-fn path_of_bytes(bytes: Vec<u8>) -> Option<std::path::PathBuf> {
+pub(crate) fn path_of_bytes(bytes: Vec<u8>) -> Option<std::path::PathBuf> {
     use std::os::unix::ffi::OsStringExt as _;
     Some(std::ffi::OsString::from_vec(bytes).into())
 }
 
+/// The path with these bytes, if they are text.
 #[cfg(not(unix))]
-fn path_of_bytes(bytes: Vec<u8>) -> Option<std::path::PathBuf> {
+pub(crate) fn path_of_bytes(bytes: Vec<u8>) -> Option<std::path::PathBuf> {
     String::from_utf8(bytes).ok().map(Into::into)
 }
 

@@ -521,9 +521,6 @@ pub(crate) fn left_behind(ended: &Ended) -> Vec<String> {
         .discarded
         .iter()
         .map(|file| format!("`{}` was not kept: {}", file.path.display(), file.reason));
-    let planted = ended.planted.iter().map(|link| {
-        format!("`{}` is a new link that leads out of the granted folders", link.display())
-    });
     // There are none or thousands of them.
     let shared = ended.shared.first().map(|file| {
         let more = match ended.shared.len() {
@@ -535,7 +532,11 @@ pub(crate) fn left_behind(ended: &Ended) -> Vec<String> {
             file.display()
         )
     });
-    discarded.chain(planted).chain(shared).collect()
+    // Links are looked for by the engine itself, in larger folders too.
+    let unknown = ended.unswept.then(|| {
+        "the granted folders are too large to look for hard links: files in them that have another name elsewhere could be changed there too".to_owned()
+    });
+    discarded.chain(shared).chain(unknown).collect()
 }
 
 /// A question may wait for minutes. What is run has to be what was shown (attacks B12, G07).

@@ -17,7 +17,7 @@ use crate::world::State;
 
 /// Where notes are, in the folder for what must not be lost.
 const FOLDER: &str = "runs";
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 /// A sandbox ends with this program, within a moment.
 const MOMENT: Duration = Duration::from_secs(5);
 /// How many notes are read at once.
@@ -123,6 +123,8 @@ fn text(name: &str, time: Duration, lookout: &Lookout) -> String {
         "fixed": paths(&mut lookout.fixed.iter()),
         "repositories": paths(&mut lookout.repositories.iter()),
         "absent": absent.collect::<Vec<Value>>(),
+        "home": platform::unique_text(&lookout.home),
+        "settings": paths(&mut lookout.settings.iter()),
     })
     .to_string()
 }
@@ -145,6 +147,8 @@ fn read(text: &str) -> Option<Note> {
         repositories: paths("repositories")?.into_iter().collect(),
         absent: absent.collect::<Option<BTreeSet<Absent>>>()?,
         is_complete: note["complete"].as_bool()?,
+        home: path_of(&note["home"])?,
+        settings: paths("settings")?,
         started: time("started")?,
     };
     (note["version"] == VERSION).then_some(())?;
@@ -197,13 +201,15 @@ mod tests {
                 .map(|(name, kind)| Absent { place: path("/a").join(name), kind: *kind })
                 .collect(),
             is_complete: false,
+            home: path("/home/x"),
+            settings: vec![path("/home/x/.gitconfig")],
             started: UNIX_EPOCH + Duration::from_secs(1_700_000_000),
         };
         let text = text("x/y", Duration::from_secs(30), &lookout);
         let note = read(&text).expect("it was written just now");
         assert_eq!((note.name.as_str(), &note.lookout), ("x/y", &lookout));
         assert_eq!(seconds(note.until), 1_700_000_036);
-        assert!(read(&text.replace("\"version\":1", "\"version\":2")).is_none());
+        assert!(read(&text.replace("\"version\":2", "\"version\":3")).is_none());
         assert!(read(&text.replace("/a/.git/config", "relative")).is_none());
     }
 

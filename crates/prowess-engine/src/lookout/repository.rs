@@ -1,18 +1,18 @@
 //! Whether a repository that a run has made can start programs.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use prowess_format::text::visible;
 
-use super::{Lookout, is_inside};
-use crate::git_settings;
+use super::{Lookout, is_inside, links, state};
+use crate::git_files::{is_dot_git, path_in, small_file};
+use crate::git_settings::{self, Named, Setting, Sources};
 use crate::platform;
 
-/// The most bytes of a file that holds paths.
-const MOST_PATHS: u64 = 8192;
+/// How many repositories lend objects to each other, as in git.
+const MOST_LENDERS: usize = 5;
 
 /// Whether git would take a folder with these names in it for a repository. One that shares the rest with another has
 /// neither objects nor references of its own.
@@ -20,7 +20,8 @@ pub(crate) fn looks_bare<'n>(names: impl Iterator<Item = &'n OsStr>) -> bool {
     let mut found = [false; 4];
     for name in names {
         for (place, wanted) in found.iter_mut().zip(["HEAD", "objects", "refs", "commondir"]) {
-            *place |= name == wanted;
+            // Where upper and lower case are one, so are these.
+            *place |= name.eq_ignore_ascii_case(wanted);
         }
     }
     let [head, objects, references, elsewhere] = found;
@@ -56,7 +57,8 @@ pub(super) fn danger(repository: &Path, lookout: &Lookout) -> Option<String> {
         return Some("it is a link".to_owned());
     }
     if data.is_dir() {
-        return is_repository(repository).then(|| in_folder(repository, lookout)).flatten();
+        // Also without `HEAD`: `git init` makes it a repository, with the settings and hooks that are in it.
+        return in_folder(repository, lookout).or_else(|| named_inside(repository, lookout));
     }
     let Some(target) = target_of(repository) else {
         return Some("it can't be read".to_owned());
@@ -67,10 +69,49 @@ pub(super) fn danger(repository: &Path, lookout: &Lookout) -> Option<String> {
     }
     // One that leads nowhere is none.
     let target = target.canonicalize().ok()?;
-    if lookout.repositories.contains(&target) || !is_repository(&target) {
+    if !is_repository(&target) {
         return None;
     }
-    in_folder(&target, lookout)
+    let is_known = lookout.repositories.contains(&target);
+    let reason = if is_known { None } else { in_folder(&target, lookout) };
+    reason.or_else(|| named_inside(repository, lookout))
+}
+
+/// Something beside a new repository that settings would make git run: paths in settings of the user, or in those of another
+/// repository that a file `.git` leads to, are relative to where the new one is.
+fn named_inside(repository: &Path, lookout: &Lookout) -> Option<String> {
+    let own = settings_of(repository);
+    let read = |file: &Path| {
+        let real = file.canonicalize();
+        git_settings::of_file(real.as_deref().unwrap_or(file)).unwrap_or_default()
+    };
+    let is_inner = repository.file_name().is_some_and(|name| is_dot_git(&platform::bytes(name)));
+    let top = if is_inner { repository.parent() } else { None }.unwrap_or(repository);
+    let mut tops = vec![top.to_owned()];
+    for file in &own {
+        let settings = read(file);
+        let worktrees = settings.iter().filter_map(Setting::worktree);
+        tops.extend(worktrees.filter_map(|it| git_settings::normal(&repository.join(it))));
+    }
+    let files: Vec<PathBuf> = own.iter().chain(&lookout.settings).cloned().collect();
+    tops.iter().find_map(|top| {
+        let sources = Sources { files: &files, top, home: &lookout.home };
+        let named = git_settings::named(sources, read);
+        named.into_iter().find(|named| would_run(named, top, lookout)).map(|named| named.why)
+    })
+}
+
+fn would_run(named: &Named, top: &Path, lookout: &Lookout) -> bool {
+    let is_fixed = || named.path.ancestors().any(|above| lookout.fixed.contains(above));
+    let Ok(below) = named.path.strip_prefix(top) else { return false };
+    // Most words of a command are none of a file, so of words only paths count.
+    let is_path = named.is_certain || below.components().count() > 1;
+    let is_there = if named.is_folder {
+        hook(&named.path).is_some()
+    } else {
+        is_path && fs::symlink_metadata(&named.path).is_ok_and(|data| !data.is_dir())
+    };
+    is_there && !is_fixed()
 }
 
 fn in_folder(folder: &Path, lookout: &Lookout) -> Option<String> {
@@ -84,7 +125,23 @@ fn in_folder(folder: &Path, lookout: &Lookout) -> Option<String> {
     if is_there("commondir") && !shares_with_its_own(folder, lookout) {
         return Some("its `commondir` leads elsewhere".to_owned());
     }
-    hook(&folder.join("hooks")).or_else(|| foreign_objects(folder, &lookout.folders))
+    if let Some(reason) = hook(&folder.join("hooks")) {
+        return Some(reason);
+    }
+    match links::of_repository(folder) {
+        Ok(links) => {
+            let name = links.first().and_then(|link| link.strip_prefix(folder).ok());
+            if let Some(name) = name {
+                return Some(format!("its `{}` is a link", visible(&name.to_string_lossy())));
+            }
+        }
+        Err(error) => return Some(format!("it can't be looked through: {error}")),
+    }
+    let problems = state::problems(folder, &lookout.folders, |_| true);
+    problems.first().map(|problem| {
+        let name = problem.place.strip_prefix(folder).unwrap_or(&problem.place);
+        format!("its `{}`: {}", visible(&name.to_string_lossy()), problem.reason)
+    })
 }
 
 /// A setting in a file that could start a program.
@@ -112,21 +169,28 @@ pub(super) fn hook(folder: &Path) -> Option<String> {
     hooks.next().map(|name| format!("it has the hook `{}`", visible(&name.to_string_lossy())))
 }
 
-/// Objects that are taken from somewhere else: they could be those of another repository of the user's.
-fn foreign_objects(folder: &Path, folders: &[PathBuf]) -> Option<String> {
-    let objects = folder.join("objects");
+/// Objects that are taken from somewhere else: they could be those of another repository of the user's. Whoever lends them may
+/// borrow them too.
+pub(super) fn foreign_objects(folder: &Path, folders: &[PathBuf]) -> Option<String> {
+    are_foreign(&folder.join("objects"), folders, MOST_LENDERS)
+        .then(|| "it takes objects from elsewhere".to_owned())
+}
+
+fn are_foreign(objects: &Path, folders: &[PathBuf], left: usize) -> bool {
     let alternates = objects.join("info/alternates");
-    fs::symlink_metadata(&alternates).ok()?;
-    let foreign = || Some("it takes objects from elsewhere".to_owned());
-    let Some(text) = small_text(&alternates) else { return foreign() };
+    if fs::symlink_metadata(&alternates).is_err() {
+        return false;
+    }
+    let Some(text) = small_file(&alternates) else { return true };
     let is_own = |line: &[u8]| {
         // Git takes quotes off.
-        line.is_empty()
-            || !line.starts_with(b"\"")
-                && std::str::from_utf8(line)
-                    .is_ok_and(|line| is_inside(&objects.join(line), folders))
+        let path = std::str::from_utf8(line).ok().filter(|line| !line.starts_with('"'));
+        path.is_some_and(|path| {
+            let lender = objects.join(path);
+            is_inside(&lender, folders) && left > 0 && !are_foreign(&lender, folders, left - 1)
+        })
     };
-    if text.split(|byte| *byte == b'\n').all(is_own) { None } else { foreign() }
+    text.split(|byte| *byte == b'\n').any(|line| !line.is_empty() && !is_own(line))
 }
 
 /// Whether it is the part of a linked worktree in `.git/worktrees` that shares the rest with the repository around it.
@@ -146,24 +210,4 @@ fn shares_with_its_own(folder: &Path, lookout: &Lookout) -> bool {
 /// Where a file `.git` leads.
 fn target_of(file: &Path) -> Option<PathBuf> {
     Some(file.parent()?.join(path_in(file, b"gitdir: ")?))
-}
-
-/// The path that a small file of git's holds behind some words.
-fn path_in(file: &Path, words: &[u8]) -> Option<PathBuf> {
-    let bytes = small_text(file)?;
-    let path = bytes.strip_prefix(words)?;
-    let path = path.strip_suffix(b"\n").unwrap_or(path);
-    (!path.is_empty() && !path.contains(&b'\n'))
-        .then(|| std::str::from_utf8(path).ok().map(PathBuf::from))
-        .flatten()
-}
-
-/// A link, a pipe or a device is nothing that git makes.
-fn small_text(file: &Path) -> Option<Vec<u8>> {
-    if !fs::symlink_metadata(file).ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    File::open(file).ok()?.take(MOST_PATHS).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
 }

@@ -72,8 +72,7 @@ fn repositories_that_start_nothing_stay() {
             (".git/worktrees/w/commondir", "../..\n"),
             ("w/.git", "gitdir: ../.git/worktrees/w\n"),
         ],
-        // Git does not take these for repositories.
-        &[("a/.git/config", WATCHED)],
+        // Git does not take this for a repository.
         &[("a/HEAD", HEAD), ("a/config", WATCHED)],
     ] {
         assert_eq!(said(files), "", "{files:?}");
@@ -93,6 +92,49 @@ fn repositories_that_start_something_are_moved_aside() {
             vec![(".git/HEAD", HEAD), (".git/hooks/pre-commit", "")],
             "`.git` is new and would decide what git runs (it has the hook `pre-commit`): it is called `.git.planted` now",
         ),
+        // `git init` would make a repository of it.
+        (
+            vec![("a/.git/config", WATCHED)],
+            "`a/.git` is new and would decide what git runs (it sets `core.fsmonitor`): it is called `.git.planted` now",
+        ),
+        (
+            vec![("a/.git/hooks/post-checkout", "")],
+            "`a/.git` is new and would decide what git runs (it has the hook `post-checkout`): it is called `.git.planted` now",
+        ),
+        // Upper case, and a character that a file system of macOS ignores.
+        (
+            vec![("a/.GIT/config", WATCHED)],
+            "`a/.GIT` is new and would decide what git runs (it sets `core.fsmonitor`): it is called `.GIT.planted` now",
+        ),
+        (
+            vec![("a/.git/HEAD", HEAD), ("a/.git/config", "[gc]\nrecentObjectsHook = id\n")],
+            "`a/.git` is new and would decide what git runs (it sets `gc.recentobjectshook`): it is called `.git.planted` now",
+        ),
+        (
+            vec![(".git/HEAD", HEAD), (".git/index", "nonsense")],
+            "`.git` is new and would decide what git runs (its `index`: it can't be read as an index; `git reset` makes a new one): it is called `.git.planted` now",
+        ),
+        (
+            vec![(".git/HEAD", HEAD), (".git/rebase-merge/git-rebase-todo", "exec id\n")],
+            "`.git` is new and would decide what git runs (its `rebase-merge`: its `git-rebase-todo` has the command `exec`): it is called `.git.planted` now",
+        ),
+        (
+            vec![
+                (".git/HEAD", HEAD),
+                (".git/objects/info/alternates", "../../lender\n"),
+                ("lender/info/alternates", "/srv/x\n"),
+            ],
+            "`.git` is new and would decide what git runs (its `objects/info/alternates`: it takes objects from elsewhere): it is called `.git.planted` now",
+        ),
+        // Git ends the path before the carriage return.
+        (
+            vec![
+                ("x/.git", "gitdir: ../.git/y\r\n"),
+                (".git/y/HEAD", HEAD),
+                (".git/y/config", WATCHED),
+            ],
+            "`x/.git` is new and would decide what git runs (it sets `core.fsmonitor`): it is called `.git.planted` now",
+        ),
         (
             vec![(".git/HEAD", HEAD), (".git/config.worktree", "")],
             "`.git` is new and would decide what git runs (it has a `config.worktree`): it is called `.git.planted` now",
@@ -111,7 +153,7 @@ fn repositories_that_start_something_are_moved_aside() {
         ),
         (
             vec![(".git/HEAD", HEAD), (".git/objects/info/alternates", "/srv/x\n")],
-            "`.git` is new and would decide what git runs (it takes objects from elsewhere): it is called `.git.planted` now",
+            "`.git` is new and would decide what git runs (its `objects/info/alternates`: it takes objects from elsewhere): it is called `.git.planted` now",
         ),
         (
             bare(WATCHED).to_vec(),
@@ -148,6 +190,203 @@ fn repositories_that_start_something_are_moved_aside() {
     std::os::unix::fs::symlink("elsewhere", scene.top.join(".git")).expect("a link");
     assert!(scene.said().contains("(it is a link): it is called `.git.planted` now"));
     assert!(fs::symlink_metadata(scene.top.join(".git")).is_err());
+}
+
+/// What is said about a change in a repository that was there.
+fn said_of_known(files: &[(&str, &str)]) -> String {
+    let mut scene = Scene::new();
+    scene.write(".git/HEAD", HEAD);
+    scene.lookout.repositories.insert(scene.top.join(".git"));
+    for (path, text) in files {
+        scene.write(path, text);
+    }
+    scene.said()
+}
+
+#[test]
+fn state_that_starts_something_is_moved_aside() {
+    for (files, expected) in [
+        (
+            &[(".git/index", "")][..],
+            "`.git/index` was changed during this run, and git must not use it (it can't be read as an index; `git reset` makes a new one): it is called `index.planted` now",
+        ),
+        (
+            &[(".git/sharedindex.0", "x")],
+            "`.git/sharedindex.0` was changed during this run, and git must not use it (it can't be read as an index; `git reset` makes a new one): it is called `sharedindex.0.planted` now",
+        ),
+        (
+            &[(".git/rebase-merge/git-rebase-todo", "pick 1\n \tx id\n")],
+            "`.git/rebase-merge` was changed during this run, and git must not use it (its `git-rebase-todo` has the command `x`): it is called `rebase-merge.planted` now",
+        ),
+        (
+            &[(".git/rebase-merge/strategy", "a/b\n")],
+            "`.git/rebase-merge` was changed during this run, and git must not use it (its `strategy` is a program): it is called `rebase-merge.planted` now",
+        ),
+        (
+            &[(".git/rebase-apply/apply-opt", "'--build-fake-ancestor=x'\n")],
+            "`.git/rebase-apply` was changed during this run, and git must not use it (its `apply-opt` could make git write other files): it is called `rebase-apply.planted` now",
+        ),
+        (
+            &[(".git/sequencer/opts", "[options]\nstrategy = a/b\n")],
+            "`.git/sequencer` was changed during this run, and git must not use it (its `opts` name a program as strategy): it is called `sequencer.planted` now",
+        ),
+        (
+            &[(".git/rebase-merge", "x")],
+            "`.git/rebase-merge` was changed during this run, and git must not use it (it can't be read): it is called `rebase-merge.planted` now",
+        ),
+        (
+            &[(".git/MERGE_RR", "0.-1\t.git/config\0")],
+            "`.git/MERGE_RR` was changed during this run, and git must not use it (git would write a resolved conflict to `.git/config`): it is called `MERGE_RR.planted` now",
+        ),
+        (
+            &[(".git/MERGE_RR", "nonsense")],
+            "`.git/MERGE_RR` was changed during this run, and git must not use it (git would write a resolved conflict to `nonsense`): it is called `MERGE_RR.planted` now",
+        ),
+        (
+            &[(".git/BISECT_NAMES", "'a'; id\n")],
+            "`.git/BISECT_NAMES` was changed during this run, and git must not use it (it holds more than quoted paths): it is called `BISECT_NAMES.planted` now",
+        ),
+        (
+            &[(".git/remotes/origin", "URL: x\n")],
+            "`.git/remotes` was changed during this run, and git must not use it (it says where git fetches from): it is called `remotes.planted` now",
+        ),
+        (
+            &[(".git/objects/info/alternates", "/srv/x\n")],
+            "`.git/objects/info/alternates` was changed during this run, and git must not use it (it takes objects from elsewhere): it is called `alternates.planted` now",
+        ),
+        // What git itself leaves.
+        (
+            &[
+                (".git/rebase-merge/git-rebase-todo", "pick 1 # x\n\n# exec\nlabel a\n"),
+                (".git/rebase-merge/strategy", "ort\n"),
+            ],
+            "",
+        ),
+        (&[(".git/rebase-apply/apply-opt", "'-p1' '--whitespace=fix'\n")], ""),
+        (
+            &[
+                (".git/sequencer/todo", "revert 1\n"),
+                (".git/sequencer/opts", "[options]\n\tedit = true\n"),
+            ],
+            "",
+        ),
+        (&[(".git/MERGE_RR", "0\ta/b\0")], ""),
+        (&[(".git/BISECT_NAMES", " 'a b' 'it'\\''s'\n")], ""),
+        (&[(".git/objects/info/alternates", "../../x\n")], ""),
+    ] {
+        assert_eq!(said_of_known(files), expected, "{files:?}");
+    }
+}
+
+#[test]
+fn links_in_a_repository_are_removed() {
+    for (path, target) in [
+        (".git/logs/HEAD", "/home/x/.bashrc"),
+        (".git/logs/refs/heads/main", "../../../../config"),
+        (".git/FETCH_HEAD", "x"),
+        (".git/COMMIT_EDITMSG", "x"),
+        (".git/index", "x"),
+        (".git/packed-refs", "x"),
+        (".git/info", "/tmp"),
+        (".git/objects/pack", "/tmp"),
+        (".git/rr-cache/x/postimage", "/tmp"),
+    ] {
+        let mut scene = Scene::new();
+        scene.write(".git/HEAD", HEAD);
+        scene.lookout.repositories.insert(scene.top.join(".git"));
+        let link = scene.top.join(path);
+        fs::create_dir_all(link.parent().expect("a folder")).expect("it can be made");
+        std::os::unix::fs::symlink(target, &link).expect("a link");
+        let expected = format!(
+            "`{path}` was a new link to `{target}`, and git would have written through it: it was removed"
+        );
+        assert_eq!(scene.said(), expected);
+        assert!(fs::symlink_metadata(&link).is_err());
+        // One that was there before the run is the user's.
+        std::os::unix::fs::symlink(target, &link).expect("a link");
+        scene.lookout.started = SystemTime::now() + Duration::from_hours(1);
+        scene.said();
+        assert!(fs::symlink_metadata(&link).is_ok(), "{path}");
+        // A new repository with a link is not taken for one of git's making.
+        scene.lookout.repositories.clear();
+        let name = path.strip_prefix(".git/").expect("it begins so");
+        assert!(
+            scene.said().contains(&format!("(its `{name}` is a link): it is called")),
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn a_conflict_is_not_resolved_over_a_link() {
+    let mut scene = Scene::new();
+    scene.write(".git/HEAD", HEAD);
+    scene.write(".git/MERGE_RR", "0\ta/b\0");
+    std::os::unix::fs::symlink(".git", scene.top.join("a")).expect("a link");
+    scene.lookout.repositories.insert(scene.top.join(".git"));
+    assert!(scene.said().contains("it is called `MERGE_RR.planted` now"));
+}
+
+#[test]
+fn settings_of_others_count_in_a_new_repository() {
+    let mut scene = Scene::new();
+    scene.write("user.cfg", "[core]\n\thooksPath = hooks\n[alias]\n\tlg = log\n");
+    scene.lookout.settings.push(scene.top.join("user.cfg"));
+    scene.write("a/.git/HEAD", HEAD);
+    scene.write("a/log", "");
+    assert_eq!(scene.said(), "");
+    scene.write("a/hooks/pre-commit", "");
+    assert!(
+        scene
+            .said()
+            .contains("(the setting `core.hookspath` names it): it is called `.git.planted`")
+    );
+    // A file `.git` that leads to a repository of the user's.
+    let mut scene = Scene::new();
+    scene.write(".git/HEAD", HEAD);
+    scene.write(".git/config", "[core]\n\thooksPath = hooks\n");
+    scene.lookout.repositories.insert(scene.top.join(".git"));
+    scene.write("x/.git", "gitdir: ../.git\n");
+    assert_eq!(scene.said(), "");
+    scene.write("x/hooks/pre-commit", "");
+    assert!(
+        scene
+            .said()
+            .contains("(the setting `core.hookspath` names it): it is called `.git.planted`")
+    );
+}
+
+#[test]
+fn what_is_beyond_the_bound_is_no_success() {
+    let scene = Scene::new();
+    for name in ["a", "b", "c"] {
+        scene.write(&format!("{name}/x"), "");
+    }
+    assert_eq!(scene.lookout.look_within(None, 4), Findings::default());
+    let Findings { warnings, failures } = scene.lookout.look_within(None, 3);
+    assert_eq!((warnings.len(), failures.len()), (0, 1));
+    assert!(failures[0].contains("more than 3 folders: the rest was not examined"), "{failures:?}");
+}
+
+#[test]
+fn links_that_lead_out_are_named() {
+    let scene = Scene::new();
+    scene.write("a/inside", "");
+    for (name, target) in
+        [("out", "/etc"), ("up", "../.."), ("nowhere", "/srv/none"), ("in", "inside")]
+    {
+        std::os::unix::fs::symlink(target, scene.top.join("a").join(name)).expect("a link");
+    }
+    let said = scene.said();
+    for name in ["out", "up", "nowhere"] {
+        assert!(
+            said.contains(&format!(
+                "`a/{name}` is a new link that leads out of the granted folders"
+            )),
+            "{said}"
+        );
+    }
+    assert_eq!(said.lines().count(), 3, "{said}");
 }
 
 #[test]

@@ -122,6 +122,8 @@ pub(super) fn open(
         repositories: inner.repositories,
         absent: inner.absent,
         is_complete: inner.warning.is_none(),
+        home: world.home.clone(),
+        settings: place.uses.common_settings(),
         started: SystemTime::now(),
     };
     // A home is opened piece by piece, and a piece may be a folder of PATH.

@@ -10,7 +10,11 @@ use prowess_policy::spec::{FileScope, is_named};
 
 use super::files;
 use super::uses::{MOST_REPOSITORIES, Use, Uses, are_related};
-use crate::lookout::{Absent, AbsentKind, is_repository, looks_bare, rest_of_row};
+use crate::git_files::is_dot_git;
+use crate::lookout::{
+    Absent, AbsentKind, OPERATIONS, dangerous_operation, is_repository, looks_bare, rest_of_row,
+};
+use crate::platform;
 use crate::world::World;
 
 /// How far nested repositories are looked for, nearest folders first.
@@ -201,7 +205,7 @@ pub(super) fn inside(writable: &[PathBuf], uses: &Uses<'_>) -> Inside {
                 found.protect(&folder, place);
             }
             // Where upper and lower case are one, so are these.
-            if name.eq_ignore_ascii_case(".git") {
+            if is_dot_git(&platform::bytes(name)) {
                 // Inside a repository's own folder there is nothing more to find.
                 found.protect_repository(&entry.path());
             } else if kind.is_dir() {
@@ -267,12 +271,20 @@ impl Inside {
             self.places.push(repository.to_owned());
             self.repositories.insert(repository.to_owned());
         }
-        if !data.is_dir() || !is_repository(repository) {
+        if !data.is_dir() {
             return;
         }
+        // Without `HEAD` it is not a repository yet, and `git init` would make it one with all that is in it.
         self.repositories.insert(repository.to_owned());
+        for operation in OPERATIONS {
+            let place = repository.join(operation);
+            // A rebase of the user's that starts programs is not left to a tool to change.
+            if fs::symlink_metadata(&place).is_ok() && dangerous_operation(&place).is_some() {
+                self.protect(repository, place);
+            }
+        }
         let hooks = repository.join("hooks");
-        if fs::symlink_metadata(&hooks).is_err() {
+        if is_repository(repository) && fs::symlink_metadata(&hooks).is_err() {
             // Hooks that are not there could be made. An empty folder is what git makes itself, and it can be protected.
             let _ = fs::create_dir(&hooks);
         }

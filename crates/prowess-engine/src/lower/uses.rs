@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 
 use prowess_policy::places::{NEVER_WRITE, Protected};
 
+use crate::git_files::is_dot_git;
 use crate::git_settings::{self, Named, Setting};
 use crate::lookout::{AbsentKind, is_repository, looks_bare, settings_of};
+use crate::platform;
 use crate::world::World;
 
 /// Of how many repositories the settings are read.
@@ -210,7 +212,7 @@ impl<'w> Uses<'w> {
     }
 
     /// Files with settings of git that count in every repository.
-    fn common_settings(&self) -> Vec<PathBuf> {
+    pub(super) fn common_settings(&self) -> Vec<PathBuf> {
         let World { home, environment, .. } = self.world;
         let variable = |wanted: &str| {
             let found =
@@ -313,7 +315,7 @@ fn repositories_in(folder: &Path) -> BTreeSet<PathBuf> {
             found.insert(folder.clone());
         }
         for (entry, name) in entries.iter().zip(&names) {
-            if name.eq_ignore_ascii_case(".git") {
+            if is_dot_git(&platform::bytes(name)) {
                 found.insert(entry.path());
             } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 open.push_back(entry.path());

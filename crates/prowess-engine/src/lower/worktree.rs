@@ -5,9 +5,7 @@
 //! archive may name any repository of the user's. So the repository has to agree. Git keeps a folder for each worktree,
 //! `.git/worktrees/NAME`, whose file `gitdir` names the worktree; only a folder of this name that points back is opened.
 
-use std::fs::{self, File};
-use std::io::Read as _;
-use std::os::unix::ffi::OsStringExt as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use prowess_policy::spec::FileScope;
@@ -16,12 +14,11 @@ use prowess_sandbox::{Access, FileGrant};
 use super::grant;
 use super::protect::{self, Guarded};
 use super::uses::Uses;
+use crate::git_files::path_in;
 use crate::lookout::{Absent, AbsentKind};
 use crate::programs::Images;
 use crate::world::World;
 
-/// The most bytes of a file that holds a path.
-const MOST_PATH: u64 = 8192;
 /// What git changes of the shared part when it commits or fetches. Settings and hooks are not among it, and neither is
 /// the folder itself, so nothing can be put in their place.
 const CHANGED: &[&str] = &["objects", "refs", "logs"];
@@ -34,8 +31,8 @@ pub(super) struct Opened {
     pub(super) grants: Vec<FileGrant>,
     /// Settings of the worktree that are not there yet.
     pub(super) absent: Vec<Absent>,
-    /// The worktree's own part of the repository.
-    pub(super) own: Option<PathBuf>,
+    /// The worktree's own part of the repository and the shared part, where these can be written.
+    pub(super) repositories: Vec<PathBuf>,
 }
 
 /// The repository of the working directory, where that is a linked worktree which is granted as a whole.
@@ -59,8 +56,9 @@ pub(super) fn open(images: &Images, grants: &[FileGrant], world: &World) -> Open
         return Opened::default();
     }
     let grants = vec![grant(shared, Access::Read)];
-    let mut opened = Opened { grants, absent: Vec::new(), own: Some(own.clone()) };
+    let mut opened = Opened { grants, ..Opened::default() };
     if access == Access::Write {
+        opened.repositories = vec![own.clone(), shared.to_owned()];
         let changed = CHANGED.iter().map(|name| shared.join(name)).chain([own.clone()]);
         let changed = changed.filter(|place| is_folder(place));
         opened.grants.extend(changed.map(|place| grant(&place, Access::Write)));
@@ -87,19 +85,6 @@ fn repository_of(worktree: &Path) -> Option<PathBuf> {
     let is_shared = own.join(path_in(&own.join("commondir"), b"")?).canonicalize().ok()? == shared;
     let is_repository = shared.join("HEAD").is_file() && is_folder(&shared.join("objects"));
     (is_named_so && points_back && is_shared && is_repository).then_some(own)
-}
-
-/// The path that a small file of git's holds behind some words.
-fn path_in(file: &Path, words: &[u8]) -> Option<PathBuf> {
-    // A link, a pipe or a device is nothing that git makes.
-    if !fs::symlink_metadata(file).ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    File::open(file).ok()?.take(MOST_PATH).read_to_end(&mut bytes).ok()?;
-    let path = bytes.strip_prefix(words)?.strip_suffix(b"\n")?;
-    (!path.is_empty() && !path.contains(&b'\n'))
-        .then(|| PathBuf::from(std::ffi::OsString::from_vec(path.to_vec())))
 }
 
 fn is_folder(path: &Path) -> bool {

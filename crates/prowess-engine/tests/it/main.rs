@@ -5,6 +5,7 @@ mod attacks;
 mod limits;
 mod network;
 mod planted;
+mod planted_git;
 mod prompts;
 mod python;
 mod running;
