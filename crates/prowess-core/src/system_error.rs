@@ -24,6 +24,6 @@ mod tests {
     fn numbers_go_and_abbreviations_stay() {
         let reason = |number| system_reason(&std::io::Error::from_raw_os_error(number));
         assert_eq!(reason(21), "is a directory");
-        assert!(reason(5).starts_with("I/O"), "{}", reason(5));
+        assert_eq!(system_reason(&std::io::Error::other("I/O error")), "I/O error");
     }
 }

@@ -14,9 +14,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use prowess_package::name::SkillName;
 use prowess_registry_protocol::{
     Head, Index, IndexLine, SearchHit, SkillInfo, write_candidates, write_problem,
 };
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use crate::provider::{Recorded, Reply, Script, ScriptedProvider};
@@ -240,7 +242,10 @@ impl Contents {
         let query = request.target.split_once("?q=").map_or("", |(_, query)| query);
         let word = query.split('&').next().unwrap_or_default();
         let found = self.versions.iter().filter(|one| one.name.contains(word));
-        let hits: Vec<SearchHit> = found
+        let (sound, hostile): (Vec<&Published>, Vec<&Published>) =
+            found.partition(|one| one.name.parse::<SkillName>().is_ok());
+        let hits: Vec<SearchHit> = sound
+            .into_iter()
             .map(|one| SearchHit {
                 namespace: Some(one.namespace.parse().expect("a namespace")),
                 name: one.name.parse().expect("a name"),
@@ -249,7 +254,13 @@ impl Contents {
                 tier: Some(one.tier.clone()),
             })
             .collect();
-        Reply::json(200, &SearchHit::write_all(&hits))
+        let mut answer = SearchHit::write_all(&hits);
+        // A hostile registry writes what it likes, so these bypass the types that can't hold such a name.
+        if let Some(results) = answer["results"].as_array_mut() {
+            let raw = |one: &Published| json!({ "namespace": one.namespace, "name": one.name });
+            results.extend(hostile.into_iter().map(raw));
+        }
+        Reply::json(200, &answer)
     }
 }
 

@@ -110,8 +110,8 @@ fn a_key_file_that_others_can_read_is_refused() {
         insta::allow_duplicates! {
             insta::assert_snapshot!(said, @r"
             Unauthorized: others can read the key file `[CONFIG]/key`
-              hint: take that from them with `chmod 600 [CONFIG]/key`
-              hint: whoever may have read it before knows the key: get a new one
+              hint: fix it with `chmod 600 [CONFIG]/key`
+              hint: others may have read it already: get a new key
             ");
         }
     }
