@@ -5,11 +5,12 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use prowess_engine::{
-    ApprovalStore, Cancel, Consent, NoApprover, PythonWorkers, Subject, Surroundings, SystemClock,
-    ToolHandle, World,
+    ApprovalStore, Cancel, Consent, LoadedSkill, NoApprover, PythonWorkers, Surroundings,
+    SystemClock, ToolHandle, World,
 };
 use prowess_policy::{Mode, Origin, Tier, Trust};
 
@@ -71,22 +72,24 @@ impl Bare {
 /// changes), and of one that is prepared and decided anew. They take turns, so that whatever else the machine does
 /// happens to all of them.
 fn times(folder: &Path) -> Result<[Vec<Duration>; 3], Error> {
-    let world = World::of_this_process()?;
+    let world = Arc::new(World::of_this_process()?);
     let workers = PythonWorkers::new(2);
     let file = folder.join("SKILL.md");
     let text = std::fs::read_to_string(&file)?;
     let skill = prowess_format::check(&text, prowess_format::ReadOptions::DETECT).skill;
-    let tool = skill.tool("greet").ok_or("the skill greets")?;
+    let tool = skill.tool("greet").ok_or("the skill greets")?.clone();
     let values = serde_json::json!({ "name": "world" });
     let values = values.as_object().ok_or("an object")?;
     let store = ApprovalStore::of(&world.state);
-    let subject = Subject {
-        skill: &skill,
-        name: "greeting",
-        directory: Some(folder),
-        file: &file,
+    let loaded = Arc::new(LoadedSkill {
         trust: Trust::of(&skill, Tier::Experimental, None, Origin::Local),
-    };
+        skill,
+        name: "greeting".to_owned(),
+        directory: Some(folder.to_owned()),
+        file,
+        diagnostics: Vec::new(),
+        digest: None,
+    });
     let surroundings = Surroundings {
         world: &world,
         workers: &workers,
@@ -94,17 +97,17 @@ fn times(folder: &Path) -> Result<[Vec<Duration>; 3], Error> {
         clock: &SystemClock,
         consent: Consent::InAdvance,
     };
-    let call = |handle: &mut ToolHandle<'_>| -> Result<(), Error> {
+    let call = |handle: &mut ToolHandle| -> Result<(), Error> {
         let cancel = Cancel::default();
         let envelope = handle.call(values, surroundings, &mut NoApprover, &cancel, &mut |_| ())?;
         assert!(envelope.error.is_none(), "{:?}", envelope.error);
         Ok(())
     };
     let mut bare = Bare::start()?;
-    let mut standing = ToolHandle::new(subject.clone(), tool, Mode::Global);
+    let mut standing = ToolHandle::new(Arc::clone(&loaded), tool.clone(), Mode::Global);
     let mut times = [Vec::new(), Vec::new(), Vec::new()];
     for turn in 0..WARM_UP_CALLS + CALLS {
-        let mut anew = ToolHandle::new(subject.clone(), tool, Mode::Global);
+        let mut anew = ToolHandle::new(Arc::clone(&loaded), tool.clone(), Mode::Global);
         let started = Instant::now();
         bare.call()?;
         let first = Instant::now();

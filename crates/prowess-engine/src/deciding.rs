@@ -19,7 +19,7 @@ pub enum Consent {
 
 /// Decides about a call, asks where the policy wants that, and remembers the answer where the user wants that.
 pub fn approve(
-    prepared: &Prepared<'_>,
+    prepared: &Prepared,
     consent: Consent,
     approver: &mut dyn Approver,
     clock: &dyn Clock,

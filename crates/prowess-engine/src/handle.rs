@@ -1,6 +1,8 @@
 //! A tool that is called again and again, as agents do: what was decided stands as long as nothing has changed that it was
 //! decided on, and only the values are new.
 
+use std::sync::Arc;
+
 use prowess_format::skill::Tool;
 use prowess_policy::{Allowed, Mode};
 use serde_json::{Map, Value};
@@ -12,7 +14,8 @@ use crate::deciding::{Consent, approve};
 use crate::error::RunError;
 use crate::evidence::Evidence;
 use crate::inputs;
-use crate::prepare::{Call, Subject, prepare};
+use crate::loaded::LoadedSkill;
+use crate::prepare::{Call, prepare};
 use crate::run::{self, Cancel, Kept};
 use crate::tool::python::{Plan, PythonWorkers, Session};
 use crate::world::World;
@@ -23,7 +26,7 @@ use prowess_core::Event;
 #[derive(Clone, Copy)]
 pub struct Surroundings<'h> {
     /// The machine.
-    pub world: &'h World,
+    pub world: &'h Arc<World>,
     /// Where Python tools run.
     pub workers: &'h PythonWorkers,
     /// What is approved.
@@ -40,9 +43,9 @@ pub struct Surroundings<'h> {
 /// nobody had to answer a question that counts only once, the next one looks whether everything is as it was: the skill's
 /// files, the approvals, the programs and what the worker has in view. If so, only the values are checked and the worker
 /// is called. Another program of the same name further up in PATH does not matter: the one that was approved runs on.
-pub struct ToolHandle<'s> {
-    subject: Subject<'s>,
-    tool: &'s Tool,
+pub struct ToolHandle {
+    skill: Arc<LoadedSkill>,
+    tool: Tool,
     mode: Mode,
     standing: Option<Standing>,
 }
@@ -55,10 +58,10 @@ struct Standing {
     kept: Kept,
 }
 
-impl<'s> ToolHandle<'s> {
+impl ToolHandle {
     /// A tool that was not called yet.
-    pub fn new(subject: Subject<'s>, tool: &'s Tool, mode: Mode) -> Self {
-        Self { subject, tool, mode, standing: None }
+    pub fn new(skill: Arc<LoadedSkill>, tool: Tool, mode: Mode) -> Self {
+        Self { skill, tool, mode, standing: None }
     }
 
     /// Whether the next call can do without the whole way, as far as is known before looking.
@@ -95,17 +98,17 @@ impl<'s> ToolHandle<'s> {
         sink: &mut dyn FnMut(&Event),
     ) -> Result<Option<Envelope>, RunError> {
         let Surroundings { world, workers, .. } = surroundings;
-        let tool = self.tool;
+        let tool = &self.tool;
         let files = inputs::check(tool, values, &world.working_directory)
             .map_err(|errors| RunError::Inputs { tool: tool.name.value.clone(), errors })?;
         if !files.is_empty() {
             // Each of them is a grant of its own.
             return Ok(None);
         }
-        let call = Call { subject: self.subject.clone(), tool, values, mode: self.mode };
+        let call = self.request(values);
         let plan = standing.plan.again(&call);
         let session = Session {
-            subject: &self.subject,
+            skill: &self.skill,
             plan: &plan,
             allowed: &standing.allowed,
             world,
@@ -127,7 +130,7 @@ impl<'s> ToolHandle<'s> {
         let Surroundings { world, workers, approvals, clock, consent } = surroundings;
         // Before anything is read: what changes from now on is seen.
         let evidence = self.evidence(approvals);
-        let call = Call { subject: self.subject.clone(), tool: self.tool, values, mode: self.mode };
+        let call = self.request(values);
         let prepared = prepare(call, world)?;
         let evidence = evidence.and_then(|mut evidence| {
             let mut programs = prepared.images.programs.iter();
@@ -148,10 +151,19 @@ impl<'s> ToolHandle<'s> {
         Ok(envelope)
     }
 
+    fn request(&self, values: &Map<String, Value>) -> Call {
+        Call {
+            skill: Arc::clone(&self.skill),
+            tool: self.tool.clone(),
+            values: values.clone(),
+            mode: self.mode,
+        }
+    }
+
     /// What can be named before a call is prepared.
     fn evidence(&self, approvals: &ApprovalStore) -> Option<Evidence> {
         let mut evidence = Evidence::default();
-        evidence.tree(self.subject.directory?)?;
+        evidence.tree(self.skill.directory.as_deref()?)?;
         evidence.unchanged(approvals.path().to_owned())?;
         Some(evidence)
     }

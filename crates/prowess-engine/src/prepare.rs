@@ -6,16 +6,17 @@ use std::time::Duration;
 
 use prowess_format::eligibility::{self, Machine};
 use prowess_format::permission::Domain;
-use prowess_format::skill::{Skill, Tool};
+use prowess_format::skill::Tool;
 use prowess_format::text::visible;
 use prowess_policy::{
     Approvals, Decision, Digest, Grant, GrantSet, Line, LineKind, Mode, Places, ProgramPin,
-    Request, Scope, Source, Trust, decide, decide_here, grants,
+    Request, Scope, Source, decide, decide_here, grants,
 };
 use serde_json::{Map, Value};
 
 use crate::credentials::Credential;
 use crate::error::{RunError, about_denial};
+use crate::loaded::LoadedSkill;
 use crate::lower::{Outlook, Surroundings};
 use crate::network::Outside;
 use crate::pins::ImageHashes;
@@ -24,38 +25,23 @@ use crate::tool::{self, Recipe};
 use crate::world::World;
 use crate::{digest, inputs, lower, mcp_servers, outputs, platform};
 
-/// A skill on this machine.
+/// A request to run a tool of a skill with values.
 #[derive(Clone, Debug)]
-pub struct Subject<'s> {
-    /// What it declares.
-    pub skill: &'s Skill,
-    /// The name that counts (R3).
-    pub name: &'s str,
-    /// Its folder, free of symbolic links; `None` for a file that stands alone.
-    pub directory: Option<&'s Path>,
-    /// Its main file.
-    pub file: &'s Path,
-    /// How far it is trusted.
-    pub trust: Trust,
-}
-
-/// A wish to run a tool with values.
-#[derive(Clone, Debug)]
-pub struct Call<'c> {
+pub struct Call {
     /// The skill.
-    pub subject: Subject<'c>,
+    pub skill: Arc<LoadedSkill>,
     /// The tool.
-    pub tool: &'c Tool,
+    pub tool: Tool,
     /// The values of its parameters.
-    pub values: &'c Map<String, Value>,
+    pub values: Map<String, Value>,
     /// The mode that is on.
     pub mode: Mode,
 }
 
-/// A call that could be run, if it is allowed.
+/// A call that could be run, if it is allowed. It owns everything that it needs.
 #[derive(Debug)]
-pub struct Prepared<'c> {
-    pub(crate) call: Call<'c>,
+pub struct Prepared {
+    pub(crate) call: Call,
     pub(crate) recipe: Recipe,
     pub(crate) images: Images,
     pub(crate) request: Request,
@@ -63,72 +49,70 @@ pub struct Prepared<'c> {
     pub(crate) time: Duration,
     pub(crate) grace: Option<Duration>,
     pub(crate) outside: Outside,
-    world: &'c World,
-}
-
-/// What was found for a call, without the call: it borrows nothing, so that it can go to the thread that runs it.
-#[derive(Debug)]
-pub(crate) struct Detached {
-    recipe: Recipe,
-    images: Images,
-    request: Request,
-    grants: GrantSet,
-    time: Duration,
-    grace: Option<Duration>,
-    outside: Outside,
+    pub(crate) world: Arc<World>,
 }
 
 /// Checks a call and finds what it needs. Nothing is started, and nothing is written but hashes of programs.
-pub fn prepare<'c>(call: Call<'c>, world: &'c World) -> Result<Prepared<'c>, RunError> {
+pub fn prepare(call: Call, world: &Arc<World>) -> Result<Prepared, RunError> {
     let Call { tool, values, .. } = &call;
     let wrong = |errors| RunError::Inputs { tool: tool.name.value.clone(), errors };
     let files = inputs::check(tool, values, &world.working_directory).map_err(wrong)?;
     prepare_with(call, &files, world)
 }
 
-/// The same for a tool that is not called yet.
-pub(crate) fn without_values<'c>(
-    call: Call<'c>,
-    world: &'c World,
-) -> Result<Prepared<'c>, RunError> {
+/// Prepares a tool that is not called yet: there are no values to check.
+pub(crate) fn without_values(call: Call, world: &Arc<World>) -> Result<Prepared, RunError> {
     prepare_with(call, &[], world)
 }
 
-fn prepare_with<'c>(
-    call: Call<'c>,
-    files: &[PathBuf],
-    world: &'c World,
-) -> Result<Prepared<'c>, RunError> {
-    let Call { subject, tool, mode, .. } = &call;
-    let grants = grants::of(subject.skill).with(named_files(files, world)?);
-    let request = request(subject, tool, world)?;
-    // What no answer allows is refused in the policy's words, whatever else is wrong: `examine` says the same.
-    let decision = decide(&request, subject.trust, &grants, &Approvals::default(), *mode);
-    if let Decision::Deny(denied) = decision {
-        return Err(RunError::Denied(Box::new(denied)));
+fn prepare_with(call: Call, files: &[PathBuf], world: &Arc<World>) -> Result<Prepared, RunError> {
+    let grants = grants::of(&call.skill.skill).with(named_files(files, world)?);
+    let request = request(&call.skill, &call.tool, world)?;
+    match find(&call, &grants, world) {
+        Ok(Found { recipe, images, pins, skill_pins }) => Ok(Prepared {
+            request: request.with_pins(pins).with_skill_pins(skill_pins),
+            call,
+            recipe,
+            images,
+            grants,
+            time: Duration::ZERO,
+            grace: None,
+            outside: Outside::real(),
+            world: Arc::clone(world),
+        }),
+        Err(error) => {
+            // What no answer allows is refused in the policy's words, whatever else is wrong: `examine` says the same.
+            // Only a call that fails here is decided about here; all others by `Prepared::decide`.
+            let trust = call.skill.trust;
+            match decide(&request, trust, &grants, &Approvals::default(), call.mode) {
+                Decision::Deny(denied) => Err(RunError::Denied(Box::new(denied))),
+                Decision::Allow(_) | Decision::Ask(_) => Err(error),
+            }
+        }
     }
-    let recipe = tool::recipe(&call, world)?;
-    inputs::check_arguments(&recipe.arguments, call.values)
+}
+
+/// What a call starts, and what it is pinned to.
+struct Found {
+    recipe: Recipe,
+    images: Images,
+    pins: Vec<ProgramPin>,
+    skill_pins: Vec<ProgramPin>,
+}
+
+fn find(call: &Call, grants: &GrantSet, world: &World) -> Result<Found, RunError> {
+    let Call { skill, tool, values, .. } = call;
+    let recipe = tool::recipe(call, world)?;
+    inputs::check_arguments(&recipe.arguments, values)
         .map_err(|error| RunError::Inputs { tool: tool.name.value.clone(), errors: vec![error] })?;
-    let finder = finder(subject, world);
-    check_needs(&call, &grants, finder, world)?;
-    let images = images_of(&recipe, tool, &grants, finder)?;
+    let finder = finder(skill, world);
+    check_needs(call, grants, finder, world)?;
+    let images = images_of(&recipe, tool, grants, finder)?;
     let mut hashes = ImageHashes::load(&world.state);
-    let pins = pins(&images, subject.directory, &mut hashes)?;
-    let skill_pins = pins_of_skill(&call, &grants, finder, &mut hashes, world);
+    let pins = pins(&images, skill.directory.as_deref(), &mut hashes)?;
+    let skill_pins = pins_of_skill(call, grants, finder, &mut hashes, world);
     hashes.save();
-    let request = request.with_pins(pins).with_skill_pins(skill_pins);
-    Ok(Prepared {
-        call,
-        recipe,
-        images,
-        request,
-        grants,
-        time: Duration::ZERO,
-        grace: None,
-        outside: Outside::real(),
-        world,
-    })
+    Ok(Found { recipe, images, pins, skill_pins })
 }
 
 /// How the names of files of databases end: these are granted as files, and then held to it.
@@ -136,7 +120,7 @@ const DATABASE_FILES: &[&str] = &[".db", ".db3", ".sqlite", ".sqlite3", ".duckdb
 
 /// A server knows who asks and what for; a sandbox sees bytes on a connection (attack G02). A grant that nothing enforces
 /// is refused before anybody is asked to approve it.
-fn refuse_servers_of_databases(grants: &GrantSet, call: &Call<'_>) -> Result<(), RunError> {
+fn refuse_servers_of_databases(grants: &GrantSet, call: &Call) -> Result<(), RunError> {
     let wanted = grants.for_tool(&call.tool.name);
     let server = wanted.grants().iter().find_map(|grant| match grant.scope() {
         Scope::Name(name)
@@ -149,7 +133,7 @@ fn refuse_servers_of_databases(grants: &GrantSet, call: &Call<'_>) -> Result<(),
     });
     match server {
         None => Ok(()),
-        Some(database) => Err(RunError::Database { skill: call.subject.name.to_owned(), database }),
+        Some(database) => Err(RunError::Database { skill: call.skill.name.clone(), database }),
     }
 }
 
@@ -167,16 +151,16 @@ pub struct Examined {
 
 /// What the policy says about a tool, and what else stands in its way, whatever values it is called with.
 pub fn examine(
-    subject: &Subject<'_>,
+    loaded: &Arc<LoadedSkill>,
     tool: &Tool,
     mode: Mode,
     world: &World,
     approvals: &Approvals,
 ) -> Result<Examined, RunError> {
-    let grants = grants::of(subject.skill);
+    let grants = grants::of(&loaded.skill);
     let values = Map::new();
-    let call = Call { subject: subject.clone(), tool, values: &values, mode };
-    let request = request(subject, tool, world)?;
+    let call = Call { skill: Arc::clone(loaded), tool: tool.clone(), values, mode };
+    let request = request(loaded, tool, world)?;
     let mut hashes = ImageHashes::load(&world.state);
     let found = look(&call, &grants, &mut hashes, world);
     hashes.save();
@@ -184,11 +168,12 @@ pub fn examine(
         Ok((images, pins)) => (images, pins, None),
         Err(error) => (Images::default(), Vec::new(), Some(error)),
     };
-    let surroundings = Surroundings::new(world, subject.directory);
+    let surroundings = Surroundings::new(world, loaded.directory.as_deref());
     let reality = |grant: &Grant| surroundings.reality(grant);
     let request = request.with_pins(pins);
-    let decision = decide_here(&request, subject.trust, &grants, approvals, mode, &reality);
-    let mut lines = Outlook::of(&decision, &images, subject.directory, world).explain(&decision);
+    let decision = decide_here(&request, loaded.trust, &grants, approvals, mode, &reality);
+    let outlook = Outlook::of(&decision, &images, loaded.directory.as_deref(), world);
+    let mut lines = outlook.explain(&decision);
     // What the policy refuses is refused before anybody looks for programs.
     let obstacle = match &decision {
         Decision::Deny(denied) => {
@@ -199,7 +184,7 @@ pub fn examine(
         Decision::Allow(_) | Decision::Ask(_) => obstacle,
     };
     if let Some(error) = &obstacle {
-        let name = format!("{}/{}", subject.name, tool.name.value);
+        let name = format!("{}/{}", loaded.name, tool.name.value);
         let verdict = format!("`{}` does not run here", visible(&name));
         let refused = format!("refused, because {}", visible(&error.to_string()));
         let told = [(LineKind::Verdict, verdict), (LineKind::Refused, refused)];
@@ -213,49 +198,53 @@ pub fn examine(
 
 /// Looks for what a tool needs as a run does, and gives the images that it would start, with their pins.
 fn look(
-    call: &Call<'_>,
+    call: &Call,
     grants: &GrantSet,
     hashes: &mut ImageHashes,
     world: &World,
 ) -> Result<(Images, Vec<ProgramPin>), RunError> {
-    let Call { subject, tool, .. } = call;
+    let Call { skill, tool, .. } = call;
     let program = tool::program(call, world)?;
-    let finder = finder(subject, world);
+    let finder = finder(skill, world);
     check_needs(call, grants, finder, world)?;
     let images = finder.images(&program, &granted_programs(tool, grants))?;
-    let pins = pins(&images, subject.directory, hashes)?;
+    let pins = pins(&images, skill.directory.as_deref(), hashes)?;
     Ok((images, pins))
 }
 
 /// What the skill declares to need, before anything is looked for on its behalf (SRT §4.5, §4.6). Everything that refuses a
 /// call for what is declared stands here, because a run and `examine` have to say the same.
 fn check_needs(
-    call: &Call<'_>,
+    call: &Call,
     grants: &GrantSet,
     finder: Finder<'_>,
     world: &World,
 ) -> Result<(), RunError> {
-    let Call { subject, tool, .. } = call;
-    if let Some(schema) = outputs::schema(subject.skill, tool) {
+    let Call { skill, tool, .. } = call;
+    if let Some(schema) = outputs::schema(&skill.skill, tool) {
         outputs::check_schema(schema)?;
     }
-    let missing = eligibility::missing(subject.skill, &Here { finder, world });
+    let missing = eligibility::missing(&skill.skill, &Here { finder, world });
     if !missing.is_empty() {
-        return Err(RunError::Requirements { skill: subject.name.to_owned(), missing });
+        return Err(RunError::Requirements { skill: skill.name.clone(), missing });
     }
     check_credentials(tool, grants, world)?;
     refuse_servers_of_databases(grants, call)
 }
 
-fn request(subject: &Subject<'_>, tool: &Tool, world: &World) -> Result<Request, RunError> {
-    if let Some(folder) = subject.directory
+fn request(skill: &LoadedSkill, tool: &Tool, world: &World) -> Result<Request, RunError> {
+    if let Some(folder) = &skill.directory
         && let Some(place) = lower::never_shown_in(folder, world)
     {
         return Err(RunError::SkillFolder { folder: folder.to_owned(), place });
     }
-    let place = subject.directory.unwrap_or(subject.file);
+    let place = skill.place();
     let (digest, files) = digest::of_skill_and_files(place)?;
-    let request = Request::of(subject.skill, subject.name, &tool.name, digest, Vec::new())
+    // It is trusted for the files that it was read from, and these are others.
+    if skill.digest.as_ref().is_some_and(|known| *known != digest) {
+        return Err(RunError::Changed("the skill"));
+    }
+    let request = Request::of(&skill.skill, &skill.name, &tool.name, digest, Vec::new())
         .map_err(|error| RunError::Unsupported(error.to_string()))?;
     let places = Places {
         skill: platform::unique_text(place),
@@ -266,42 +255,30 @@ fn request(subject: &Subject<'_>, tool: &Tool, world: &World) -> Result<Request,
     Ok(if world.working_directory == world.home { request.in_home() } else { request })
 }
 
-impl<'c> Prepared<'c> {
-    pub(crate) fn detach(self) -> Detached {
-        let Self { recipe, images, request, grants, time, grace, outside, .. } = self;
-        Detached { recipe, images, request, grants, time, grace, outside }
-    }
-
-    /// Puts a call together again with what was found for it.
-    pub(crate) fn attach(call: Call<'c>, found: Detached, world: &'c World) -> Self {
-        let Detached { recipe, images, request, grants, time, grace, outside } = found;
-        Self { call, recipe, images, request, grants, time, grace, outside, world }
-    }
-}
-
-impl Prepared<'_> {
+impl Prepared {
     /// What the policy says.
     pub fn decide(&self, approvals: &Approvals) -> Decision {
-        let Call { subject, mode, .. } = &self.call;
-        let surroundings = Surroundings::new(self.world, subject.directory);
+        let Call { skill, mode, .. } = &self.call;
+        let surroundings = Surroundings::new(&self.world, skill.directory.as_deref());
         let reality = |grant: &Grant| surroundings.reality(grant);
-        decide_here(&self.request, subject.trust, &self.grants, approvals, *mode, &reality)
+        decide_here(&self.request, skill.trust, &self.grants, approvals, *mode, &reality)
     }
 
     /// What the policy says in plain words, with what that means on this machine.
     pub fn explain(&self, decision: &Decision) -> Vec<Line> {
-        let outlook = Outlook::of(decision, &self.images, self.call.subject.directory, self.world);
+        let folder = self.call.skill.directory.as_deref();
+        let outlook = Outlook::of(decision, &self.images, folder, &self.world);
         outlook.explain(decision)
     }
 
     /// Skill and tool.
     pub fn name(&self) -> String {
-        format!("{}/{}", self.call.subject.name, self.call.tool.name.value)
+        format!("{}/{}", self.call.skill.name, self.call.tool.name.value)
     }
 
     /// What the skill says about itself.
     pub fn description(&self) -> &str {
-        self.call.subject.skill.description_or(self.call.subject.name)
+        self.call.skill.skill.description_or(&self.call.skill.name)
     }
 
     /// Program and arguments, as the author and the user wrote them.
@@ -339,13 +316,13 @@ impl Prepared<'_> {
     }
 }
 
-pub(crate) fn finder<'f>(subject: &Subject<'f>, world: &'f World) -> Finder<'f> {
-    Finder { search_path: &world.search_path, skill_directory: subject.directory }
+pub(crate) fn finder<'f>(skill: &'f LoadedSkill, world: &'f World) -> Finder<'f> {
+    Finder { search_path: &world.search_path, skill_directory: skill.directory.as_deref() }
 }
 
 /// The digest of all the files of a skill.
-pub(crate) fn digest_of(subject: &Subject<'_>) -> Result<Digest, RunError> {
-    Ok(digest::of_skill(subject.directory.unwrap_or(subject.file))?)
+pub(crate) fn digest_of(skill: &LoadedSkill) -> Result<Digest, RunError> {
+    Ok(digest::of_skill(skill.place())?)
 }
 
 /// The pins of images; the skill's own files are in its digest.
@@ -373,18 +350,18 @@ pub(crate) fn pins(
 
 /// The pins of the other tools, for an approval of the whole skill. What is missing can't be approved and asks again.
 fn pins_of_skill(
-    call: &Call<'_>,
+    call: &Call,
     grants: &GrantSet,
     finder: Finder<'_>,
     hashes: &mut ImageHashes,
     world: &World,
 ) -> Vec<ProgramPin> {
-    let others = call.subject.skill.tools.iter().filter(|tool| tool.name != call.tool.name);
+    let others = call.skill.skill.tools.iter().filter(|tool| tool.name != call.tool.name);
     let mut all = Vec::new();
     for tool in others {
-        let Some(starter) = tool::starter(call.subject.skill, tool, world) else { continue };
+        let Some(starter) = tool::starter(&call.skill.skill, tool, world) else { continue };
         let Ok(images) = finder.images(&starter, &granted_programs(tool, grants)) else { continue };
-        all.extend(pins(&images, call.subject.directory, hashes).unwrap_or_default());
+        all.extend(pins(&images, call.skill.directory.as_deref(), hashes).unwrap_or_default());
     }
     all.sort();
     all.dedup();
@@ -449,8 +426,8 @@ fn named_files(files: &[PathBuf], world: &World) -> Result<Vec<Grant>, RunError>
 }
 
 /// This machine, for the requirements of a skill.
-pub(crate) fn here<'h>(subject: &Subject<'h>, world: &'h World) -> impl Machine + 'h {
-    Here { finder: finder(subject, world), world }
+pub(crate) fn here<'h>(skill: &'h LoadedSkill, world: &'h World) -> impl Machine + 'h {
+    Here { finder: finder(skill, world), world }
 }
 
 struct Here<'h> {

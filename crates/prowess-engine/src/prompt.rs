@@ -15,10 +15,10 @@ use serde_json::{Map, Value};
 
 use crate::error::{RunError, USAGE};
 use crate::inputs;
+use crate::loaded::{LoadedSkill, SkillResolver};
 use crate::outputs;
-use crate::prepare::{self, Subject};
+use crate::prepare;
 use crate::run::Cancel;
-use crate::shelf::Shelf;
 use crate::world::World;
 use generation::{Generated, Halt, Patience};
 use prowess_core::Retriever;
@@ -36,7 +36,7 @@ const SUBSTITUTED: &str = "Variables substituted";
 #[derive(Clone, Debug)]
 pub struct PromptCall<'p> {
     /// The skill.
-    pub subject: Subject<'p>,
+    pub skill: &'p LoadedSkill,
     /// The values of its inputs.
     pub values: &'p Map<String, Value>,
     /// What the user typed behind the skill's name, for bodies with `$ARGUMENTS`.
@@ -56,8 +56,8 @@ pub struct PromptSurroundings<'p> {
     pub model: Result<&'p dyn Model, &'p ModelError>,
     /// Where knowledge bases are looked up.
     pub retriever: Option<&'p dyn Retriever>,
-    /// Where the skills are that it depends on.
-    pub shelf: &'p dyn Shelf,
+    /// Finds the skills that it depends on.
+    pub skills: &'p dyn SkillResolver,
     /// Who may end it.
     pub cancel: &'p Cancel,
 }
@@ -135,7 +135,7 @@ async fn answer(
     started: Instant,
     sink: &mut Sink<'_>,
 ) -> Result<Generated, Failure> {
-    let skill = call.subject.skill;
+    let skill = &call.skill.skill;
     let patience =
         Patience { cancel: around.cancel, until: call.time.map(|time| (started + time, time)) };
     sink(&thought("validation", "start", None));
@@ -180,10 +180,10 @@ fn validate(
     around: &PromptSurroundings<'_>,
     sink: &mut Sink<'_>,
 ) -> Result<render::RenderedPrompt, Failure> {
-    let Subject { skill, directory, .. } = call.subject;
+    let LoadedSkill { skill, directory, .. } = call.skill;
     let world = around.world;
     let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
-    let (skill_dir, project_dir) = (directory.map(text), text(&world.working_directory));
+    let (skill_dir, project_dir) = (directory.as_deref().map(text), text(&world.working_directory));
     let context = RenderContext {
         inputs: call.values,
         arguments: call.arguments,
@@ -197,20 +197,18 @@ fn validate(
         Failure::Inputs(errors)
     })?;
     inputs::check_files(&skill.inputs, call.values, &world.working_directory)
-        .map_err(|errors| RunError::Inputs { tool: call.subject.name.to_owned(), errors })?;
+        .map_err(|errors| RunError::Inputs { tool: call.skill.name.clone(), errors })?;
     if let Some(schema) = wanted_schema(skill) {
         outputs::check_schema(schema)?;
     }
-    let missing = eligibility::missing(skill, &prepare::here(&call.subject, world));
+    let missing = eligibility::missing(skill, &prepare::here(call.skill, world));
     if !missing.is_empty() {
-        let skill = call.subject.name.to_owned();
+        let skill = call.skill.name.clone();
         return Err(RunError::Requirements { skill, missing }.into());
     }
     for wanted in skill.requirements.skills.iter().filter(|wanted| wanted.required) {
-        depend(wanted, around.shelf).map_err(|reason| RunError::Dependency {
-            skill: call.subject.name.to_owned(),
-            reason,
-        })?;
+        depend(wanted, around.skills)
+            .map_err(|reason| RunError::Dependency { skill: call.skill.name.clone(), reason })?;
     }
     Ok(rendered)
 }
@@ -218,9 +216,9 @@ fn validate(
 /// A skill that another one needs (SRT §4.6). Ranges of other grammars are the installer's business.
 fn depend(
     wanted: &prowess_format::skill::SkillDependency,
-    shelf: &dyn Shelf,
+    skills: &dyn SkillResolver,
 ) -> Result<(), String> {
-    let found = shelf.find(&wanted.name.value).map_err(|error| error.to_string())?;
+    let found = skills.resolve(&wanted.name.value).map_err(|error| error.to_string())?;
     let Ok(range) = semver::VersionReq::parse(wanted.range.trim()) else { return Ok(()) };
     let version = found.skill.version.as_ref().map(|version| version.value.clone());
     let fits = version

@@ -135,7 +135,7 @@ impl Cancel {
 
 /// Runs a prepared call that was allowed. Events end with [`Event::Done`], whatever happens.
 pub fn run(
-    prepared: &Prepared<'_>,
+    prepared: &Prepared,
     allowed: &Allowed,
     world: &World,
     cancel: &Cancel,
@@ -147,7 +147,7 @@ pub fn run(
 /// The same, with Python workers that are warm and stay for the next call.
 pub fn run_with(
     workers: &PythonWorkers,
-    prepared: &Prepared<'_>,
+    prepared: &Prepared,
     allowed: &Allowed,
     world: &World,
     cancel: &Cancel,
@@ -170,14 +170,14 @@ pub(crate) struct Kept {
 /// The same, telling what the next call of the tool can build on.
 pub(crate) fn run_and_keep(
     workers: &PythonWorkers,
-    prepared: &Prepared<'_>,
+    prepared: &Prepared,
     allowed: &Allowed,
     world: &World,
     cancel: &Cancel,
     sink: &mut dyn FnMut(&Event),
 ) -> (Envelope, Option<Kept>) {
     let mut watcher = Watcher::new(sink, Redactor::idle());
-    watcher.held = HeldOutput::of(prepared.call.tool);
+    watcher.held = HeldOutput::of(&prepared.call.tool);
     let started = start(workers, prepared, allowed, world, cancel, &mut watcher);
     let (finished, kept) = match started {
         Ok((finished, kept)) => (Ok(finished), kept),
@@ -191,14 +191,14 @@ pub(crate) fn run_and_keep(
 pub(crate) fn run_again(
     session: &Session<'_>,
     kept: &Kept,
-    call: &Call<'_>,
+    call: &Call,
     sink: &mut dyn FnMut(&Event),
 ) -> Option<Envelope> {
     let mut watcher = Watcher::new(sink, kept.redactor.fresh());
     let warm = session.warm(&kept.warmth)?;
     watcher.warn(kept.warnings.clone());
     watcher.tell(&Event::Started {
-        skill: call.subject.name.to_owned(),
+        skill: call.skill.name.clone(),
         tool: call.tool.name.value.clone(),
         command: python::shown(call),
     });
@@ -210,7 +210,7 @@ pub(crate) fn run_again(
 
 /// What the end of a run is judged by.
 struct After<'a> {
-    call: &'a Call<'a>,
+    call: &'a Call,
     allowed: &'a Allowed,
     images: &'a Images,
     world: &'a World,
@@ -244,7 +244,7 @@ fn finish(
                 envelope.hints =
                     failure_hints::of(&envelope, after.allowed.spec(), after.images, after.world);
             }
-            match outputs::schema(after.call.subject.skill, after.call.tool) {
+            match outputs::schema(&after.call.skill.skill, &after.call.tool) {
                 Some(schema) => outputs::validate(envelope, schema),
                 None => envelope,
             }
@@ -285,7 +285,7 @@ impl<'w> Watcher<'w> {
     fn record(
         &mut self,
         lookout: &Lookout,
-        prepared: &Prepared<'_>,
+        prepared: &Prepared,
         time: Duration,
         world: &World,
     ) -> Option<Record> {
@@ -395,7 +395,7 @@ pub(crate) struct Specification {
 
 /// Makes sure that what was decided about is still there, and turns the decision into what a sandbox enforces.
 pub(crate) fn specification(
-    prepared: &Prepared<'_>,
+    prepared: &Prepared,
     allowed: &Allowed,
     world: &World,
 ) -> Result<Specification, RunError> {
@@ -403,8 +403,8 @@ pub(crate) fn specification(
     let call = &prepared.call;
     let recipe = &prepared.recipe;
     let launch = Launch {
-        skill: call.subject.name,
-        skill_directory: call.subject.directory,
+        skill: &call.skill.name,
+        skill_directory: call.skill.directory.as_deref(),
         mode: allowed.mode(),
         images: &prepared.images,
         arguments: recipe.arguments.iter().map(Into::into).collect(),
@@ -418,7 +418,7 @@ pub(crate) fn specification(
     let door = network::prepare(allowed.spec(), &mut spec, &prepared.outside, &world.credentials)?;
     // Package managers and local clones are full of hard links. Somebody else's skill is refused there; the user's own is
     // trusted with them, and told.
-    spec.hard_links = match call.subject.trust.origin() {
+    spec.hard_links = match call.skill.trust.origin() {
         Origin::Downloaded => HardLinks::Refuse,
         Origin::Bundled | Origin::Local => HardLinks::Report,
     };
@@ -432,7 +432,7 @@ pub(crate) fn specification(
 
 fn start(
     workers: &PythonWorkers,
-    prepared: &Prepared<'_>,
+    prepared: &Prepared,
     allowed: &Allowed,
     world: &World,
     cancel: &Cancel,
@@ -449,14 +449,14 @@ fn start(
     let _record = watcher.record(&lookout, prepared, longest, world);
     let recipe = &prepared.recipe;
     let started = Event::Started {
-        skill: call.subject.name.to_owned(),
+        skill: call.skill.name.clone(),
         tool: call.tool.name.value.clone(),
         command: recipe.shown.clone(),
     };
     if let Some(plan) = &recipe.python {
         watcher.tell(&started);
-        let subject = &call.subject;
-        let session = Session { subject, plan, allowed, world, workers, cancel, time };
+        let skill = &call.skill;
+        let session = Session { skill, plan, allowed, world, workers, cancel, time };
         let finished = session.run(spec, door, &mut |event| watcher.tell_of_python(&event));
         let failure = watcher.look(&lookout);
         let (mut finished, warmth) = finished?;
@@ -504,7 +504,7 @@ fn start(
 }
 
 /// How long a run can take, with everything around it.
-fn longest(prepared: &Prepared<'_>, spec: &Spec) -> Duration {
+fn longest(prepared: &Prepared, spec: &Spec) -> Duration {
     /// Packages are installed first, and nobody limits that.
     const INSTALLING: Duration = Duration::from_mins(10);
     let recipe = &prepared.recipe;
@@ -540,18 +540,14 @@ pub(crate) fn left_behind(ended: &Ended) -> Vec<String> {
 }
 
 /// A question may wait for minutes. What is run has to be what was shown (attacks B12, G07).
-fn same_as_decided(
-    prepared: &Prepared<'_>,
-    allowed: &Allowed,
-    world: &World,
-) -> Result<(), RunError> {
-    let subject = &prepared.call.subject;
-    let other = allowed.skill() != subject.name || allowed.tool() != prepared.call.tool.name.value;
-    if other || prepare::digest_of(subject)? != *allowed.digest() {
+fn same_as_decided(prepared: &Prepared, allowed: &Allowed, world: &World) -> Result<(), RunError> {
+    let skill = &prepared.call.skill;
+    let other = allowed.skill() != skill.name || allowed.tool() != prepared.call.tool.name.value;
+    if other || prepare::digest_of(skill)? != *allowed.digest() {
         return Err(RunError::Changed("the skill"));
     }
     let mut hashes = ImageHashes::load(&world.state);
-    if prepare::pins(&prepared.images, subject.directory, &mut hashes)? != allowed.pins() {
+    if prepare::pins(&prepared.images, skill.directory.as_deref(), &mut hashes)? != allowed.pins() {
         return Err(RunError::Changed("a program"));
     }
     Ok(())

@@ -4,14 +4,14 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use prowess_core::{Event, Model};
 use prowess_engine::{
-    Cancel, FolderShelf, PromptCall, PromptSurroundings, Subject, World, run_prompt,
+    Cancel, LoadedSkill, PromptCall, PromptSurroundings, SkillFolders, World, run_prompt,
 };
 use prowess_format::skill::Skill;
 use prowess_models as models;
@@ -128,28 +128,29 @@ async fn bare(client: &reqwest::Client, url: &str) -> Result<[Duration; 2], Erro
     Ok([first.ok_or("nothing came")?, started.elapsed()])
 }
 
-fn subject<'s>(skill: &'s Skill, file: &'s Path) -> Subject<'s> {
-    let trust = Trust::of(skill, Tier::Experimental, None, Origin::Local);
-    Subject { skill, name: "bench", directory: None, file, trust }
+fn loaded(skill: Skill) -> LoadedSkill {
+    LoadedSkill {
+        trust: Trust::of(&skill, Tier::Experimental, None, Origin::Local),
+        skill,
+        name: "bench".to_owned(),
+        directory: None,
+        file: PathBuf::from("SKILL.md"),
+        diagnostics: Vec::new(),
+        digest: None,
+    }
 }
 
 /// The same through the engine.
-async fn engine(skill: &Skill, world: &World, model: &dyn Model) -> [Duration; 2] {
-    let (values, shelf, cancel) = (Map::new(), FolderShelf::default(), Cancel::default());
+async fn engine(skill: &LoadedSkill, world: &World, model: &dyn Model) -> [Duration; 2] {
+    let (values, skills, cancel) = (Map::new(), SkillFolders::default(), Cancel::default());
     let around = PromptSurroundings {
         world,
         model: Ok(model),
         retriever: None,
-        shelf: &shelf,
+        skills: &skills,
         cancel: &cancel,
     };
-    let call = PromptCall {
-        subject: subject(skill, Path::new("SKILL.md")),
-        values: &values,
-        arguments: None,
-        history: &[],
-        time: None,
-    };
+    let call = PromptCall { skill, values: &values, arguments: None, history: &[], time: None };
     let started = Instant::now();
     let mut first = None;
     let mut tokens = 0;
@@ -174,7 +175,8 @@ fn resident_kib() -> Result<u64, Error> {
 /// The memory of a run that has begun to answer, with many of them at a time.
 async fn memory(world: &Arc<World>, model: &Arc<Box<dyn Model>>) -> Result<u64, Error> {
     let text = SKILL.replace("Say something about cheese.", HOLD);
-    let skill = Arc::new(prowess_format::check(&text, prowess_format::ReadOptions::DETECT).skill);
+    let skill =
+        Arc::new(loaded(prowess_format::check(&text, prowess_format::ReadOptions::DETECT).skill));
     let before = resident_kib()?;
     let (begun, mut told) = tokio::sync::mpsc::unbounded_channel();
     let mut runs = tokio::task::JoinSet::new();
@@ -182,16 +184,16 @@ async fn memory(world: &Arc<World>, model: &Arc<Box<dyn Model>>) -> Result<u64, 
         let (skill, world, model, begun) =
             (Arc::clone(&skill), Arc::clone(world), Arc::clone(model), begun.clone());
         runs.spawn(async move {
-            let (values, shelf, cancel) = (Map::new(), FolderShelf::default(), Cancel::default());
+            let (values, skills, cancel) = (Map::new(), SkillFolders::default(), Cancel::default());
             let around = PromptSurroundings {
                 world: &world,
                 model: Ok(&**model),
                 retriever: None,
-                shelf: &shelf,
+                skills: &skills,
                 cancel: &cancel,
             };
             let call = PromptCall {
-                subject: subject(&skill, Path::new("SKILL.md")),
+                skill: &skill,
                 values: &values,
                 arguments: None,
                 history: &[],
@@ -232,7 +234,7 @@ fn main() -> Result<(), Error> {
         .map_err(|error| error.to_string())?;
     let model = Arc::new(model);
     let world = Arc::new(World::of_this_process()?);
-    let skill = prowess_format::check(SKILL, prowess_format::ReadOptions::DETECT).skill;
+    let skill = loaded(prowess_format::check(SKILL, prowess_format::ReadOptions::DETECT).skill);
     // The bare client asks for one, though nothing here is encrypted; a second one would be refused.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().no_proxy().build()?;

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use prowess_core::Envelope;
 use prowess_engine::{
-    ApprovalStore, Approver, Asked, Cancel, Consent, PythonWorkers, Reply, Subject, Surroundings,
-    SystemClock, ToolHandle, World,
+    ApprovalStore, Approver, Asked, Cancel, Consent, LoadedSkill, PythonWorkers, Reply,
+    Surroundings, SystemClock, ToolHandle, World,
 };
 use prowess_package::limits::Limits;
 use prowess_policy::{Mode, Origin, Remember, Trust};
@@ -94,16 +95,18 @@ fn embed(home: &Path) -> Result<(Vec<String>, Envelope), Error> {
 
     // Run, with the rights that the skill declares and the user agrees to.
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let world = World::at(home, home, &path, Vec::new())?;
+    let world = Arc::new(World::at(home, home, &path, Vec::new())?);
     let file = loaded.directory.join("SKILL.md");
-    let subject = Subject {
-        skill,
-        name: "parrot",
-        directory: Some(&loaded.directory),
-        file: &file,
+    let tool = skill.tool("say").ok_or("the skill has no tool `say`")?.clone();
+    let skill = Arc::new(LoadedSkill {
+        skill: skill.clone(),
+        name: "parrot".to_owned(),
+        directory: Some(loaded.directory.clone()),
+        file,
         trust: Trust::of(skill, loaded.tier, None, Origin::Downloaded),
-    };
-    let tool = skill.tool("say").ok_or("the skill has no tool `say`")?;
+        diagnostics: Vec::new(),
+        digest: None,
+    });
     let values = serde_json::json!({ "text": "hello" });
     let surroundings = Surroundings {
         world: &world,
@@ -112,7 +115,7 @@ fn embed(home: &Path) -> Result<(Vec<String>, Envelope), Error> {
         clock: &SystemClock,
         consent: Consent::None,
     };
-    let mut handle = ToolHandle::new(subject, tool, Mode::Global);
+    let mut handle = ToolHandle::new(skill, tool, Mode::Global);
     let values = values.as_object().ok_or("the values are an object")?;
     let envelope = handle.call(values, surroundings, &mut User, &Cancel::default(), &mut |_| ())?;
     Ok((lines, envelope))

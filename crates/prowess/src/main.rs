@@ -8,6 +8,7 @@ mod commands;
 mod error;
 mod excerpt;
 mod fixing;
+mod folder_skills;
 mod importing;
 mod inputs;
 mod installed;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use prowess_core::{Envelope, Event};
-use prowess_engine::{Cancel, FolderShelf, PromptCall, PromptSurroundings, World, run_prompt};
+use prowess_engine::{Cancel, LoadedSkill, PromptCall, PromptSurroundings, World, run_prompt};
 use prowess_files::whole::{self, folder_of};
 use prowess_format::skill::{Kind, Skill};
 use prowess_knowledge::Bases;
@@ -12,14 +12,15 @@ use prowess_models as models;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::folder_skills::FolderSkills;
 use crate::printer::Printer;
-use crate::running::{self, Sound};
+use crate::running;
 use crate::showing::{Format, Show};
 use crate::writing;
 
 /// What the user wants of a prompt skill.
 pub(crate) struct Wish<'w> {
-    pub(crate) sound: &'w Sound,
+    pub(crate) sound: &'w LoadedSkill,
     pub(crate) values: &'w Map<String, Value>,
     /// `PROVIDER/NAME`, where it is said.
     pub(crate) model: Option<&'w str>,
@@ -43,9 +44,9 @@ pub(crate) fn bases(world: &World) -> Bases {
 }
 
 /// Where skills are found by name: beside the one that is meant, and among the user's own.
-pub(crate) fn shelf(beside: Option<&Path>, world: &World) -> FolderShelf {
+fn skills(beside: Option<&Path>, world: &World) -> FolderSkills {
     let beside = beside.and_then(Path::parent).map(Path::to_owned);
-    FolderShelf { folders: beside.into_iter().chain([world.state.skills()]).collect() }
+    FolderSkills::new(beside.into_iter().chain([world.state.skills()]).collect())
 }
 
 /// A runtime for a conversation.
@@ -77,19 +78,18 @@ pub(crate) fn run(
     }
     let world = running::world()?;
     let model = models::choose(wish.model, &world.environment, &world.state.config);
-    let subject = wish.sound.subject();
-    let shelf = shelf(subject.directory, &world);
+    let skills = skills(wish.sound.directory.as_deref(), &world);
     let bases = bases(&world);
     let around = PromptSurroundings {
         world: &world,
         model: model.as_deref(),
         retriever: Some(&bases),
-        shelf: &shelf,
+        skills: &skills,
         cancel,
     };
     let seconds = skill.timeout_secs.as_ref().and_then(|secs| u64::try_from(secs.value).ok());
     let call = PromptCall {
-        subject,
+        skill: wish.sound,
         values: wish.values,
         arguments: None,
         history: &[],

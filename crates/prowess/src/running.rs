@@ -1,16 +1,14 @@
 //! What the verbs about running share: a skill on this machine, and the machine.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 #[cfg(unix)]
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use prowess_engine::{Cancel, RunError, Subject, World, check_skill};
+use prowess_engine::{Cancel, LoadedSkill, RunError, World, check_skill};
 use prowess_format::diagnostic::{Diagnostic, Severity};
 use prowess_format::dialect::Dialect;
-use prowess_format::skill::Skill;
-use prowess_policy::{Mode, Trust};
+use prowess_policy::Mode;
 
 use crate::checking;
 use crate::error::{Error, ErrorKind};
@@ -23,29 +21,6 @@ pub(crate) const SIGPIPE: i32 = 13;
 /// The code of a run that was refused.
 pub(crate) const REFUSED: u8 = 125;
 
-/// A skill without errors, and where it is.
-pub(crate) struct Sound {
-    pub(crate) skill: Skill,
-    pub(crate) name: String,
-    directory: Option<PathBuf>,
-    /// Its main file, free of symbolic links.
-    pub(crate) file: PathBuf,
-    trust: Trust,
-}
-
-impl Sound {
-    /// The skill as the engine wants it.
-    pub(crate) fn subject(&self) -> Subject<'_> {
-        Subject {
-            skill: &self.skill,
-            name: &self.name,
-            directory: self.directory.as_deref(),
-            file: &self.file,
-            trust: self.trust,
-        }
-    }
-}
-
 /// The rules about a skill's own name.
 const NAME_RULES: [&str; 2] = ["invalid-name", "name-directory-mismatch"];
 
@@ -56,7 +31,7 @@ pub(crate) fn sound(
     dialect: Option<&'static Dialect>,
     done: &str,
     printer: &mut Printer,
-) -> Result<Sound, Error> {
+) -> Result<Arc<LoadedSkill>, Error> {
     if loaded.path == std::path::Path::new("-") {
         return Err(Error::usage("a skill from standard input can't be run")
             .hint("save it in a folder of its own and name that"));
@@ -82,13 +57,15 @@ pub(crate) fn sound(
     let fallback = directory.as_deref().unwrap_or(&loaded.path);
     let fallback = fallback.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let trust = installed::trust(&skill, directory.as_deref())?;
-    Ok(Sound {
+    Ok(Arc::new(LoadedSkill {
         trust,
         name: given.map_or_else(|| skill.name_or(&fallback).to_owned(), |name| name.to_string()),
         skill,
         file: real(&loaded.path)?,
         directory,
-    })
+        diagnostics,
+        digest: None,
+    }))
 }
 
 /// The machine as it is now.

@@ -12,9 +12,9 @@ use crate::inputs::InputError;
 use crate::prepare::Call;
 
 /// How to start a command tool.
-pub(super) fn recipe(call: &Call<'_>) -> Result<Recipe, RunError> {
-    let tool = call.tool;
-    let rendered = render::command(tool, call.values).map_err(|errors| RunError::Inputs {
+pub(super) fn recipe(call: &Call) -> Result<Recipe, RunError> {
+    let tool = &call.tool;
+    let rendered = render::command(tool, &call.values).map_err(|errors| RunError::Inputs {
         tool: tool.name.value.clone(),
         errors: errors.into_iter().map(InputError::Value).collect(),
     })?;

@@ -46,7 +46,7 @@ impl Recipe {
 }
 
 /// How to start the tool of a call.
-pub(crate) fn recipe(call: &Call<'_>, world: &World) -> Result<Recipe, RunError> {
+pub(crate) fn recipe(call: &Call, world: &World) -> Result<Recipe, RunError> {
     match call.tool.kind {
         ToolKind::Command => command::recipe(call),
         ToolKind::Handler => openclaw::recipe(call, world),
@@ -55,10 +55,10 @@ pub(crate) fn recipe(call: &Call<'_>, world: &World) -> Result<Recipe, RunError>
 }
 
 /// The program that a tool starts, whatever its values are, or why a run would end before it is looked for.
-pub(crate) fn program(call: &Call<'_>, world: &World) -> Result<Program, RunError> {
+pub(crate) fn program(call: &Call, world: &World) -> Result<Program, RunError> {
     match call.tool.kind {
         // Its values are what the template is filled with, and there are none.
-        ToolKind::Command => command::program(call.tool),
+        ToolKind::Command => command::program(&call.tool),
         ToolKind::Handler | ToolKind::Python => recipe(call, world).map(|recipe| recipe.program),
     }
 }
@@ -73,7 +73,7 @@ pub(crate) fn starter(skill: &Skill, tool: &Tool, world: &World) -> Option<Progr
 }
 
 /// The arguments of a call: what was given, else the declared default.
-fn with_defaults(call: &Call<'_>) -> Value {
+fn with_defaults(call: &Call) -> Value {
     let mut arguments = call.values.clone();
     arguments.retain(|_, value| !value.is_null());
     for parameter in &call.tool.parameters {

@@ -117,14 +117,14 @@ impl HandlerError {
 }
 
 /// How to start a handler.
-pub(super) fn recipe(call: &Call<'_>, world: &World) -> Result<Recipe, RunError> {
-    let tool = call.tool;
+pub(super) fn recipe(call: &Call, world: &World) -> Result<Recipe, RunError> {
+    let tool = &call.tool;
     let action = || tool.name.value.clone();
     let handler = tool.handler.as_ref().map(|handler| handler.as_str());
     let handler = handler.ok_or_else(|| HandlerError::Unnamed(action()))?;
     let (path, function) = parts(handler, &tool.name);
     let name = || path.to_owned();
-    let Some(directory) = call.subject.directory else {
+    let Some(directory) = &call.skill.directory else {
         return Err(HandlerError::NoFolder { action: action(), handler: name() }.into());
     };
     let Some(language) = language_of(path) else {
@@ -142,7 +142,7 @@ pub(super) fn recipe(call: &Call<'_>, world: &World) -> Result<Recipe, RunError>
         }
     }
     let packages = if language.takes_python_packages {
-        HandlerPackages::of(&call.subject, world)?
+        HandlerPackages::of(&call.skill, world)?
     } else {
         None
     };

@@ -33,8 +33,9 @@ use crate::digest;
 use crate::error::RunError;
 use crate::evidence::Evidence;
 use crate::fold::Ending;
+use crate::loaded::LoadedSkill;
 use crate::network::Door;
-use crate::prepare::{self, Call, Subject};
+use crate::prepare::{self, Call};
 use crate::run::{self, Cancel, Finished};
 use crate::world::World;
 use interpreter::Interpreter;
@@ -79,7 +80,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// The same for another call of the tool.
-    pub(crate) fn again(&self, call: &Call<'_>) -> Self {
+    pub(crate) fn again(&self, call: &Call) -> Self {
         Self { arguments: with_defaults(call), ..self.clone() }
     }
 
@@ -90,23 +91,23 @@ impl Plan {
 }
 
 /// How to start a Python tool. The file is held against the declaration here, before anything runs (GAIA §5.4).
-pub(super) fn recipe(call: &Call<'_>, world: &World) -> Result<Recipe, RunError> {
-    let Call { subject, tool, .. } = call;
-    let Some(directory) = subject.directory else {
+pub(super) fn recipe(call: &Call, world: &World) -> Result<Recipe, RunError> {
+    let Call { skill, tool, .. } = call;
+    let Some(directory) = &skill.directory else {
         return Err(RunError::Unsupported(format!(
             "`{}` is a function of `tools.py`, but the skill has no folder of its own",
             tool.name.value
         )));
     };
-    let stopped = |step, reason: String| LoadError::new(subject.name, step, &reason);
-    let read = verify::read(subject.file, directory, Some(subject.skill.dialect))
+    let stopped = |step, reason: String| LoadError::new(&skill.name, step, &reason);
+    let read = verify::read(&skill.file, directory, Some(skill.skill.dialect))
         .map_err(|error| stopped(LoadStep::Parse, error.to_string()))?;
     if let Some(step) = read.problems.iter().map(|(step, _)| *step).max()
         && step >= LoadStep::Import
     {
         return Err(stopped(step, verify::joined(&read.problems, step)).into());
     }
-    let wanted = &subject.skill.requirements;
+    let wanted = &skill.skill.requirements;
     let packages = packages::normal(wanted.python_packages.iter().map(|line| line.value.as_str()))
         .map_err(|error| stopped(LoadStep::Dependencies, error.to_string()))?;
     let range = wanted.python.as_ref().map(|range| range.value.as_str());
@@ -134,7 +135,7 @@ pub(super) fn recipe(call: &Call<'_>, world: &World) -> Result<Recipe, RunError>
 }
 
 /// What a person reads as the command of a call.
-pub(crate) fn shown(call: &Call<'_>) -> Vec<String> {
+pub(crate) fn shown(call: &Call) -> Vec<String> {
     vec![
         "python3".to_owned(),
         format!("tools.py:{}", call.tool.name.value),
@@ -151,7 +152,7 @@ pub(super) fn starter(skill: &Skill, world: &World) -> Option<Program> {
 
 /// A call, or the loading before any call.
 pub(crate) struct Session<'s> {
-    pub(crate) subject: &'s Subject<'s>,
+    pub(crate) skill: &'s LoadedSkill,
     pub(crate) plan: &'s Plan,
     pub(crate) allowed: &'s Allowed,
     pub(crate) world: &'s World,
@@ -269,7 +270,7 @@ impl Session<'_> {
     ) -> Result<Ready, NotReady> {
         let packages = self.packages(tell)?;
         spec.support.extend(packages.clone());
-        let folder = self.subject.directory.unwrap_or(Path::new("/")).to_owned();
+        let folder = self.skill.directory.as_deref().unwrap_or(Path::new("/")).to_owned();
         let key = Key {
             digest: self.allowed.digest().as_str().to_owned(),
             fingerprint: pool::fingerprint(&spec),
@@ -312,7 +313,7 @@ impl Session<'_> {
         let folder = venv::packages(&wanted, self.world, self.cancel, &mut tell);
         folder.map(Some).map_err(|error| LoadError {
             hints: error.hints(),
-            ..LoadError::new(self.subject.name, LoadStep::Dependencies, &error)
+            ..LoadError::new(&self.skill.name, LoadStep::Dependencies, &error)
         })
     }
 
@@ -325,7 +326,7 @@ impl Session<'_> {
         until: Instant,
         tell: &mut dyn FnMut(Event),
     ) -> Result<Worker, NotReady> {
-        let folder = self.subject.directory.unwrap_or(Path::new("/"));
+        let folder = self.skill.directory.as_deref().unwrap_or(Path::new("/"));
         let (digest, snapshot) = digest::snapshot(folder, MOST_SNAPSHOT).map_err(RunError::from)?;
         if digest != *self.allowed.digest() {
             return Err(RunError::Changed("the skill").into());
@@ -352,7 +353,7 @@ impl Session<'_> {
             warn_of(worker.refused(), tell);
             NotReady::Lost(lost)
         })?;
-        let stopped = |step, reason: String| LoadError::new(self.subject.name, step, &reason);
+        let stopped = |step, reason: String| LoadError::new(&self.skill.name, step, &reason);
         let tools = match answer {
             Answer::Tools(tools) => tools,
             Answer::Raised { kind, message } => {
@@ -363,10 +364,10 @@ impl Session<'_> {
             }
         };
         // A skill too large to copy was read where it lies. Others can't have changed.
-        if !is_copied && prepare::digest_of(self.subject)? != *self.allowed.digest() {
+        if !is_copied && prepare::digest_of(self.skill)? != *self.allowed.digest() {
             return Err(RunError::Changed("the skill").into());
         }
-        let declared = self.subject.skill.tools.iter().filter(|it| it.kind == ToolKind::Python);
+        let declared = self.skill.skill.tools.iter().filter(|it| it.kind == ToolKind::Python);
         let missing: Vec<String> = declared
             .filter(|tool| !tools.contains(&tool.name.value))
             .map(|tool| format!("`{}`", tool.name.value))

@@ -10,15 +10,15 @@ use serde_json::Value;
 use super::graph::{Code, Edge, Http, Llm, MappingSource, SkillUse, Task, Text, Workflow};
 use super::read::read;
 use super::rules;
-use super::skill::{Part, Unusable, hint_of};
+use super::skill::{Part, Unusable, hints_of};
 use super::template::{Reference, Template};
-use crate::shelf::Shelf;
+use crate::loaded::SkillResolver;
 
 /// What a workflow is checked against.
 #[derive(Clone, Copy)]
 pub struct CheckSurroundings<'c> {
-    /// Where skills are.
-    pub shelf: &'c dyn Shelf,
+    /// Finds skills.
+    pub skills: &'c dyn SkillResolver,
     /// The names of all knowledge bases, where somebody knows them.
     pub bases: Option<&'c [String]>,
 }
@@ -278,11 +278,12 @@ impl Checker<'_> {
     fn skill(&mut self, used: &SkillUse, is_llm: bool, has_parents: bool) {
         let (name, tool) = used.skill_and_tool();
         let place = used.name.span;
-        let found = match self.around.shelf.find(name) {
+        let found = match self.around.skills.resolve(name) {
             Ok(found) => found,
             Err(error) => {
                 let told = rules::UNKNOWN_SKILL.at(place, error.to_string());
-                self.findings.push(told.help(hint_of(&error)));
+                let help = hints_of(&error).join("; ");
+                self.findings.push(if help.is_empty() { told } else { told.help(help) });
                 return;
             }
         };

@@ -24,9 +24,9 @@ use crate::approver::{Approver, NoApprover};
 use crate::clock::Clock;
 use crate::deciding::Consent;
 use crate::error::RunError;
+use crate::loaded::SkillResolver;
 use crate::prompt::Sink;
 use crate::run::Cancel;
-use crate::shelf::Shelf;
 use crate::world::World;
 use prowess_core::Event;
 use prowess_core::INTERRUPTED;
@@ -44,13 +44,13 @@ pub trait Models: Send + Sync {
 #[derive(Clone, Copy)]
 pub struct Surroundings<'w> {
     /// The machine.
-    pub world: &'w World,
+    pub world: &'w Arc<World>,
     /// The models.
     pub models: &'w dyn Models,
     /// Where knowledge bases are looked up.
     pub retriever: Option<&'w dyn Retriever>,
-    /// Where skills are.
-    pub shelf: &'w dyn Shelf,
+    /// Finds skills.
+    pub skills: &'w Arc<dyn SkillResolver>,
     /// Who sends the requests of `http` nodes.
     pub fetcher: &'w Fetcher,
     /// What is approved.

@@ -1,5 +1,6 @@
 //! What a node runs of a skill, and what it gives it (AFL §7.3).
 
+use prowess_core::{Problem, Remedy};
 use prowess_format::render::parse_input;
 use prowess_format::skill::{Kind, Parameter, Skill, Tool};
 use prowess_format::text::closest;
@@ -7,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::graph::{MappingSource, SkillUse};
 use super::template::{Lookup, text_of};
-use crate::shelf::{Found, ShelfError};
+use crate::loaded::LoadedSkill;
 
 /// What is to be run of a skill.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,19 +26,21 @@ pub(crate) struct Unusable {
     pub(crate) hint: String,
 }
 
-/// What to do about a skill that was not found.
-pub(crate) fn hint_of(error: &ShelfError) -> String {
-    match error {
-        ShelfError::NotThere { .. } => {
+/// What to do about a skill that was not found, one line each.
+pub(crate) fn hints_of(problem: &Problem) -> Vec<String> {
+    let hint = |remedy: &Remedy| match remedy {
+        Remedy::NameSkillsFolder => {
             "put it there, or name the folder that it lies in with `--skills`".to_owned()
         }
-        ShelfError::Broken { .. } => "correct it: `prowess check` tells what is wrong".to_owned(),
-    }
+        Remedy::Check(_) => "correct it: `prowess check` tells what is wrong".to_owned(),
+        other => other.target().unwrap_or(other.action()).to_owned(),
+    };
+    problem.remedies.iter().map(hint).collect()
 }
 
 impl<'s> Part<'s> {
     /// What `skill/tool`, or `skill` alone, means.
-    pub(crate) fn of(found: &'s Found, tool: Option<&str>) -> Result<Self, Unusable> {
+    pub(crate) fn of(found: &'s LoadedSkill, tool: Option<&str>) -> Result<Self, Unusable> {
         let (skill, name) = (&found.skill, &found.name);
         let names: Vec<&str> = skill.tools.iter().map(|tool| tool.name.as_str()).collect();
         let list =

@@ -108,17 +108,11 @@ for address in [('127.0.0.1', PORT), ('192.0.2.1', 443)]:
 /// What is said about a tool before it runs.
 fn explained() -> Vec<String> {
     let scene = Scene::new("permissions: [\"shell:execute:true\"]\n", &[("probe", "true")]);
-    let (world, skill, values) = (scene.world(), scene.skill(), serde_json::Map::new());
-    let directory = scene.root.join("skill");
-    let subject = prowess_engine::Subject {
-        skill: &skill,
-        name: "probe",
-        directory: Some(&directory),
-        file: &directory.join("SKILL.md"),
-        trust: prowess_policy::Trust::of(&skill, scene.attested, None, scene.origin),
-    };
-    let tool = skill.tool("probe").expect("the skill has the tool");
-    let call = prowess_engine::Call { subject, tool, values: &values, mode: scene.mode };
+    let (world, skill) = (std::sync::Arc::new(scene.world()), scene.skill());
+    let tool = skill.tool("probe").expect("the skill has the tool").clone();
+    let trust = prowess_policy::Trust::of(&skill, scene.attested, None, scene.origin);
+    let (skill, values) = (scene.loaded(trust), serde_json::Map::new());
+    let call = prowess_engine::Call { skill, tool, values, mode: scene.mode };
     let prepared = prowess_engine::prepare(call, &world).expect("it can be prepared");
     let decision = prepared.decide(&prowess_policy::Approvals::default());
     prepared.explain(&decision).into_iter().map(|line| line.text).collect()

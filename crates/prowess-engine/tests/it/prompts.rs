@@ -1,7 +1,7 @@
 //! Prompt skills: the events of AFL §8, the prompt of AFL §6, what reaches the model, and what can go wrong.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Mutex;
 use std::task::{Context, Poll};
@@ -13,7 +13,7 @@ use prowess_core::{
     Usage, wire,
 };
 use prowess_engine::{
-    Cancel, FolderShelf, PromptCall, PromptSurroundings, Subject, World, run_prompt,
+    Cancel, LoadedSkill, PromptCall, PromptSurroundings, SkillFolders, World, run_prompt,
 };
 use prowess_format::skill::Skill;
 use prowess_policy::{Origin, Tier, Trust};
@@ -160,20 +160,23 @@ impl Scene {
         let world = World::at(&home, &self.root.join("repo"), path, Vec::new()).expect("folders");
         let directory = self.root.join("skills/probe");
         let call = PromptCall {
-            subject: Subject {
-                skill: &self.skill,
-                name: "probe",
-                directory: Some(Path::new(&directory)),
-                file: &directory.join("SKILL.md"),
+            skill: &LoadedSkill {
+                skill: self.skill.clone(),
+                name: "probe".to_owned(),
+                file: directory.join("SKILL.md"),
+                directory: Some(directory),
                 trust: Trust::of(&self.skill, Tier::Experimental, None, Origin::Local),
+                diagnostics: Vec::new(),
+                digest: None,
             },
             values: &self.values,
             arguments: None,
             history: &self.history,
             time: self.time,
         };
-        let beside = FolderShelf { folders: vec![self.root.join("skills")] };
-        let around = PromptSurroundings { world: &world, model, retriever, shelf: &beside, cancel };
+        let beside = SkillFolders { folders: vec![self.root.join("skills")] };
+        let around =
+            PromptSurroundings { world: &world, model, retriever, skills: &beside, cancel };
         let mut writer = wire::EventWriter::default();
         let mut lines = Vec::new();
         let mut sink = |event: &Event| {

@@ -144,9 +144,9 @@ fn codes_that_the_author_calls_a_success_are_one() {
         ..prowess_format::ReadOptions::DETECT
     };
     let skill = prowess_format::check(&text, options).skill;
-    let tool = &skill.tools[0];
+    let tool = skill.tools[0].clone();
     let directory = scene.root.join("skill");
-    let world = scene.world();
+    let world = std::sync::Arc::new(scene.world());
     let values = serde_json::Map::new();
     let trust = prowess_policy::Trust::of(
         &skill,
@@ -154,14 +154,16 @@ fn codes_that_the_author_calls_a_success_are_one() {
         None,
         prowess_policy::Origin::Bundled,
     );
-    let subject = prowess_engine::Subject {
-        skill: &skill,
-        name: "probe",
-        directory: Some(&directory),
-        file: &directory.join("toolpack.json"),
+    let skill = std::sync::Arc::new(prowess_engine::LoadedSkill {
+        skill,
+        name: "probe".to_owned(),
+        file: directory.join("toolpack.json"),
+        directory: Some(directory),
         trust,
-    };
-    let call = prowess_engine::Call { subject, tool, values: &values, mode: scene.mode };
+        diagnostics: Vec::new(),
+        digest: None,
+    });
+    let call = prowess_engine::Call { skill, tool, values, mode: scene.mode };
     let prepared = prowess_engine::prepare(call, &world).expect("it can be prepared");
     let store = prowess_engine::ApprovalStore::of(&world.state);
     let allowed = prowess_engine::approve(

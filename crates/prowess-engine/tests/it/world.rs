@@ -2,14 +2,14 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use prowess_core::{Envelope, Event};
 use prowess_engine::{
-    ApprovalStore, Approver, Asked, Call, Cancel, Clock, Consent, Reply, RunError, Subject, World,
-    approve, prepare, run,
+    ApprovalStore, Approver, Asked, Call, Cancel, Clock, Consent, LoadedSkill, Reply, RunError,
+    World, approve, prepare, run,
 };
 use prowess_format::skill::Skill;
 use prowess_policy::{Mode, Origin, Tier, Trust};
@@ -154,6 +154,20 @@ impl Scene {
         prowess_format::check(&text, prowess_format::ReadOptions::DETECT).skill
     }
 
+    /// The skill of the scene, with a trust.
+    pub(crate) fn loaded(&self, trust: Trust) -> Arc<LoadedSkill> {
+        let directory = self.root.join(self.skill_folder);
+        Arc::new(LoadedSkill {
+            skill: self.skill(),
+            name: "probe".to_owned(),
+            file: directory.join("SKILL.md"),
+            directory: Some(directory),
+            trust,
+            diagnostics: Vec::new(),
+            digest: None,
+        })
+    }
+
     /// Runs a tool with a text, as far as it comes.
     pub(crate) fn run(
         &self,
@@ -176,18 +190,12 @@ impl Scene {
             world.bind_credential(credential)?;
         }
         let skill = self.skill();
-        let directory = self.root.join(self.skill_folder);
         let values: Map<String, Value> =
             text.map(|text| ("text".to_owned(), Value::from(text))).into_iter().collect();
-        let subject = Subject {
-            skill: &skill,
-            name: "probe",
-            directory: Some(Path::new(&directory)),
-            file: &directory.join("SKILL.md"),
-            trust: Trust::of(&skill, self.attested, None, self.origin),
-        };
-        let tool = skill.tool(tool).expect("the skill has the tool");
-        let call = Call { subject, tool, values: &values, mode: self.mode };
+        let world = Arc::new(world);
+        let tool = skill.tool(tool).expect("the skill has the tool").clone();
+        let skill = self.loaded(Trust::of(&skill, self.attested, None, self.origin));
+        let call = Call { skill, tool, values, mode: self.mode };
         let mut prepared = prepare(call, &world)?;
         if let Some((time, grace)) = self.patience {
             prepared.shorten(time, grace);

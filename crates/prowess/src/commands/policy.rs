@@ -79,11 +79,10 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
     let world = running::world()?;
     let approvals =
         ApprovalStore::of(&world.state).load().map_err(|error| Error::failed(error.to_string()))?;
-    let subject = sound.subject();
     let records = tool_policies(&sound.skill, &sound.name);
     let mut decided = Vec::new();
     for tool in tools {
-        let examined = examine(&subject, tool, arguments.mode, &world, &approvals)
+        let examined = examine(&sound, tool, arguments.mode, &world, &approvals)
             .map_err(|error| Error::failed(error.to_string()))?;
         decided.push((tool, examined));
     }

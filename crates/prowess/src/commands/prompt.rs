@@ -1,9 +1,10 @@
 //! `prowess prompt`: what a model is told about the tools of skills.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use prowess_engine::Offer;
+use prowess_engine::{LoadedSkill, Offer};
 use prowess_format::document::Form;
 use prowess_format::form_of;
 use prowess_policy::Mode;
@@ -14,7 +15,7 @@ use crate::cli::DialectOption;
 use crate::error::Error;
 use crate::loading;
 use crate::printer::Printer;
-use crate::running::{self, Sound};
+use crate::running;
 
 /// Print the list of tools for a model
 ///
@@ -69,7 +70,7 @@ fn native(text: &str) -> Result<(String, String), String> {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let mut skills: Vec<Sound> = Vec::new();
+    let mut skills: Vec<Arc<LoadedSkill>> = Vec::new();
     for path in &arguments.paths {
         // A shell's `*` names whatever lies there; who names one thing alone means it.
         if arguments.paths.len() > 1 && !may_be_skill(path)? {

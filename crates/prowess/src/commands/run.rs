@@ -1,11 +1,14 @@
 //! `prowess run`: runs a tool of a skill behind walls, and asks before it does; or a prompt skill on a model.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use prowess_core::Outcome as Ending;
 use prowess_core::{Envelope, Event, wire};
-use prowess_engine::{ApprovalStore, Call, Cancel, Consent, SystemClock, approve, prepare};
+use prowess_engine::{
+    ApprovalStore, Call, Cancel, Consent, LoadedSkill, SystemClock, approve, prepare,
+};
 use prowess_format::skill::Tool;
 use prowess_policy::Mode;
 use serde_json::Value;
@@ -19,7 +22,7 @@ use crate::inputs::{self, InputOptions};
 use crate::loading;
 use crate::printer::Printer;
 use crate::prompting::{self, Wish};
-use crate::running::{self, Sound};
+use crate::running;
 use crate::showing::{Format, Show};
 
 /// Run a tool of a skill with no more rights than you approve, or a prompt on a model
@@ -164,7 +167,9 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
     for binding in &arguments.credential {
         world.bind_credential(binding).map_err(prowess_engine::RunError::from)?;
     }
-    let call = Call { subject: sound.subject(), tool, values: &values, mode: arguments.mode };
+    let world = Arc::new(world);
+    let (skill, tool) = (Arc::clone(&sound), tool.clone());
+    let call = Call { skill, tool, values, mode: arguments.mode };
     let prepared = prepare(call, &world)?;
     for (parameter, value) in prepared.option_like() {
         printer.warning(&format!(
@@ -196,7 +201,7 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
 
 fn start_prompt(
     arguments: &Arguments,
-    sound: &Sound,
+    sound: &LoadedSkill,
     printer: &mut Printer,
 ) -> Result<Envelope, Error> {
     let values = inputs::values(&arguments.inputs, &sound.skill.inputs)?;
@@ -220,7 +225,7 @@ fn start_prompt(
 }
 
 fn choose<'s>(
-    sound: &'s Sound,
+    sound: &'s LoadedSkill,
     name: Option<&str>,
     loaded: &loading::Loaded,
 ) -> Result<&'s Tool, Error> {

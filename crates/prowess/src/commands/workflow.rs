@@ -14,7 +14,7 @@ use prowess_engine::workflow::{
     RunStoreError, Surroundings, Workflow,
 };
 use prowess_engine::{
-    ApprovalStore, Approver, Asked, Cancel, Consent, FolderShelf, Reply, SystemClock, World,
+    ApprovalStore, Approver, Asked, Cancel, Consent, Reply, SkillResolver, SystemClock, World,
 };
 use prowess_files::whole::folder_of;
 use prowess_format::diagnostic::{Diagnostic, Severity};
@@ -26,6 +26,7 @@ use super::Outcome;
 use crate::approving::Terminal;
 use crate::checking::{self, CheckOptions};
 use crate::error::Error;
+use crate::folder_skills::FolderSkills;
 use crate::inputs::{self, InputOptions};
 use crate::loading;
 use crate::output::{concise, full, github, json, sarif};
@@ -217,8 +218,8 @@ fn check(
 ) -> Result<Outcome, Error> {
     let text = load(file)?;
     let world = running::world()?;
-    let shelf = shelf(&skills.folders, file, &world);
-    let (workflow, diagnostics) = examined(&text, &shelf, &world);
+    let skills = skills_of(&skills.folders, file, &world);
+    let (workflow, diagnostics) = examined(&text, skills.as_ref(), &world);
     if format == CheckFormat::Mermaid
         && let Some(workflow) = &workflow
     {
@@ -250,11 +251,15 @@ fn check(
     Ok(Outcome::Fine)
 }
 
-fn examined(text: &str, shelf: &FolderShelf, world: &World) -> (Option<Workflow>, Vec<Diagnostic>) {
+fn examined(
+    text: &str,
+    skills: &dyn SkillResolver,
+    world: &World,
+) -> (Option<Workflow>, Vec<Diagnostic>) {
     // Without the list nobody can say that a base is missing.
     let bases = prompting::bases(world).names().ok();
     let bases = bases.map(|it| it.iter().map(ToString::to_string).collect::<Vec<_>>());
-    workflow::check(text, CheckSurroundings { shelf, bases: bases.as_deref() })
+    workflow::check(text, CheckSurroundings { skills, bases: bases.as_deref() })
 }
 
 fn examine(
@@ -294,11 +299,11 @@ fn load(file: &Path) -> Result<String, Error> {
 }
 
 /// Skills by their names: of the folders that are named, beside the workflow, and installed.
-fn shelf(named: &[PathBuf], file: &Path, world: &World) -> FolderShelf {
+fn skills_of(named: &[PathBuf], file: &Path, world: &World) -> Arc<dyn SkillResolver> {
     let beside = folder_of(file);
     let own = world.state.skills();
     let folders = named.iter().cloned().chain([beside.to_owned(), beside.join("skills"), own]);
-    FolderShelf { folders: folders.collect() }
+    Arc::new(FolderSkills::new(folders.collect()))
 }
 
 fn start(
@@ -310,9 +315,9 @@ fn start(
     printer: &mut Printer,
 ) -> Result<Ended, Error> {
     let text = load(file)?;
-    let world = running::world()?;
-    let shelf = shelf(&skills.folders, file, &world);
-    let workflow = sound(&text, file, &shelf, &world, printer)?;
+    let world = Arc::new(running::world()?);
+    let resolver = skills_of(&skills.folders, file, &world);
+    let workflow = sound(&text, file, resolver.as_ref(), &world, printer)?;
     let inputs = inputs::values(given, &[])?;
     let inputs = workflow::inputs_of(&workflow, inputs).map_err(|error| wrong_inputs(&error))?;
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -327,12 +332,12 @@ fn start(
     let name = workflow.name.clone().unwrap_or(stem);
     let record = RunRecord { text, inputs, settings };
     let open = RunStore::of(&world.state).create(&name, record).map_err(|it| not_kept(&it))?;
-    let whole = Whole { workflow: &workflow, shelf: &shelf, world: &world, mode, options };
+    let whole = Whole { workflow: &workflow, skills: &resolver, world: &world, mode, options };
     whole.run(open, options.model.as_deref(), printer)
 }
 
 fn resume(name: Option<&str>, options: &RunOptions, printer: &mut Printer) -> Result<Ended, Error> {
-    let world = running::world()?;
+    let world = Arc::new(running::world()?);
     let store = RunStore::of(&world.state);
     let Some(name) = name else {
         return Err(list::offer(Error::usage("the name of the run is missing"), &store));
@@ -344,11 +349,12 @@ fn resume(name: Option<&str>, options: &RunOptions, printer: &mut Printer) -> Re
     let settings = &open.record.settings;
     let file = PathBuf::from(settings["file"].as_str().unwrap_or_default());
     let folders = settings["skills"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let shelf = shelf(&folders.map(PathBuf::from).collect::<Vec<_>>(), &file, &world);
+    let folders = folders.map(PathBuf::from).collect::<Vec<_>>();
+    let skills = skills_of(&folders, &file, &world);
     let mode = settings["mode"].as_str().and_then(|mode| mode.parse().ok()).unwrap_or(Mode::Global);
     let model = options.model.clone().or_else(|| settings["model"].as_str().map(str::to_owned));
-    let workflow = sound(&open.record.text, &file, &shelf, &world, printer)?;
-    let whole = Whole { workflow: &workflow, shelf: &shelf, world: &world, mode, options };
+    let workflow = sound(&open.record.text, &file, skills.as_ref(), &world, printer)?;
+    let whole = Whole { workflow: &workflow, skills: &skills, world: &world, mode, options };
     whole.run(open, model.as_deref(), printer)
 }
 
@@ -356,11 +362,11 @@ fn resume(name: Option<&str>, options: &RunOptions, printer: &mut Printer) -> Re
 fn sound(
     text: &str,
     file: &Path,
-    shelf: &FolderShelf,
+    skills: &dyn SkillResolver,
     world: &World,
     printer: &mut Printer,
 ) -> Result<Workflow, Error> {
-    let (workflow, diagnostics) = examined(text, shelf, world);
+    let (workflow, diagnostics) = examined(text, skills, world);
     let failed = diagnostics.iter().any(is_error);
     let examined = examine(file, text, workflow.as_ref(), diagnostics, CheckFormat::Full);
     let reports = examined.report.as_slice();
@@ -390,8 +396,8 @@ fn not_kept(error: &RunStoreError) -> Error {
 /// A workflow with everything around it.
 struct Whole<'w> {
     workflow: &'w Workflow,
-    shelf: &'w FolderShelf,
-    world: &'w World,
+    skills: &'w Arc<dyn SkillResolver>,
+    world: &'w Arc<World>,
     mode: Mode,
     options: &'w RunOptions,
 }
@@ -406,7 +412,7 @@ impl Whole<'_> {
         let world = self.world;
         let configured = Configured {
             default: model.map(str::to_owned),
-            world: world.clone(),
+            world: Arc::clone(world),
             made: Mutex::default(),
         };
         let bases = prompting::bases(world);
@@ -418,7 +424,7 @@ impl Whole<'_> {
             world,
             models: &configured,
             retriever: Some(&bases),
-            shelf: self.shelf,
+            skills: self.skills,
             fetcher: &fetcher,
             approvals: &approvals,
             clock: &SystemClock,
@@ -451,7 +457,7 @@ impl Whole<'_> {
 struct Configured {
     /// The one for nodes that name none.
     default: Option<String>,
-    world: World,
+    world: Arc<World>,
     made: Mutex<HashMap<Option<String>, Arc<dyn Model>>>,
 }
 
@@ -462,7 +468,7 @@ impl Models for Configured {
         if let Some(model) = made.get(&wanted) {
             return Ok(Arc::clone(model));
         }
-        let World { environment, state, .. } = &self.world;
+        let World { environment, state, .. } = self.world.as_ref();
         let model: Arc<dyn Model> =
             Arc::from(models::choose(wanted.as_deref(), environment, &state.config)?);
         made.insert(wanted, Arc::clone(&model));

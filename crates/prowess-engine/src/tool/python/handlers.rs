@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::interpreter::{self, Interpreter};
 use super::{LoadError, LoadStep, packages, venv};
-use crate::prepare::Subject;
+use crate::loaded::LoadedSkill;
 use crate::run::Cancel;
 use crate::world::World;
 use prowess_core::{Event, Thought};
@@ -21,10 +21,10 @@ pub(crate) struct HandlerPackages {
 
 impl HandlerPackages {
     /// What a skill needs; `None` where it needs nothing.
-    pub(crate) fn of(subject: &Subject<'_>, world: &World) -> Result<Option<Self>, LoadError> {
-        let wanted = &subject.skill.requirements;
+    pub(crate) fn of(loaded: &LoadedSkill, world: &World) -> Result<Option<Self>, LoadError> {
+        let wanted = &loaded.skill.requirements;
         let stopped =
-            |reason: String| LoadError::new(subject.name, LoadStep::Dependencies, &reason);
+            |reason: String| LoadError::new(&loaded.name, LoadStep::Dependencies, &reason);
         let lines = wanted.python_packages.iter().map(|line| line.value.as_str());
         let packages = packages::normal(lines).map_err(|error| stopped(error.to_string()))?;
         if packages.is_empty() {
@@ -33,7 +33,7 @@ impl HandlerPackages {
         let range = wanted.python.as_ref().map(|range| range.value.as_str());
         let interpreter =
             interpreter::find(world, range).map_err(|error| stopped(error.to_string()))?;
-        Ok(Some(Self { skill: subject.name.to_owned(), interpreter, packages }))
+        Ok(Some(Self { skill: loaded.name.clone(), interpreter, packages }))
     }
 
     /// The Python that runs the handler.

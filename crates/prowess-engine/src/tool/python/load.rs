@@ -1,6 +1,7 @@
 //! Loading a whole skill before any of its tools is called, as an agent does (GAIA §5.1).
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use prowess_format::skill::{Skill, ToolKind};
 use prowess_policy::{Allowed, Mode, Trust};
@@ -13,7 +14,8 @@ use crate::approver::Approver;
 use crate::clock::Clock;
 use crate::deciding::{Consent, approve};
 use crate::error::RunError;
-use crate::prepare::{self, Call, Prepared, Subject};
+use crate::loaded::LoadedSkill;
+use crate::prepare::{self, Call, Prepared};
 use crate::redact::Redactor;
 use crate::registry::ToolRegistry;
 use crate::run::{self, Cancel};
@@ -24,7 +26,7 @@ use prowess_core::Event;
 /// What loading needs from around it.
 pub struct Loading<'l> {
     /// The machine.
-    pub world: &'l World,
+    pub world: &'l Arc<World>,
     /// The mode that is on.
     pub mode: Mode,
     /// How far a skill is trusted.
@@ -57,18 +59,25 @@ pub fn load_skill(
     let (directory, file) = resolve(directory)?;
     let fallback = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (skill, name) = parse(&file, &directory, &fallback)?;
-    let subject = Subject {
-        skill: &skill,
-        name: &name,
-        directory: Some(&directory),
-        file: &file,
+    let loaded = Arc::new(LoadedSkill {
         trust: (loading.trust)(&skill),
-    };
-    let values = Map::new();
+        skill,
+        name: name.clone(),
+        directory: Some(directory.clone()),
+        file,
+        diagnostics: Vec::new(),
+        digest: None,
+    });
+    let skill = &loaded.skill;
     let python = skill.tools.iter().filter(|tool| tool.kind == ToolKind::Python);
     let mut allowed = Vec::new();
     for tool in python {
-        let call = Call { subject: subject.clone(), tool, values: &values, mode: loading.mode };
+        let call = Call {
+            skill: Arc::clone(&loaded),
+            tool: tool.clone(),
+            values: Map::new(),
+            mode: loading.mode,
+        };
         allowed.push(permit(call, loading).map_err(|error| stopped(&name, &error))?);
     }
     for (prepared, allowed) in &allowed {
@@ -78,7 +87,7 @@ pub fn load_skill(
             return Err(error);
         }
     }
-    registry.register(&skill, &name, &directory, &skill.tools).map_err(|taken| {
+    registry.register(skill, &name, &directory, &skill.tools).map_err(|taken| {
         loading.workers.evict(&directory);
         LoadError::new(&name, LoadStep::Register, &taken)
     })
@@ -105,10 +114,7 @@ fn parse(file: &Path, directory: &Path, fallback: &str) -> Result<(Skill, String
 }
 
 /// Step 3.
-fn permit<'c, 'l: 'c>(
-    call: Call<'c>,
-    loading: &mut Loading<'l>,
-) -> Result<(Prepared<'c>, Allowed), RunError> {
+fn permit(call: Call, loading: &mut Loading<'_>) -> Result<(Prepared, Allowed), RunError> {
     let prepared = prepare::without_values(call, loading.world)?;
     let allowed =
         approve(&prepared, loading.consent, loading.approver, loading.clock, loading.approvals)?;
@@ -117,18 +123,18 @@ fn permit<'c, 'l: 'c>(
 
 /// Steps 4, 5 and 6.
 fn make_ready(
-    prepared: &Prepared<'_>,
+    prepared: &Prepared,
     allowed: &Allowed,
     loading: &mut Loading<'_>,
 ) -> Result<(), LoadError> {
-    let subject = &prepared.call.subject;
+    let skill = &prepared.call.skill;
     let Some(plan) = &prepared.recipe.python else { return Ok(()) };
     let lowered = run::specification(prepared, allowed, loading.world)
-        .map_err(|error| stopped(subject.name, &error))?;
+        .map_err(|error| stopped(&skill.name, &error))?;
     let redactor = Redactor::of(allowed.spec(), loading.world);
-    let mut redactor = redactor.map_err(|error| stopped(subject.name, &error.into()))?;
+    let mut redactor = redactor.map_err(|error| stopped(&skill.name, &error.into()))?;
     let session = Session {
-        subject,
+        skill,
         plan,
         allowed,
         world: loading.world,
@@ -149,14 +155,14 @@ fn make_ready(
     }
     let error = loaded.err().map(|error| match error {
         NotReady::Load(error) => error,
-        NotReady::Run(error) => stopped(subject.name, &error),
+        NotReady::Run(error) => stopped(&skill.name, &error),
         NotReady::Lost(lost) => {
             let finished = session.lost(lost, std::time::Instant::now());
             let reason = match finished {
                 Ok(finished) => finished.ending.error.unwrap_or_default(),
                 Err(error) => error.to_string(),
             };
-            LoadError::new(subject.name, LoadStep::Import, &reason)
+            LoadError::new(&skill.name, LoadStep::Import, &reason)
         }
     });
     error.map_or(Ok(()), |error| Err(redactor.load_error(error)))

@@ -1,12 +1,15 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use insta::assert_snapshot;
+use prowess_core::{Problem, ProblemKind, Remedy};
 use prowess_format::span::LineIndex;
 use prowess_format::{ReadOptions, check as check_skill};
+use prowess_policy::{Origin, Tier, Trust};
 
 use super::*;
-use crate::shelf::{Found, ShelfError};
+use crate::loaded::LoadedSkill;
 
 /// Skills that are there without any files.
 struct Texts;
@@ -14,21 +17,33 @@ struct Texts;
 const SUMMARY: &str = "---\nname: article-summary\ndescription: Summarise.\ninputs:\n  - name: style\n    default: short\n  - name: article\n    required: true\nmodel:\n  temperature: 0.3\n---\n\nIn a {{style}} tone: {{article}}\n";
 const TWO: &str = "---\nname: two\ndescription: Two.\ninputs:\n  - name: left\n    required: true\n  - name: right\n    required: true\n---\n\n{{left}} {{right}}\n";
 
-impl Shelf for Texts {
-    fn find(&self, name: &str) -> Result<Found, ShelfError> {
+impl SkillResolver for Texts {
+    fn resolve(&self, name: &str) -> Result<Arc<LoadedSkill>, Problem> {
         let text = match name {
             "article-summary" => SUMMARY,
             "two" => TWO,
-            _ => return Err(ShelfError::NotThere { name: name.to_owned(), places: Vec::new() }),
+            _ => {
+                let message = format!("there is no skill `{name}`");
+                return Err(Problem::new("skill-not-found", ProblemKind::NotFound, message)
+                    .remedy(Remedy::NameSkillsFolder));
+            }
         };
         let skill = check_skill(text, ReadOptions::DETECT).skill;
         let directory = PathBuf::from("/nowhere");
-        Ok(Found { skill, name: name.to_owned(), file: directory.join("SKILL.md"), directory })
+        Ok(Arc::new(LoadedSkill {
+            trust: Trust::of(&skill, Tier::Experimental, None, Origin::Local),
+            skill,
+            name: name.to_owned(),
+            file: directory.join("SKILL.md"),
+            directory: Some(directory),
+            diagnostics: Vec::new(),
+            digest: None,
+        }))
     }
 }
 
 fn checked(text: &str) -> (Option<Workflow>, Vec<Diagnostic>) {
-    check(text, CheckSurroundings { shelf: &Texts, bases: Some(&["handbook".to_owned()]) })
+    check(text, CheckSurroundings { skills: &Texts, bases: Some(&["handbook".to_owned()]) })
 }
 
 fn problems(text: &str) -> String {
@@ -281,7 +296,7 @@ fn bases_that_are_not_there_are_told_where_bases_are_known() {
     };
     assert_eq!(problems(&knowledge("handbook")), "");
     assert_snapshot!(problems(&knowledge("handbok")));
-    let nobody_knows = CheckSurroundings { shelf: &Texts, bases: None };
+    let nobody_knows = CheckSurroundings { skills: &Texts, bases: None };
     assert_eq!(check(&knowledge("handbok"), nobody_knows).1.len(), 0);
 }
 

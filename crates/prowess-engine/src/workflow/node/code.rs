@@ -3,6 +3,7 @@
 //! Nobody is asked about it, because there is nothing to grant: it computes an output from its input.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use prowess_policy::scope::Program;
 use prowess_sandbox::{
@@ -49,7 +50,7 @@ pub(super) async fn run(scene: &Scene<'_, '_, '_>, code: &Code) -> Result<Value,
         },
     };
     let cancel = Cancel::default();
-    let (world, inner) = (scene.around.world.clone(), cancel.clone());
+    let (world, inner) = (Arc::clone(scene.around.world), cancel.clone());
     let mut thread = tokio::task::spawn_blocking(move || on_thread(program, &world, &inner));
     loop {
         tokio::select! {

@@ -13,9 +13,10 @@ use serde_json::Value;
 use super::graph::{Node, Task};
 use super::run::{Surroundings, Teller};
 use super::scope::{Input, Scope};
+use super::skill::hints_of;
 use crate::error::RunError;
 use prowess_core::{Envelope, Outcome};
-use prowess_core::{ModelError, ModelErrorKind};
+use prowess_core::{ModelError, ModelErrorKind, Problem};
 
 /// What a node may give. More is a file and no value.
 pub(crate) const MOST_OUTPUT: usize = 8 << 20;
@@ -58,6 +59,13 @@ impl Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         Failure::of(&error.envelope())
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        let hints = hints_of(&problem);
+        Self { hints, ..Self::new(problem.message) }
     }
 }
 

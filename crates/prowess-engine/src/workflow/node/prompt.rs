@@ -1,17 +1,19 @@
 //! Nodes that ask a model: prompt skills as they run everywhere, and questions of the workflow's own.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use prowess_format::render::{self, RenderContext};
 use serde_json::Value;
 
 use super::super::graph::{Llm, SkillUse};
-use super::super::skill::{Part, hint_of};
-use super::{Failure, Scene, tool};
+use super::super::skill::Part;
+use super::{Failure, Scene};
+use crate::loaded::LoadedSkill;
 use crate::prompt::generation::{self, Halt, Patience};
 use crate::prompt::knowledge;
 use crate::prompt::{PromptCall, PromptSurroundings, run_prompt};
-use crate::shelf::Found;
 use prowess_core::{Answer, INTERRUPTED, TIMED_OUT};
 use prowess_core::{Event, Thought};
 use prowess_core::{Message, ModelRequest};
@@ -21,11 +23,13 @@ const USUAL_SYSTEM: &str = "You are a helpful assistant.";
 /// AFL §3.2.
 const USUAL_TEMPERATURE: f64 = 0.7;
 
-/// A skill from the shelf.
-pub(super) fn find(scene: &Scene<'_, '_, '_>, used: &SkillUse) -> Result<Found, Failure> {
+/// The skill that a node uses.
+pub(super) fn find(
+    scene: &Scene<'_, '_, '_>,
+    used: &SkillUse,
+) -> Result<Arc<LoadedSkill>, Failure> {
     let (name, _) = used.skill_and_tool();
-    let found = scene.around.shelf.find(name);
-    found.map_err(|error| Failure::new(error.to_string()).hint(hint_of(&error)))
+    Ok(scene.around.skills.resolve(name)?)
 }
 
 /// Runs a prompt skill.
@@ -35,7 +39,7 @@ pub(super) async fn skill(scene: &Scene<'_, '_, '_>, used: &SkillUse) -> Result<
     let part = Part::Prompt(&found.skill);
     let values = part.values(used, &scene.input.value, &scene.scope).map_err(Failure::new)?;
     let call = PromptCall {
-        subject: found.subject(tool::trust(&found)),
+        skill: &found,
         values: &values,
         arguments: None,
         history: &[],
@@ -46,7 +50,7 @@ pub(super) async fn skill(scene: &Scene<'_, '_, '_>, used: &SkillUse) -> Result<
         world: around.world,
         model: model.as_deref(),
         retriever: around.retriever,
-        shelf: around.shelf,
+        skills: around.skills.as_ref(),
         cancel: around.cancel,
     };
     let mut tell = |event: &Event| scene.teller.inside(&scene.node.id, event);
@@ -105,19 +109,19 @@ pub(super) async fn llm(scene: &Scene<'_, '_, '_>, llm: &Llm) -> Result<Value, F
 async fn body(
     scene: &Scene<'_, '_, '_>,
     used: &SkillUse,
-    found: &Found,
+    found: &LoadedSkill,
     patience: &Patience<'_>,
     tell: &mut crate::prompt::Sink<'_>,
 ) -> Result<String, Failure> {
     let part = Part::Prompt(&found.skill);
     let values = part.values(used, &scene.input.value, &scene.scope).map_err(Failure::new)?;
-    let directory = found.directory.to_string_lossy();
+    let directory = found.directory.as_deref().map(Path::to_string_lossy);
     let project = scene.around.world.working_directory.to_string_lossy();
     let context = RenderContext {
         inputs: &values,
         arguments: None,
         session_id: None,
-        skill_dir: Some(&directory),
+        skill_dir: directory.as_deref(),
         project_dir: Some(&project),
     };
     let rendered = render::prompt(&found.skill, &context).map_err(|errors| {

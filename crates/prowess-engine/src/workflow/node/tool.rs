@@ -1,21 +1,22 @@
 //! Nodes that run a tool of a skill: prepared, decided about and approved like any other run.
 
+use std::sync::Arc;
+
 use prowess_format::text::shorten;
-use prowess_policy::{Allowed, Mode, Origin, Tier, Trust};
-use serde_json::{Map, Value};
+use prowess_policy::Allowed;
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::super::graph::SkillUse;
 use super::super::run::{Surroundings, Teller};
 use super::super::scope::{Input, Scope};
-use super::super::skill::{Part, Unusable, hint_of};
+use super::super::skill::{Part, Unusable};
 use super::{Failure, MOST_OUTPUT, printed};
 use crate::approver::Approver;
 use crate::deciding::approve;
 use crate::error::RunError;
-use crate::prepare::{Call, Detached, Prepared, prepare};
+use crate::prepare::{Call, Prepared, prepare};
 use crate::run::{self, Cancel};
-use crate::shelf::Found;
 use crate::world::World;
 use prowess_core::Envelope;
 use prowess_core::{Event, Stream};
@@ -25,12 +26,7 @@ const WAITING_EVENTS: usize = 256;
 
 /// A tool that may run.
 pub(crate) struct Launch {
-    found: Found,
-    tool: usize,
-    values: Map<String, Value>,
-    mode: Mode,
-    /// What was decided about.
-    prepared: Detached,
+    prepared: Prepared,
     allowed: Allowed,
 }
 
@@ -57,34 +53,20 @@ pub(crate) fn launch(
     approver: &mut dyn Approver,
 ) -> Result<Option<Launch>, NoLaunch> {
     let (name, tool) = used.skill_and_tool();
-    let found = around.shelf.find(name);
-    let found = found.map_err(|error| Failure::new(error.to_string()).hint(hint_of(&error)))?;
+    let skill = around.skills.resolve(name).map_err(Failure::from)?;
     let unusable = |Unusable { message, hint }| Failure::new(message).hint(hint);
-    let part = Part::of(&found, tool).map_err(unusable)?;
+    let part = Part::of(&skill, tool).map_err(unusable)?;
     let Part::Tool(tool) = part else { return Ok(None) };
     let values = part.values(used, &input.value, scope).map_err(Failure::new)?;
-    let number = found.skill.tools.iter().position(|it| it.name == tool.name).unwrap_or_default();
-    let call =
-        Call { subject: found.subject(trust(&found)), tool, values: &values, mode: around.mode };
+    let tool = tool.clone();
+    let call = Call { skill, tool, values, mode: around.mode };
     let prepared = prepare(call, around.world).map_err(Failure::from)?;
     let allowed = approve(&prepared, around.consent, approver, around.clock, around.approvals);
     let allowed = allowed.map_err(|error| match error {
         RunError::NobodyToAsk { .. } => NoLaunch::Question(Box::new(error)),
         error => NoLaunch::Failure(error.into()),
     })?;
-    let prepared = prepared.detach();
-    Ok(Some(Launch { found, tool: number, values, mode: around.mode, prepared, allowed }))
-}
-
-/// The lock file of a store of installed skills, beside the folder that holds them (GAIA §7.3).
-const LOCK_FILE: &str = "skill-lock.json";
-
-/// What lies in a folder of the user's is the user's own, whatever it claims; what was installed may be anybody's.
-pub(super) fn trust(found: &Found) -> Trust {
-    let store = found.directory.ancestors().nth(2);
-    let is_installed = store.is_some_and(|store| store.join(LOCK_FILE).is_file());
-    let origin = if is_installed { Origin::Downloaded } else { Origin::Local };
-    Trust::of(&found.skill, Tier::Experimental, None, origin)
+    Ok(Some(Launch { prepared, allowed }))
 }
 
 /// How much of a failed tool's last line is told.
@@ -99,7 +81,7 @@ pub(crate) async fn run(
 ) -> Result<Value, Failure> {
     let cancel = EndsWith(Cancel::default());
     let (sender, mut events) = mpsc::channel(WAITING_EVENTS);
-    let (world, inner) = (around.world.clone(), cancel.0.clone());
+    let (world, inner) = (Arc::clone(around.world), cancel.0.clone());
     let mut thread =
         tokio::task::spawn_blocking(move || on_thread(launch, &world, &inner, &sender));
     let ended = loop {
@@ -136,11 +118,8 @@ fn on_thread(
     cancel: &Cancel,
     events: &mpsc::Sender<Event>,
 ) -> (Envelope, Vec<u8>) {
-    let Launch { found, tool, values, mode, prepared, allowed } = launch;
-    let tool = &found.skill.tools[tool];
-    let call = Call { subject: found.subject(trust(&found)), tool, values: &values, mode };
     // Files that have changed since it was decided about are seen by `run`.
-    let prepared = Prepared::attach(call, prepared, world);
+    let Launch { prepared, allowed } = launch;
     let mut stdout = Vec::new();
     let envelope = run::run(&prepared, &allowed, world, cancel, &mut |event| {
         if let Event::Output { stream: Stream::Stdout, bytes } = event

@@ -1,11 +1,12 @@
 //! Tools that are called again and again through a handle: a decision stands as long as what it was made on.
 
 use std::fs;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use prowess_core::{Event, Stream};
 use prowess_engine::{
-    ApprovalStore, Approver, Asked, Clock, Consent, PythonWorkers, Reply, RunError, Subject,
+    ApprovalStore, Approver, Asked, Clock, Consent, LoadedSkill, PythonWorkers, Reply, RunError,
     Surroundings, SystemClock, ToolHandle, World,
 };
 use prowess_format::skill::Skill;
@@ -40,9 +41,9 @@ impl Approver for Person {
 /// A skill on its way to many calls.
 struct Host<'s> {
     scene: &'s Scene,
-    world: World,
+    world: Arc<World>,
     store: ApprovalStore,
-    handle: ToolHandle<'s>,
+    handle: ToolHandle,
     person: Person,
     consent: Consent,
 }
@@ -50,22 +51,25 @@ struct Host<'s> {
 impl<'s> Host<'s> {
     fn new(
         scene: &'s Scene,
-        skill: &'s Skill,
-        folder: &'s std::path::Path,
-        file: &'s std::path::Path,
+        skill: &Skill,
+        folder: &std::path::Path,
+        file: &std::path::Path,
     ) -> Self {
-        let world = scene.world();
-        let subject = Subject {
-            skill,
-            name: "probe",
-            directory: Some(folder),
-            file,
+        let world = Arc::new(scene.world());
+        let tool = skill.tool("go").expect("a tool").clone();
+        let loaded = Arc::new(LoadedSkill {
+            skill: skill.clone(),
+            name: "probe".to_owned(),
+            directory: Some(folder.to_owned()),
+            file: file.to_owned(),
             trust: Trust::of(skill, Tier::Experimental, None, Origin::Local),
-        };
+            diagnostics: Vec::new(),
+            digest: None,
+        });
         Self {
             scene,
             store: ApprovalStore::of(&world.state),
-            handle: ToolHandle::new(subject, skill.tool("go").expect("a tool"), Mode::Global),
+            handle: ToolHandle::new(loaded, tool, Mode::Global),
             world,
             person: Person { reply: Reply::Nobody, asked: 0 },
             consent: Consent::InAdvance,

@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use prowess_core::{Envelope, Event};
 use prowess_engine::{
-    ApprovalStore, Call, Cancel, Clock, Consent, LoadError, Loading, NoApprover, PythonWorkers,
-    RunError, Subject, ToolRegistry, World, approve, load_skill, prepare, run_with,
+    ApprovalStore, Call, Cancel, Clock, Consent, LoadError, LoadedSkill, Loading, NoApprover,
+    PythonWorkers, RunError, ToolRegistry, World, approve, load_skill, prepare, run_with,
 };
 use prowess_format::skill::Skill;
 use prowess_policy::{Mode, Origin, Tier, Trust};
@@ -155,19 +156,21 @@ impl Scene {
         meanwhile: impl FnOnce(),
         watch: &mut dyn FnMut(&Event),
     ) -> Result<(Envelope, Vec<Event>), RunError> {
-        let world = self.world();
+        let world = Arc::new(self.world());
         let skill = self.skill();
         let directory = self.skill_folder();
         let values: Map<String, Value> = values.as_object().cloned().unwrap_or_default();
-        let subject = Subject {
-            skill: &skill,
-            name: skill.name_or("probe"),
-            directory: Some(Path::new(&directory)),
-            file: &directory.join("SKILL.md"),
+        let tool = skill.tool(tool).expect("the skill has the tool").clone();
+        let skill = Arc::new(LoadedSkill {
+            name: skill.name_or("probe").to_owned(),
             trust: trust(&skill),
-        };
-        let tool = skill.tool(tool).expect("the skill has the tool");
-        let call = Call { subject, tool, values: &values, mode: Mode::Global };
+            skill,
+            file: directory.join("SKILL.md"),
+            directory: Some(directory),
+            diagnostics: Vec::new(),
+            digest: None,
+        });
+        let call = Call { skill, tool, values, mode: Mode::Global };
         let mut prepared = prepare(call, &world)?;
         if let Some((time, grace)) = self.patience {
             prepared.shorten(time, grace);
@@ -205,7 +208,7 @@ impl Scene {
 
     /// Loads the skill into a registry.
     pub(crate) fn load(&self, registry: &mut ToolRegistry) -> Result<Vec<String>, LoadError> {
-        let world = self.world();
+        let world = Arc::new(self.world());
         let store = ApprovalStore::of(&world.state);
         let mut loading = Loading {
             world: &world,

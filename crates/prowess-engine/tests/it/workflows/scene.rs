@@ -18,7 +18,8 @@ use prowess_engine::workflow::{
     inputs_of,
 };
 use prowess_engine::{
-    ApprovalStore, Approver, Cancel, Consent, FolderShelf, NoApprover, SystemClock, World,
+    ApprovalStore, Approver, Cancel, Consent, NoApprover, SkillFolders, SkillResolver, SystemClock,
+    World,
 };
 use prowess_policy::Mode;
 use prowess_proxy::{Fetcher, Resolver, UpstreamRoots};
@@ -246,8 +247,8 @@ impl Scene {
         RunStore::of(&self.world().state)
     }
 
-    fn shelf(&self) -> FolderShelf {
-        FolderShelf { folders: vec![self.root.join("skills")] }
+    fn skills(&self) -> SkillFolders {
+        SkillFolders { folders: vec![self.root.join("skills")] }
     }
 
     /// Starts a workflow that has to be sound.
@@ -263,8 +264,8 @@ impl Scene {
         approver: &mut dyn Approver,
     ) -> Told {
         let text = graph.to_string();
-        let skills = self.shelf();
-        let around = CheckSurroundings { shelf: &skills, bases: None };
+        let skills = self.skills();
+        let around = CheckSurroundings { skills: &skills, bases: None };
         let (workflow, findings) = workflow::check(&text, around);
         // The servers of tests are on this machine.
         let unexpected = findings.iter().any(|it| it.rule.name != "workflow-guarded-address");
@@ -285,16 +286,16 @@ impl Scene {
     fn go_on(&self, mut open: OpenRun, model: &Parrot, approver: &mut dyn Approver) -> Told {
         let (workflow, _) = workflow::read(&open.record.text);
         let workflow = workflow.expect("it was read");
-        let world = self.world();
+        let world = Arc::new(self.world());
         let approvals = ApprovalStore::of(&world.state);
         let permit = vec![Ipv4Addr::LOCALHOST.into()];
         let fetcher = Fetcher::new(Arc::new(Names), UpstreamRoots::Only(Vec::new()), permit);
-        let skills = self.shelf();
+        let skills: Arc<dyn SkillResolver> = Arc::new(self.skills());
         let around = Surroundings {
             world: &world,
             models: model,
             retriever: Some(&Library),
-            shelf: &skills,
+            skills: &skills,
             fetcher: &fetcher,
             approvals: &approvals,
             clock: &SystemClock,
