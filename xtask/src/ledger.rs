@@ -1,5 +1,7 @@
 //! `cargo xtask ledger`: which requirements have a test that names them.
 
+mod entry_points;
+mod product;
 mod requirements;
 mod rust_tests;
 mod scan;
@@ -12,6 +14,8 @@ use std::fs;
 
 use anyhow::{Context as _, Result, bail};
 
+use self::entry_points::{EntryPoint, Way};
+use self::product::Product;
 use self::requirements::{Ledger, Row, Status};
 use self::scan::{Mention, Scan};
 use crate::terminal::{self, Align, Style};
@@ -22,10 +26,14 @@ Compare the requirements ledger with the tests that name its rows
 
 Every row of `conformance/requirements.md` has an ID. A row is covered when a test names that ID: in its
 body, in a comment or attribute directly above it, or in a case file below `crates/*/tests/it/cases`.
-Ignored tests do not count.
+The test has to reach the product: it starts the binary, or it is an integration test that calls an entry
+point of its crate. `conformance/entry-points.tsv` lists the entry points, and each must be used by another
+crate or presented by a page. Unit tests, ignored tests and tests that call a public item which only tests
+use do not count.
 
-Fails when a row marked `covered` has no such test, when a row marked `open` has one, and when a test
-names an ID that is not in the ledger.
+Fails when a row marked `covered` has no such test, when a row marked `open` has one, when a test names an
+ID that is not in the ledger, when an entry point is not one, and when a public item of a library is used
+by tests only.
 
 Usage: cargo xtask ledger [--open | --by-test | --update] [PREFIX…]
 
@@ -39,6 +47,7 @@ Example: cargo xtask ledger --open GIB-3 OC
 ";
 
 const LEDGER: &str = "conformance/requirements.md";
+const ENTRY_POINTS: &str = "conformance/entry-points.tsv";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum View {
@@ -73,7 +82,18 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let text = fs::read_to_string(&path).with_context(|| format!("could not read `{LEDGER}`"))?;
     let mut ledger = requirements::parse(&text)
         .with_context(|| format!("`{LEDGER}` is not a readable ledger"))?;
-    let scan = scan::scan(&root, &ledger.groups())?;
+    let (mut scan, product) = scan::scan(&root, &ledger.groups())?;
+    let entries = fs::read_to_string(root.join(ENTRY_POINTS))
+        .with_context(|| format!("could not read `{ENTRY_POINTS}`"))?;
+    let entries = entry_points::parse(&entries)
+        .with_context(|| format!("`{ENTRY_POINTS}` is not a list of entry points"))?;
+    scan.judge(&product, &entries);
+    let mut pages = BTreeMap::new();
+    for entry in &entries {
+        if let Way::Documented(page) = &entry.way {
+            pages.insert(page.clone(), fs::read_to_string(root.join(page)).unwrap_or_default());
+        }
+    }
 
     if view == View::Update {
         let updated = requirements::with_statuses(&text, |id| scan.status(id));
@@ -93,7 +113,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         View::ByTest => print!("{}", by_test(&shown, &scan)),
     }
 
-    let problems = problems(&ledger, &scan);
+    let mut problems = problems(&ledger, &scan);
+    let wrong = entry_points::problems(&entries, &product, &pages);
+    problems.extend(wrong.into_iter().map(|problem| format!("{ENTRY_POINTS}: {problem}")));
+    problems.extend(for_tests_only(&product, &entries));
     if problems.is_empty() {
         return Ok(());
     }
@@ -102,7 +125,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         eprintln!("{} {problem}", terminal::paint_stderr(Style::Bad, "ledger:"));
     }
     bail!(
-        "the ledger and the tests disagree in {}\nhint: `cargo xtask ledger --update` takes the status column from the tests; an unknown ID needs a correction or a row of its own",
+        "the ledger and the tests disagree in {}\nhint: `cargo xtask ledger --update` takes the status column from the tests; an unknown ID needs a correction or a row of its own; an item that only tests use is made private, deleted or used",
         count(problems.len(), "place")
     );
 }
@@ -167,10 +190,17 @@ fn open_rows(rows: &[&Row], scan: &Scan) -> String {
 fn by_test(rows: &[&Row], scan: &Scan) -> String {
     let mut text = String::new();
     for row in rows {
-        let Some(mentions) = scan.in_tests.get(&row.id) else { continue };
+        let counted = scan.in_tests.get(&row.id);
+        let unreached = scan.unreached.get(&row.id);
+        if counted.is_none() && unreached.is_none() {
+            continue;
+        }
         let _ = writeln!(text, "{} {}", row.id, row.text);
-        for mention in mentions {
+        for mention in counted.into_iter().flatten() {
             let _ = writeln!(text, "    {mention}");
+        }
+        for (mention, reason) in unreached.into_iter().flatten() {
+            let _ = writeln!(text, "    {mention} (does not count: {reason})");
         }
     }
     if text.is_empty() {
@@ -189,8 +219,12 @@ fn problems(ledger: &Ledger, scan: &Scan) -> Vec<String> {
                 let elsewhere = scan.elsewhere.get(&row.id).map_or_else(String::new, |mentions| {
                     format!("; it is named outside a running test in {}", mentions[0])
                 });
+                let why = match scan.unreached.get(&row.id).and_then(|tests| tests.first()) {
+                    Some((mention, reason)) => format!("{mention} does not count: {reason}"),
+                    None => format!("no test names it{elsewhere}"),
+                };
                 problems.push(format!(
-                    "{LEDGER}:{}: `{}` is marked `covered`, but no test names it{elsewhere}",
+                    "{LEDGER}:{}: `{}` is marked `covered`, but {why}",
                     row.line, row.id
                 ));
             }
@@ -201,12 +235,35 @@ fn problems(ledger: &Ledger, scan: &Scan) -> Vec<String> {
             (Status::Covered, Some(_)) | (Status::Open, None) => {}
         }
     }
+    let uncounted = scan.unreached.iter().filter_map(|(id, tests)| Some((id, &tests.first()?.0)));
+    for (id, mention) in uncounted.filter(|(id, _)| !scan.in_tests.contains_key(*id)) {
+        if !rows.contains_key(id.as_str()) {
+            problems.push(format!("{mention} names `{id}`, which is not in the ledger"));
+        }
+    }
     for (id, mentions) in &scan.in_tests {
         if !rows.contains_key(id.as_str()) {
             problems.push(format!("{} names `{id}`, which is not in the ledger", first(mentions)));
         }
     }
     problems
+}
+
+/// Public items that only tests use, and that are not listed as parts which tests may replace.
+fn for_tests_only(product: &Product, entries: &[EntryPoint]) -> Vec<String> {
+    let is_listed = |item: &product::Item| {
+        entries.iter().any(|entry| {
+            let excused = matches!(entry.way, Way::Test | Way::Documented(_));
+            excused && entry.krate == item.krate && entry.name == item.name
+        })
+    };
+    product
+        .for_tests_only()
+        .filter(|item| item.krate != "prowess" && !is_listed(item))
+        .map(|item| {
+            format!("{}:{}: `{}` is public, and only tests use it", item.file, item.line, item.name)
+        })
+        .collect()
 }
 
 fn first(mentions: &[Mention]) -> String {

@@ -1,5 +1,6 @@
 //! Finds the test functions of a Rust file: enough of a lexer to never mistake a string for code.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A function with a test attribute, wherever it stands, `proptest!` blocks included.
@@ -64,6 +65,36 @@ pub(super) fn test_functions(source: &str) -> Vec<TestFunction<'_>> {
     functions
 }
 
+/// Every function of a file with the names in its body.
+pub(super) fn functions(source: &str) -> Vec<(&str, BTreeSet<&str>)> {
+    let tokens = tokens(source);
+    let mut functions = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        if token.kind != Kind::Word || &source[token.range.clone()] != "fn" {
+            continue;
+        }
+        let Some(name) = tokens.get(at + 1) else { continue };
+        let open = body_start(&tokens, source, at);
+        let end = closing(&tokens, source, open).min(tokens.len());
+        let words = names(tokens.get(open..end).unwrap_or_default(), source);
+        functions.push((&source[name.range.clone()], words));
+    }
+    functions
+}
+
+/// The names in a part of a file, comments and strings left out.
+pub(super) fn names_in<'text>(source: &'text str, region: &Range<usize>) -> BTreeSet<&'text str> {
+    let tokens = tokens(source);
+    let inside: Vec<Token> =
+        tokens.into_iter().filter(|token| region.contains(&token.range.start)).collect();
+    names(&inside, source)
+}
+
+fn names<'text>(tokens: &[Token], source: &'text str) -> BTreeSet<&'text str> {
+    let words = tokens.iter().filter(|token| token.kind == Kind::Word);
+    words.map(|token| &source[token.range.clone()]).collect()
+}
+
 /// What has been read of an item before its keyword.
 #[derive(Default)]
 struct Head {
@@ -91,7 +122,7 @@ fn attribute_name<'text>(tokens: &[Token], source: &'text str) -> Option<&'text 
         .map(|token| &source[token.range.clone()])
 }
 
-fn is(tokens: &[Token], source: &str, at: usize, text: &str) -> bool {
+pub(super) fn is(tokens: &[Token], source: &str, at: usize, text: &str) -> bool {
     tokens.get(at).is_some_and(|token| {
         token.kind == Kind::Punctuation && &source[token.range.clone()] == text
     })
@@ -110,7 +141,7 @@ fn body_start(tokens: &[Token], source: &str, from: usize) -> usize {
 }
 
 /// The bracket that closes the one at `open`; the end of the file when there is none.
-fn closing(tokens: &[Token], source: &str, open: usize) -> usize {
+pub(super) fn closing(tokens: &[Token], source: &str, open: usize) -> usize {
     let mut depth = 0_usize;
     for at in open..tokens.len() {
         if tokens[at].kind != Kind::Punctuation {
@@ -131,7 +162,7 @@ fn closing(tokens: &[Token], source: &str, open: usize) -> usize {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Comment,
     Word,
     /// Strings, characters, lifetimes: nothing in them is code.
@@ -140,12 +171,12 @@ enum Kind {
 }
 
 #[derive(Debug)]
-struct Token {
-    kind: Kind,
-    range: Range<usize>,
+pub(super) struct Token {
+    pub(super) kind: Kind,
+    pub(super) range: Range<usize>,
 }
 
-fn tokens(source: &str) -> Vec<Token> {
+pub(super) fn tokens(source: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(character) = source[at..].chars().next() {

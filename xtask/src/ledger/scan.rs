@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
+use super::entry_points::{EntryPoint, Way};
+use super::product::Product;
 use super::requirements::Status;
-use super::rust_tests::test_functions;
+use super::rust_tests::{functions, names_in, test_functions};
 
 /// Case files hold the input and the expectation of one data-driven test each.
 const CASE_EXTENSIONS: &[&str] = &["toml", "yaml", "yml", "txt", "json", "md"];
@@ -37,9 +39,24 @@ pub(super) type Mentions = BTreeMap<String, Vec<Mention>>;
 
 #[derive(Debug, Default)]
 pub(super) struct Scan {
+    /// Tests that reach the product.
     pub(super) in_tests: Mentions,
+    /// Tests that do not, each with the reason.
+    pub(super) unreached: BTreeMap<String, Vec<(Mention, String)>>,
     /// Helpers, ordinary code and ignored tests: worth a hint, but not a proof.
     pub(super) elsewhere: Mentions,
+    /// Crate → function of its tests → names in its body. Functions of one name count together.
+    helpers: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
+    /// Mentions in running tests of Rust files, before they are judged.
+    running: Vec<Running>,
+}
+
+/// A test that names a row, with the names in its body.
+#[derive(Debug)]
+struct Running {
+    id: String,
+    mention: Mention,
+    names: BTreeSet<String>,
 }
 
 impl Scan {
@@ -48,18 +65,77 @@ impl Scan {
     }
 
     pub(super) fn add_rust(&mut self, file: &str, source: &str, groups: &BTreeSet<String>) {
-        let functions = test_functions(source);
+        let tests = test_functions(source);
         for (at, id) in ids(source, groups) {
-            let function = functions.iter().find(|function| function.region.contains(&at));
-            let running = function.is_some_and(|function| !function.ignored);
-            let mentions = if running { &mut self.in_tests } else { &mut self.elsewhere };
+            let test = tests.iter().find(|test| test.region.contains(&at));
             let mention = Mention {
                 file: file.to_owned(),
                 line: line(source, at),
-                test: function.map(|function| function.name.to_owned()),
+                test: test.map(|test| test.name.to_owned()),
             };
-            add(mentions, id, mention);
+            match test.filter(|test| !test.ignored) {
+                Some(test) => self.running.push(Running {
+                    id: id.to_owned(),
+                    mention,
+                    names: owned(names_in(source, &test.region)),
+                }),
+                None => add(&mut self.elsewhere, id, mention),
+            }
         }
+        let Some(krate) = crate_of(file).filter(|_| is_integration_test(file)) else { return };
+        let helpers = self.helpers.entry(krate.to_owned()).or_default();
+        for (name, names) in functions(source) {
+            helpers.entry(name.to_owned()).or_default().extend(owned(names));
+        }
+    }
+
+    /// Decides which tests count. A test counts when it starts the binary or calls an entry point of its crate, itself or through
+    /// helpers, and calls nothing that only tests use.
+    pub(super) fn judge(&mut self, product: &Product, entries: &[EntryPoint]) {
+        let for_tests: BTreeSet<&str> =
+            product.for_tests_only().map(|item| item.name.as_str()).collect();
+        let seams: BTreeSet<&str> = entries
+            .iter()
+            .filter(|entry| entry.way == Way::Test)
+            .map(|entry| entry.name.as_str())
+            .collect();
+        for Running { id, mention, names } in std::mem::take(&mut self.running) {
+            let unused = names
+                .iter()
+                .find(|name| for_tests.contains(name.as_str()) && !seams.contains(name.as_str()));
+            let reason = if !is_integration_test(&mention.file) {
+                Some("it is a unit test, and those reach parts of a crate".to_owned())
+            } else if let Some(unused) = unused {
+                Some(format!("it calls `{unused}`, which only tests use"))
+            } else {
+                let krate = crate_of(&mention.file).unwrap_or_default();
+                let reached = self.reached(krate, &names);
+                let is_entry = |entry: &EntryPoint| {
+                    entry.krate == krate && entry.way != Way::Test && reached.contains(&entry.name)
+                };
+                let missing = !entries.iter().any(is_entry);
+                missing.then(|| format!("it reaches no entry point of {krate}"))
+            };
+            match reason {
+                None => add(&mut self.in_tests, &id, mention),
+                Some(reason) => self.unreached.entry(id).or_default().push((mention, reason)),
+            }
+        }
+    }
+
+    /// All names of a test and of the helpers that it calls.
+    fn reached(&self, krate: &str, names: &BTreeSet<String>) -> BTreeSet<String> {
+        let helpers = self.helpers.get(krate);
+        let mut reached = names.clone();
+        let mut open: Vec<String> = names.iter().cloned().collect();
+        while let Some(name) = open.pop() {
+            for inner in helpers.and_then(|helpers| helpers.get(&name)).into_iter().flatten() {
+                if reached.insert(inner.clone()) {
+                    open.push(inner.clone());
+                }
+            }
+        }
+        reached
     }
 
     pub(super) fn add_case(&mut self, file: &str, text: &str, groups: &BTreeSet<String>) {
@@ -81,8 +157,35 @@ fn add(mentions: &mut Mentions, id: &str, mention: Mention) {
     }
 }
 
-pub(super) fn scan(root: &Path, groups: &BTreeSet<String>) -> Result<Scan> {
+fn owned(names: BTreeSet<&str>) -> BTreeSet<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// `a` for `crates/a/tests/it/main.rs`.
+fn crate_of(file: &str) -> Option<&str> {
+    file.strip_prefix("crates/")?.split('/').next()
+}
+
+fn is_integration_test(file: &str) -> bool {
+    file.split('/').nth(2) == Some("tests")
+}
+
+/// Code of the product: what a crate has in `src`, without the files of its unit tests. The testkit is for tests as a whole.
+fn is_product(file: &str) -> bool {
+    let mut parts = file.split('/').skip(1);
+    parts.next() != Some("prowess-testkit")
+        && parts.next() == Some("src")
+        && parts.all(|part| part != "tests" && part != "tests.rs")
+}
+
+/// Examples are pages that are compiled: what they use is used.
+fn is_example(file: &str) -> bool {
+    file.split('/').nth(2) == Some("examples")
+}
+
+pub(super) fn scan(root: &Path, groups: &BTreeSet<String>) -> Result<(Scan, Product)> {
     let mut scan = Scan::default();
+    let mut product = Product::default();
     for krate in folders(&root.join("crates"))? {
         for path in files(&krate)? {
             let name =
@@ -101,9 +204,12 @@ pub(super) fn scan(root: &Path, groups: &BTreeSet<String>) -> Result<Scan> {
             } else {
                 scan.add_rust(&name, &text, groups);
             }
+            if !is_case && (is_product(&name) || is_example(&name)) {
+                product.add(crate_of(&name).unwrap_or_default(), &name, &text);
+            }
         }
     }
-    Ok(scan)
+    Ok((scan, product))
 }
 
 /// Every whole ID in the text with its position: a group of the ledger, then parts of capitals, digits
