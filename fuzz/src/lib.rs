@@ -37,11 +37,6 @@ pub fn document_fits(document: &Document<'_>) {
             Block::Heading { .. } | Block::Text { .. } => {}
         }
     }
-    for entry in &document.root.entries {
-        if let Some(lines) = document.entry_lines(&entry.key) {
-            span_fits(text, lines);
-        }
-    }
 }
 
 fn mapping_fits(text: &str, mapping: &Mapping<'_>) {

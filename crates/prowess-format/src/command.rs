@@ -243,18 +243,6 @@ pub fn join(words: &[String]) -> String {
     words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The program to start: `./scripts/x.sh` lies in the skill's directory, whatever the working directory is (R30).
-///
-/// A path that climbs out of the directory is `None`: a skill starts its own scripts and programs on PATH only.
-pub fn program_path(program: &str, skill_dir: &str) -> Option<String> {
-    if !program.starts_with("./") && !program.starts_with("../") {
-        return Some(program.to_owned());
-    }
-    let inside = crate::rules::is_inside(program);
-    let path = program.trim_start_matches("./");
-    inside.then(|| format!("{}/{path}", skill_dir.trim_end_matches('/')))
-}
-
 /// What stands in the way of an argv.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RenderError {

@@ -119,13 +119,6 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a next step when there is one.
-    #[must_use]
-    pub fn maybe_help(mut self, help: Option<String>) -> Self {
-        self.help = help.or(self.help);
-        self
-    }
-
     /// Adds a fix.
     #[must_use]
     pub fn fix(mut self, fix: Fix) -> Self {

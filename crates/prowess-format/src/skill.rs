@@ -302,18 +302,6 @@ pub struct Invocation {
     pub command_arg_mode: Text,
 }
 
-impl Invocation {
-    /// Whether models may not invoke it: no, when nothing is said (SKL layer 2).
-    pub fn is_disabled_for_models(&self) -> bool {
-        self.disable_model_invocation.as_ref().is_some_and(|disabled| disabled.value)
-    }
-
-    /// Whether users may invoke it: yes, when nothing is said (SKL layer 2).
-    pub fn is_user_invocable(&self) -> bool {
-        self.user_invocable.as_ref().is_none_or(|invocable| invocable.value)
-    }
-}
-
 /// The handlers of one matcher of one event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hook {
@@ -538,11 +526,6 @@ impl Skill {
         end.map_or(description, |(end, _)| &description[..end])
     }
 
-    /// The tier that is claimed: `experimental` when none is (R20, GAIX-2).
-    pub fn security_tier_or_default(&self) -> &str {
-        self.security_tier.as_ref().map_or("experimental", |tier| tier.as_str())
-    }
-
     /// The version that counts: `0.0.0` when none is declared (R5).
     pub fn version_or_default(&self) -> &str {
         self.version.as_ref().map_or("0.0.0", |version| version.as_str())
@@ -560,26 +543,6 @@ impl Skill {
         } else {
             self.modes.iter().map(|mode| mode.as_str()).collect()
         }
-    }
-
-    /// The author that counts: `unknown` when none is declared (SKL layer 3).
-    pub fn author_or_default(&self) -> &str {
-        self.authors.first().map_or("unknown", |author| author.as_str())
-    }
-
-    /// The licence that counts: `UNLICENSED` when none is declared (SRT §4.2).
-    pub fn license_or_default(&self) -> &str {
-        self.license.as_ref().map_or("UNLICENSED", |license| license.as_str())
-    }
-
-    /// The category that counts: `other` when none is declared (SKL layer 3).
-    pub fn category_or_default(&self) -> &str {
-        self.category.as_ref().map_or("other", |category| category.as_str())
-    }
-
-    /// The badge that is claimed: `community` when none is (SKL layer 3).
-    pub fn trust_level_or_default(&self) -> &str {
-        self.trust_level.as_ref().map_or("community", |level| level.as_str())
     }
 
     /// The temperature that counts: 0.7 when none is declared (AFL §3.2).

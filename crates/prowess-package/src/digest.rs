@@ -40,12 +40,6 @@ impl Sha256Digest {
     pub fn integrity(&self) -> String {
         format!("sha256-{}", STANDARD.encode(self.0))
     }
-
-    /// Reads what [`Self::integrity`] writes.
-    pub fn from_integrity(text: &str) -> Option<Self> {
-        let bytes = STANDARD.decode(text.strip_prefix("sha256-")?).ok()?;
-        Some(Self(bytes.try_into().ok()?))
-    }
 }
 
 impl FromStr for Sha256Digest {

@@ -23,12 +23,6 @@ impl Package {
         Self { name: name.into(), source: source.into() }
     }
 
-    /// The skill of another name from the same source.
-    #[must_use]
-    pub fn sibling(&self, name: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), source: Arc::clone(&self.source) }
-    }
-
     /// The name within the source.
     pub fn name(&self) -> &str {
         &self.name

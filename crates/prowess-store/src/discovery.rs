@@ -153,11 +153,6 @@ impl Listing {
         agents.dedup();
         agents
     }
-
-    /// The copies that another one stands before.
-    pub fn shadowed(&self) -> impl Iterator<Item = &Found> {
-        self.skills.iter().filter(|found| found.shadowed_by.is_some())
-    }
 }
 
 /// Looks in every root.

@@ -71,7 +71,7 @@ impl Product {
                     continue;
                 }
                 Kind::Word if is_definition(word) => {
-                    if is_public {
+                    if is_public && word != "mod" {
                         self.items.push(Item {
                             krate: krate.to_owned(),
                             name: text(at + 1).to_owned(),

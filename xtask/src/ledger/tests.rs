@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::entry_points::{self, EntryPoint, Way};
+use super::product::Product;
 use super::requirements::{Status, parse, with_statuses};
 use super::rust_tests::test_functions;
 use super::scan::{Scan, ids};
@@ -31,7 +33,8 @@ fn groups() -> BTreeSet<String> {
 /// Each ID a Rust file names, with the test that names it; `-` outside a running test.
 fn named(source: &str) -> Vec<String> {
     let mut scan = Scan::default();
-    scan.add_rust("lib.rs", source, &groups());
+    scan.add_rust("crates/a/tests/it/main.rs", source, &groups());
+    scan.judge(&Product::default(), &reaching_everything());
     let mut named = Vec::new();
     for (id, mentions) in &scan.in_tests {
         for mention in mentions {
@@ -44,8 +47,14 @@ fn named(source: &str) -> Vec<String> {
 
 fn scan_of(source: &str) -> Scan {
     let mut scan = Scan::default();
-    scan.add_rust("crates/a/src/tests.rs", source, &groups());
+    scan.add_rust("crates/a/tests/it/main.rs", source, &groups());
+    scan.judge(&Product::default(), &reaching_everything());
     scan
+}
+
+/// Every test has its own `fn` in it.
+fn reaching_everything() -> Vec<EntryPoint> {
+    entry_points::parse("a\tfn\tbinary\teverything").unwrap()
 }
 
 #[test]
@@ -238,9 +247,9 @@ fn every_disagreement_is_a_problem() {
     assert_eq!(
         first_lines,
         [
-            "conformance/requirements.md:9: `GIB-1.1-2` is marked `covered`, but no test names it; it is named outside a running test in crates/a/src/tests.rs:1",
-            "conformance/requirements.md:14: `NEG-1` is marked `open`, but crates/a/src/tests.rs:4 late names it",
-            "crates/a/src/tests.rs:4 late names `NEG-99`, which is not in the ledger",
+            "conformance/requirements.md:9: `GIB-1.1-2` is marked `covered`, but no test names it; it is named outside a running test in crates/a/tests/it/main.rs:1",
+            "conformance/requirements.md:14: `NEG-1` is marked `open`, but crates/a/tests/it/main.rs:4 late names it",
+            "crates/a/tests/it/main.rs:4 late names `NEG-99`, which is not in the ledger",
         ]
     );
 }
@@ -264,6 +273,115 @@ fn the_views_follow_the_tests() {
     );
     assert_eq!(
         by_test(&rows, &scan),
-        "GIB-1.1-2 `a || b` is literal.\n    crates/a/src/tests.rs:1 literal\n"
+        "GIB-1.1-2 `a || b` is literal.\n    crates/a/tests/it/main.rs:1 literal\n"
     );
+}
+
+const LIBRARY: &str = r#"
+/// Calls `helper`.
+pub fn check() { private() }
+pub const fn helper() {}
+pub struct Forgotten { pub field: u8 }
+impl Forgotten { pub fn new() -> Self { loop {} } }
+pub const SHOWN: u8 = 1;
+pub(crate) fn inside() {}
+pub mod shelf {}
+#[cfg(test)]
+mod tests { use super::*; #[test] fn t() { helper(); Forgotten::new(); } }
+#[cfg(not(test))]
+pub fn shipped() {}
+"#;
+
+fn product() -> Product {
+    let mut product = Product::default();
+    product.add("a", "crates/a/src/lib.rs", LIBRARY);
+    product.add(
+        "b",
+        "crates/b/src/main.rs",
+        r#"use a::{check, helper}; fn main() { a::check(); shipped(); println!("{SHOWN}") }"#,
+    );
+    product
+}
+
+#[test]
+fn items_that_only_tests_use_are_found() {
+    let product = product();
+    let names: Vec<(&str, usize)> =
+        product.for_tests_only().map(|item| (item.name.as_str(), item.line)).collect();
+    assert_eq!(names, [("helper", 4), ("Forgotten", 5), ("new", 6)]);
+    assert!(product.is_used_outside("a", "check") && !product.is_used_outside("b", "check"));
+}
+
+/// Whether the tests of a source count, or why not.
+fn judged(file: &str, source: &str) -> String {
+    let entries = "a\tcheck\tproduct\tit is one\na\tclock\ttest\tno waiting\n";
+    let mut scan = Scan::default();
+    scan.add_rust(file, source, &groups());
+    scan.add_rust(
+        "crates/a/tests/it/main.rs",
+        "fn through() { deeper() } fn deeper() { a::check() }",
+        &groups(),
+    );
+    scan.judge(&product(), &entry_points::parse(entries).unwrap());
+    match scan.unreached.get("NEG-1") {
+        Some(tests) => tests[0].1.clone(),
+        None => format!("counts {}", scan.in_tests.contains_key("NEG-1")),
+    }
+}
+
+#[test]
+fn a_test_counts_only_when_it_reaches_the_product() {
+    let test = |body: &str| format!("// NEG-1\n#[test]\nfn t() {{ {body} }}");
+    let there = "crates/a/tests/it/names.rs";
+    assert_eq!(judged(there, &test("check()")), "counts true");
+    assert_eq!(judged(there, &test("through()")), "counts true");
+    assert_eq!(judged(there, &test("\"check\"")), "it reaches no entry point of a");
+    assert_eq!(judged(there, &test("clock()")), "it reaches no entry point of a");
+    assert_eq!(
+        judged(there, &test("check(); helper()")),
+        "it calls `helper`, which only tests use"
+    );
+    assert_eq!(
+        judged("crates/a/src/names.rs", &test("check()")),
+        "it is a unit test, and those reach parts of a crate"
+    );
+    assert_eq!(
+        judged("crates/b/tests/it/names.rs", &test("check()")),
+        "it reaches no entry point of b"
+    );
+}
+
+#[test]
+fn a_row_without_a_test_that_counts_is_a_problem() {
+    let mut scan = Scan::default();
+    scan.add_rust("crates/a/src/lib.rs", "// GIB-1.1-2\n#[test]\nfn t() { check() }", &groups());
+    scan.judge(&product(), &[]);
+    assert_eq!(scan.status("GIB-1.1-2"), Status::Open);
+    assert_eq!(
+        problems(&parse(LEDGER).unwrap(), &scan),
+        [
+            "conformance/requirements.md:9: `GIB-1.1-2` is marked `covered`, but crates/a/src/lib.rs:1 t does not count: it is a unit test, and those reach parts of a crate"
+        ]
+    );
+}
+
+#[test]
+fn entry_points_have_to_be_true() {
+    let text = "# why\na\tcheck\tproduct\tfine\na\thelper\tproduct\tx\na\tgone\ttest\tx\na\tSHOWN\tdocs/api.md\tx\na\tshipped\tdocs/api.md\tx\n";
+    let entries = entry_points::parse(text).unwrap();
+    assert_eq!(entries[3].way, Way::Documented("docs/api.md".to_owned()));
+    let pages = [("docs/api.md".to_owned(), "`shipped` is for you".to_owned())].into();
+    assert_eq!(
+        entry_points::problems(&entries, &product(), &pages),
+        [
+            "line 3: no code outside of a uses `helper`",
+            "line 4: a has no public item `gone`",
+            "line 5: `docs/api.md` does not name `SHOWN`",
+        ]
+    );
+    let refused = |text: &str| entry_points::parse(text).unwrap_err().to_string();
+    assert_eq!(refused("a\tb\tproduct\t "), "line 1: `b` has no reason");
+    assert_eq!(refused("a\tb\tproduct\tx\na\tb\ttest\tx"), "line 2: `b` of a is there twice");
+    assert!(refused("a\tb\tmagic\tx").contains("`magic` is not a way"));
+    assert!(refused("a b c").contains("separated by tabs"));
 }

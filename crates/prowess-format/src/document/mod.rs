@@ -374,14 +374,6 @@ impl<'a> Document<'a> {
     pub fn line_break(&self) -> &'static str {
         if self.text.contains("\r\n") { "\r\n" } else { "\n" }
     }
-
-    /// The bytes of a top-level entry: from its key to the next key, comments in between included.
-    pub fn entry_lines(&self, key: &str) -> Option<Span> {
-        let at = self.root.entries.iter().position(|entry| entry.key == key)?;
-        let start = self.root.entries[at].key_span.start;
-        let end = self.root.entries.get(at + 1).map_or(self.yaml.end, |next| next.key_span.start);
-        Some(Span { start, end })
-    }
 }
 
 fn from_json(value: &serde_json::Value, span: Span) -> Node<'static> {

@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 use prowess_format::diagnostic::Findings;
 use prowess_format::dialect::detect;
 use prowess_format::document::Document;
+use prowess_format::span::Spanned;
 
 use crate::{problems, skill, skill_as, skill_of};
 
@@ -19,10 +20,10 @@ fn models_and_users_may_invoke_a_skill_unless_it_says_otherwise() {
     let default = |field: &str| schema["properties"][field]["default"].clone();
     assert_eq!(default("disable-model-invocation"), serde_json::json!(false));
     assert_eq!(default("user-invocable"), serde_json::json!(true));
-    let plain = skill_as(&with(""), "claude-code").invocation;
-    assert_eq!((plain.is_disabled_for_models(), plain.is_user_invocable()), (false, true));
     let set = skill(&with("disable-model-invocation: true\nuser-invocable: false\n")).invocation;
-    assert_eq!((set.is_disabled_for_models(), set.is_user_invocable()), (true, false));
+    let declared = |flag: &Option<Spanned<bool>>| flag.as_ref().map(|flag| flag.value);
+    assert_eq!(declared(&set.disable_model_invocation), Some(true));
+    assert_eq!(declared(&set.user_invocable), Some(false));
     assert_snapshot!(problems(&with("disable-model-invocation: maybe\n")), @"4:27 error wrong-type `disable-model-invocation` is text, expected `true` or `false`");
     assert_snapshot!(problems(&with("user-invocable: \"true\"\n")), @"4:17 error wrong-type `user-invocable` is text, expected `true` or `false`");
     assert_snapshot!(problems(&with("user-invocable: yes\n")), @"4:17 warning ambiguous-boolean `user-invocable: yes` is a boolean only in old YAML");
@@ -115,7 +116,7 @@ fn layers_compose() {
     assert_eq!(ids, ["agent-skills", "claude-code", "skillli"]);
     let skill = skill(&text);
     assert_eq!(skill.version_or_default(), "1.0.0");
-    assert!(skill.invocation.is_user_invocable());
+    assert!(skill.invocation.user_invocable.as_ref().is_some_and(|flag| flag.value));
     assert_eq!(skill.extra, []);
 }
 

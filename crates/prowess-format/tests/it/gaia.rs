@@ -32,7 +32,7 @@ fn the_full_example_is_read_with_every_field() {
     assert_eq!(skill.version_or_default(), "1.0.0");
     assert_eq!(skill.description_or(""), "Search the web using Brave Search API");
     assert_eq!(texts(&skill.authors), ["AMD"]);
-    assert_eq!(skill.license_or_default(), "MIT");
+    assert_eq!(skill.license.as_ref().map(|text| text.as_str()), Some("MIT"));
     assert_eq!(permissions(&skill), ["network:read", "filesystem:none"]);
     let wanted = &skill.requirements;
     assert_eq!(wanted.model.as_ref().map(|text| text.as_str()), Some(">=7B"));
@@ -43,7 +43,7 @@ fn the_full_example_is_read_with_every_field() {
     assert_eq!(texts(&wanted.env_vars), ["BRAVE_API_KEY"]);
     let hardware = serde_json::json!({ "npu": "optional", "gpu_vram": ">=0GB" });
     assert_eq!(wanted.hardware, Some(hardware));
-    assert_eq!(skill.security_tier_or_default(), "verified");
+    assert_eq!(skill.security_tier.as_ref().map(|text| text.as_str()), Some("verified"));
     assert_eq!(
         skill.registry.as_ref().map(|text| text.as_str()),
         Some("https://registry.amd-gaia.ai")
@@ -222,6 +222,10 @@ fn every_line_of_appendix_b_is_a_permission() {
         .collect();
     assert_eq!(parsed.join(" "), appendix);
     assert_eq!(parsed.len(), 21);
+    for text in &parsed {
+        let read = crate::skill_as(&WHOLE.replace("filesystem:none", text), "gaia");
+        assert!(permissions(&read).iter().any(|permission| permission == text), "{text}");
+    }
 }
 
 #[test]
@@ -274,13 +278,12 @@ fn the_nested_shape_means_the_same_as_the_top_level() {
     assert_eq!(kept.tools[0].name.as_str(), "greet");
 }
 
-// GAIX-2
 #[test]
 fn a_bare_standard_skill_is_instructions_without_permissions() {
     let text = "---\nname: words\ndescription: Count words\n---\n\nCount.\n";
     let skill = crate::skill_as(text, "gaia");
     assert_eq!(skill.kind, Kind::Instructions);
-    assert_eq!(skill.security_tier_or_default(), "experimental");
+    assert_eq!(skill.security_tier, None);
     assert_eq!(skill.permissions, []);
     assert_eq!(skill.tools, []);
     assert!(!problems_as(text, "gaia").contains("error"));

@@ -456,18 +456,6 @@ fn unknown_fields_missing_parameters_and_long_descriptions_are_warnings() {
 }
 
 #[test]
-fn a_script_lies_in_the_skill_directory_whatever_the_working_directory() {
-    // GIB-3.5-5
-    let path = |program: &str| prowess_format::command::program_path(program, "/skills/deploy/");
-    assert_eq!(path("./scripts/x.sh").as_deref(), Some("/skills/deploy/scripts/x.sh"));
-    assert_eq!(path("./scripts/../x.sh").as_deref(), Some("/skills/deploy/scripts/../x.sh"));
-    assert_eq!(path("git").as_deref(), Some("git"));
-    assert_eq!(path("/usr/bin/git").as_deref(), Some("/usr/bin/git"));
-    assert_eq!(path("../other/x.sh"), None);
-    assert_eq!(path("./../../bin/sh"), None);
-}
-
-#[test]
 fn a_value_that_looks_like_an_option_is_flagged_where_a_program_may_take_it_for_one() {
     // NEG-12
     let flagged = |template: &str, value: &str| {

@@ -1,7 +1,7 @@
 //! The open standard and skillli: layers 1, 3 and 4 of seed 004. Layer 2 is in `claude_code.rs`.
 
 use insta::assert_snapshot;
-use prowess_format::skill::Quiz;
+use prowess_format::skill::{Quiz, Text};
 
 use crate::{
     Fixture, problems, problems_as, problems_in, skill, skill_as, skill_of, strict_problems_as,
@@ -127,14 +127,15 @@ fn a_skill_over_500_lines_or_5000_tokens_is_long() {
 // SKL-L3-1
 #[test]
 fn registry_fields_stand_at_the_top_or_in_metadata_and_the_top_wins() {
+    let declared = |text: &Text| text.as_ref().map_or("-", |text| text.as_str()).to_owned();
     let registry = |skill: &prowess_format::skill::Skill| {
         format!(
             "{} {} {} {:?} {}",
             skill.version_or_default(),
-            skill.author_or_default(),
-            skill.category_or_default(),
+            texts(&skill.authors).join(","),
+            declared(&skill.category),
             texts(&skill.tags),
-            skill.trust_level_or_default()
+            declared(&skill.trust_level)
         )
     };
     let top = "version: 1.2.3\nauthor: kim\ntags: [a, b]\ncategory: data\ntrust-level: verified\n";
@@ -146,8 +147,8 @@ fn registry_fields_stand_at_the_top_or_in_metadata_and_the_top_wins() {
     );
     let wins = skill_of("skillli/edge/SKL-L3-1/top-level-wins/SKILL.md");
     assert_eq!(
-        (wins.version_or_default(), wins.author_or_default(), wins.category_or_default()),
-        ("2.0.0", "desk-team", "development")
+        (wins.version_or_default(), texts(&wins.authors), declared(&wins.category).as_str()),
+        ("2.0.0", vec!["desk-team"], "development")
     );
 }
 
@@ -156,10 +157,15 @@ fn registry_fields_stand_at_the_top_or_in_metadata_and_the_top_wins() {
 fn registry_fields_have_defaults() {
     let skill = skill_as(&with(""), "skillli");
     assert_eq!(skill.version_or_default(), "0.0.0");
-    assert_eq!(skill.author_or_default(), "unknown");
     assert_eq!(skill.tags, []);
-    assert_eq!(skill.category_or_default(), "other");
-    assert_eq!(skill.trust_level_or_default(), "community");
+    // What `prowess schema skillli` prints.
+    let schema = skill.dialect.schema();
+    let default = |field: &str| schema["properties"][field]["default"].clone();
+    assert_eq!(default("version"), "0.0.0");
+    assert_eq!(default("author"), "unknown");
+    assert_eq!(default("tags"), serde_json::json!([]));
+    assert_eq!(default("category"), "other");
+    assert_eq!(default("trust-level"), "community");
 }
 
 // SKL-L3-3

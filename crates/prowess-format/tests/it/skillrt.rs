@@ -57,7 +57,13 @@ fn a_description_over_120_characters_is_a_recommendation() {
 fn optional_fields_have_the_defaults_of_the_specification() {
     let skill = skill(&with(""));
     assert_eq!(skill.authors, []);
-    assert_eq!(skill.license_or_default(), "UNLICENSED");
+    // What `prowess schema skillrt` prints.
+    let schema = skill.dialect.schema();
+    let default = |field: &str| schema["properties"][field]["default"].clone();
+    assert_eq!(default("license"), "UNLICENSED");
+    for field in ["authors", "inputs", "tags"] {
+        assert_eq!(default(field), serde_json::json!([]), "{field}");
+    }
     assert_eq!(skill.inputs, []);
     assert_eq!(skill.outputs, None);
     assert_eq!(skill.tags, []);

@@ -42,13 +42,7 @@ fn digests_are_read_as_they_are_written() {
     // GAIA §7.3
     let digest = Sha256Digest::of(b"hello");
     assert_eq!(digest.integrity(), "sha256-LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=");
-    assert_eq!(Sha256Digest::from_integrity(&digest.integrity()), Some(digest));
     assert_eq!(digest.to_string().parse(), Ok(digest));
-    for text in
-        ["", "sha256-", "sha512-LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=", "sha256-AAAA"]
-    {
-        assert_eq!(Sha256Digest::from_integrity(text), None, "{text}");
-    }
     let upper = digest.to_string().to_uppercase();
     for text in ["", "2cf2", &upper] {
         assert_eq!(text.parse::<Sha256Digest>(), Err(DigestError), "{text}");

@@ -43,6 +43,7 @@ mod run_endings;
 mod run_hostile_names;
 mod run_limits;
 mod run_messages;
+mod run_output;
 mod run_planted;
 mod run_prompts;
 mod run_python;
