@@ -25,7 +25,7 @@ const CLOSURES: &[Closure] = &[
     },
     Closure {
         names: &["npm", "npx"],
-        // Scripts of packages are started by a shell (attack B08).
+        // Scripts of packages are started by a shell (attack sandbox-B08).
         programs: &["node", "env", "sh"],
         execute: &[],
         support: &["lib/node_modules/npm", "share/nodejs"],

@@ -1,4 +1,4 @@
-//! Credentials that a tool uses and never sees (attack F06).
+//! Credentials that a tool uses and never sees (attack sandbox-F06).
 //!
 //! The user binds one to a host: `GITHUB_TOKEN=api.github.com`. In the variable of that name the tool gets a placeholder,
 //! and the proxy puts the real value into the fields of requests to that host. Where the value comes from is the user's

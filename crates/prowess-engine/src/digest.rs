@@ -70,7 +70,7 @@ pub(crate) struct Snapshot {
     pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
 }
 
-/// The digest of a skill with the very bytes that were hashed: whoever runs those can't be given others (attack G07).
+/// The digest of a skill with the very bytes that were hashed: whoever runs those can't be given others (attack sandbox-G07).
 /// `None` instead of files when they take more than `most` bytes in memory.
 pub(crate) fn snapshot(
     folder: &Path,

@@ -57,7 +57,7 @@ pub enum RunError {
     #[error("{0}")]
     Unsupported(String),
     /// A grant for a database behind a server: nothing here can tell reading from changing, or one database from another
-    /// (attack G02).
+    /// (attack sandbox-G02).
     #[error(
         "`{skill}` asks for the database `{database}`, and nothing here can hold it to that: a sandbox sees connections, no statements"
     )]
@@ -97,7 +97,7 @@ pub enum RunError {
     /// The user said no.
     #[error("`{0}` was not approved")]
     Declined(String),
-    /// Something else is there than what was decided about (attack G07).
+    /// Something else is there than what was decided about (attack sandbox-G07).
     #[error("{0} changed while it was being approved: nothing was run")]
     Changed(&'static str),
     /// The approvals can't be used.

@@ -1,5 +1,5 @@
 //! What a run has left in folders that it could write and that somebody else would execute later: repositories whose
-//! settings or hooks name programs, and files that editors, agents and shells run on their own (attack A10).
+//! settings or hooks name programs, and files that editors, agents and shells run on their own (attack sandbox-A10).
 //!
 //! What is there when a run starts is protected by the sandbox. This is about what comes into being, at any depth: a
 //! repository stays if nothing in it is known to be able to start a program, so that tools may clone; another one is given a

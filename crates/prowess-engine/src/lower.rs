@@ -33,7 +33,7 @@ pub(crate) fn never_shown_in(folder: &Path, world: &World) -> Option<PathBuf> {
 const HOME_INSIDE: &str = "/home/skill";
 /// Where programs lie that a skill may start if it may start any.
 const ALL_PROGRAMS: &[&str] = &["/usr", "/opt", "/etc/alternatives", "/nix/store"];
-/// Variables in which keys of the runtime's own are kept (attack F03).
+/// Variables in which keys of the runtime's own are kept (attack sandbox-F03).
 const RUNTIME_KEYS: &[&str] = &["PROWESS_TOKEN", "PROWESS_REGISTRY_TOKEN", "PROWESS_API_KEY"];
 
 /// What a tool is, as far as a sandbox is concerned.
@@ -82,7 +82,7 @@ pub(crate) fn lower(
     lookout.absent.extend(repository.absent);
     lookout.repositories.extend(repository.repositories);
     if let Some(folder) = launch.skill_directory {
-        // Attack A11: read-only whatever is granted, and the scripts in it can be started.
+        // Attack sandbox-A11: read-only whatever is granted, and the scripts in it can be started.
         spec.files.push(grant(folder, Access::Execute));
         // No digest covers what git keeps there, so nothing of it is started.
         let repository = folder.join(digest::REPOSITORY);

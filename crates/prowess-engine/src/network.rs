@@ -90,7 +90,7 @@ pub(crate) enum Door {
 }
 
 /// Prepares the way out, and tells the sandbox and the program where it is. Without a grant there is none, and no
-/// variable that speaks of one (attack C27).
+/// variable that speaks of one (attack sandbox-C27).
 pub(crate) fn prepare(
     allowed: &SandboxSpec,
     spec: &mut Spec,

@@ -1,4 +1,4 @@
-//! Program images by what is in them: an approval of `git` is one of the git that was there (attack B12).
+//! Program images by what is in them: an approval of `git` is one of the git that was there (attack sandbox-B12).
 
 use std::collections::BTreeMap;
 use std::io;

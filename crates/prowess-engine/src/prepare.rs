@@ -118,7 +118,7 @@ fn find(call: &Call, grants: &GrantSet, world: &World) -> Result<Found, RunError
 /// How the names of files of databases end: these are granted as files, and then held to it.
 const DATABASE_FILES: &[&str] = &[".db", ".db3", ".sqlite", ".sqlite3", ".duckdb"];
 
-/// A server knows who asks and what for; a sandbox sees bytes on a connection (attack G02). A grant that nothing enforces
+/// A server knows who asks and what for; a sandbox sees bytes on a connection (attack sandbox-G02). A grant that nothing enforces
 /// is refused before anybody is asked to approve it.
 fn refuse_servers_of_databases(grants: &GrantSet, call: &Call) -> Result<(), RunError> {
     let wanted = grants.for_tool(&call.tool.name);

@@ -1,4 +1,4 @@
-//! Keeps the keys that a tool was given out of everything it says (attack F05).
+//! Keeps the keys that a tool was given out of everything it says (attack sandbox-F05).
 //!
 //! A tool that may see a key can do with it what it likes; this is not about thieves. It is about keys in transcripts,
 //! logs and the contexts of models, where they end up because a program prints its settings when it fails.

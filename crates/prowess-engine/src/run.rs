@@ -539,7 +539,7 @@ pub(crate) fn left_behind(ended: &Ended) -> Vec<String> {
     discarded.chain(shared).chain(unknown).collect()
 }
 
-/// A question may wait for minutes. What is run has to be what was shown (attacks B12, G07).
+/// A question may wait for minutes. What is run has to be what was shown (attacks sandbox-B12, sandbox-G07).
 fn same_as_decided(prepared: &Prepared, allowed: &Allowed, world: &World) -> Result<(), RunError> {
     let skill = &prepared.call.skill;
     let other = allowed.skill() != skill.name || allowed.tool() != prepared.call.tool.name.value;

@@ -125,7 +125,7 @@ impl World {
             program: None,
             users: PathBuf::from("/etc/passwd"),
             working_directory,
-            // A relative entry would mean another program in every folder (attack H12).
+            // A relative entry would mean another program in every folder (attack sandbox-H12).
             search_path: std::env::split_paths(path).filter(|entry| entry.is_absolute()).collect(),
             home,
             current,

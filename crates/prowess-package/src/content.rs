@@ -8,7 +8,7 @@ pub const MANIFEST: &str = "SKILL.md";
 pub const SIDECAR: &str = "SKILL.md.lock";
 
 /// Hidden files that are of use to whoever gets the skill. All others are refused, because a review does not see them
-/// (attack B10): `.npmrc`, `.env` and hooks are read by programs without anybody asking.
+/// (attack registry-B10): `.npmrc`, `.env` and hooks are read by programs without anybody asking.
 const ALLOWED_HIDDEN: [&str; 12] = [
     ".clawhubignore",
     ".editorconfig",
@@ -52,7 +52,7 @@ pub enum Role {
     Sidecar,
     /// Of version control, editors, systems and caches. Left out when packing, refused when unpacking.
     Litter,
-    /// Hidden, and of no use that we know. Refused (attack B10).
+    /// Hidden, and of no use that we know. Refused (attack registry-B10).
     Hidden,
 }
 
@@ -103,7 +103,7 @@ fn role_of_file(name: &str) -> Role {
 }
 
 /// Whether a file keeps its executable bit: only what can be started as it is, or stands where scripts stand
-/// (attack B11).
+/// (attack registry-B11).
 pub(crate) fn stays_executable(path: &PackagePath, first_bytes: &[u8]) -> bool {
     first_bytes.starts_with(b"#!") || path.as_str().starts_with("scripts/")
 }

@@ -3,7 +3,7 @@
 /// Bounds of a package, whether it is packed or unpacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Files of a skill, and entries of an archive, folders included (attack B4).
+    /// Files of a skill, and entries of an archive, folders included (attack registry-B4).
     pub entries: usize,
     /// All files together (R9).
     pub bytes: u64,

@@ -14,7 +14,7 @@ pub const MOST_PATH_PARTS: usize = 16;
 /// A relative path with `/` between its parts that names one file on every system, and the same one.
 ///
 /// No `.`, `..` or empty part, no backslash, colon or other character that Windows reserves, no control or invisible
-/// character, no trailing dot or blank, no device name (attacks B1, B9, B17). Ordered by its bytes.
+/// character, no trailing dot or blank, no device name (attacks registry-B1, registry-B9, registry-B17). Ordered by its bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PackagePath(String);
 
@@ -103,7 +103,7 @@ impl PackagePath {
     }
 
     /// The path as file systems see it that ignore case and composition: two paths with the same are twins
-    /// (attack B8).
+    /// (attack registry-B8).
     pub fn folded(&self) -> String {
         fold(&self.0)
     }

@@ -32,7 +32,7 @@ pub struct Tree {
 pub struct TreeFile {
     /// What is in it.
     pub bytes: Vec<u8>,
-    /// Whether it can be started. The only thing about its mode that is kept (attack B11).
+    /// Whether it can be started. The only thing about its mode that is kept (attack registry-B11).
     pub executable: bool,
 }
 
@@ -90,7 +90,7 @@ pub enum TreeError {
         /// Where it lies.
         path: String,
     },
-    /// Hidden files that no package may hold (attack B10).
+    /// Hidden files that no package may hold (attack registry-B10).
     #[error(
         "hidden files can't be packed: {}; remove them, or name them in `{IGNORE_FILE}`",
         named(.paths)
@@ -99,7 +99,7 @@ pub enum TreeError {
         /// Their paths.
         paths: Vec<String>,
     },
-    /// Two names that are one on other systems (attack B8).
+    /// Two names that are one on other systems (attack registry-B8).
     #[error("{}", same(.one, .other))]
     Twins {
         /// One of them. A folder ends with `/`.
@@ -169,7 +169,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Reads what an author wants packed: litter is left out, hidden files are refused (attack B10), links as well
+    /// Reads what an author wants packed: litter is left out, hidden files are refused (attack registry-B10), links as well
     /// (NEG-15).
     pub fn read(folder: &Path, limits: &Limits) -> Result<ReadTree, TreeError> {
         Self::read_as(folder, limits, |ignored| Reading::Author { ignored })
@@ -453,7 +453,7 @@ impl<'a> Guard<'a> {
         Self { limits, bytes: 0, files: 0, spellings: BTreeMap::new() }
     }
 
-    /// Takes a path, unless it or a folder on its way is another one's twin (attack B8).
+    /// Takes a path, unless it or a folder on its way is another one's twin (attack registry-B8).
     pub(crate) fn admit(&mut self, path: &PackagePath) -> Result<(), TreeError> {
         self.files += 1;
         if self.files > self.limits.entries {

@@ -1,7 +1,7 @@
 //! Archives of strangers to files: a whole skill, or nothing and the reason.
 //!
 //! Both formats are read by code of our own that takes only what every reader understands alike. A library that is
-//! lenient, as the usual ones have to be, would show one listing to a reviewer and another to an installer (attacks B6
+//! lenient, as the usual ones have to be, would show one listing to a reviewer and another to an installer (attacks registry-B6
 //! and B7). Nothing is executed, nothing is followed, and memory does not grow with what an archive claims.
 
 mod disk;
@@ -108,7 +108,7 @@ pub enum UnpackError {
         /// Their folders.
         folders: Vec<String>,
     },
-    /// The folder around the files is that of another skill (attack B12).
+    /// The folder around the files is that of another skill (attack registry-B12).
     #[error(
         "the archive holds everything in a folder `{}`, expected `{name}` or `{name}-` and the version, or no folder",
         visible(.folder)

@@ -147,7 +147,7 @@ pub enum Denial {
     Refused(Refusal),
     /// It starts a program that it says it does not start.
     ProgramNotGranted(String),
-    /// It wants to reach this machine or its neighbours, which nothing opens (attack C12).
+    /// It wants to reach this machine or its neighbours, which nothing opens (attack sandbox-C12).
     OwnMachine(Grant),
 }
 
@@ -187,7 +187,7 @@ impl Allowed {
         &self.case.request.tool
     }
 
-    /// The digest of the files that were decided about: others must not be run (attack G07).
+    /// The digest of the files that were decided about: others must not be run (attack sandbox-G07).
     pub fn digest(&self) -> &Digest {
         &self.case.request.digest
     }

@@ -22,7 +22,7 @@ pub struct Sources<'a> {
     pub parent: &'a [(String, String)],
     /// What the decision lets pass.
     pub granted: &'a Variables,
-    /// Variables in which the runtime keeps keys of its own: for models, registries, proxies (attack F03).
+    /// Variables in which the runtime keeps keys of its own: for models, registries, proxies (attack sandbox-F03).
     pub runtime_keys: &'a [&'a str],
     /// What the tool's author sets for it, by literal value.
     pub set_by_tool: &'a [(String, String)],

@@ -92,7 +92,7 @@ pub const SECRET_PLACES: &[Place] = &[
     Place::machine("/private/var/root", ROOT),
 ];
 
-/// Places that turn a file into something that runs later, in somebody else's name (attack A10).
+/// Places that turn a file into something that runs later, in somebody else's name (attack sandbox-A10).
 pub const NEVER_WRITE: &[Place] = &[
     Place::row(".git/hooks", GIT),
     Place::row(".git/config", GIT),

@@ -1,6 +1,6 @@
 //! Addresses that no grant reaches.
 //!
-//! A granted name may resolve to anything its owner likes (attacks C12, C13). What is not on the
+//! A granted name may resolve to anything its owner likes (attacks sandbox-C12, sandbox-C13). What is not on the
 //! public internet belongs to somebody who never agreed: the machine itself, its network, its
 //! cloud's metadata service.
 

@@ -2,7 +2,7 @@
 //!
 //! `network:read` over TLS can only be enforced by reading the requests, and for that the client
 //! has to accept a certificate of ours. The authority is made for one run, lives in memory, can
-//! speak for the granted names only and expires within a day (attacks C34, C35).
+//! speak for the granted names only and expires within a day (attacks sandbox-C34, sandbox-C35).
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -1,7 +1,7 @@
 //! Keys that the sandbox never sees: it holds a placeholder, and the real one is put in here.
 //!
 //! A placeholder becomes its key only in the fields of a request that goes to the one host it is bound to, over TLS with
-//! a server that proved to be that host (attack F06). Everywhere else, in a path, in a body, on the way to somebody else,
+//! a server that proved to be that host (attack sandbox-F06). Everywhere else, in a path, in a body, on the way to somebody else,
 //! it stays what it is, which is worth nothing.
 
 use base64::Engine as _;

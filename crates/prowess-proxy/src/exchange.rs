@@ -1,7 +1,7 @@
 //! One request to a server and its response back.
 //!
 //! Neither is copied: the request is written anew from what was judged, and the response from
-//! what hyper read, so that both sides agree about where each ends (attacks C20, C31).
+//! what hyper read, so that both sides agree about where each ends (attacks sandbox-C20, sandbox-C31).
 
 use std::fmt::Write as _;
 use std::future::poll_fn;
@@ -27,7 +27,7 @@ use crate::prefixed::Prefixed;
 use crate::refusal::Refusal;
 use crate::upstream::{Destination, NoWay, Run};
 
-/// A response's head may have as much as a request's (attack C29).
+/// A response's head may have as much as a request's (attack sandbox-C29).
 const LONGEST_RESPONSE_HEAD: usize = 64 * 1024;
 
 /// What is spoken beneath HTTP.
@@ -55,7 +55,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// Where the connection leads, if that is this host. Its addresses were checked when it was
-    /// made, and are not looked up again while it lasts (attack C13).
+    /// made, and are not looked up again while it lasts (attack sandbox-C13).
     pub(crate) fn destination(&self, host: &Host, port: u16) -> Option<&Destination> {
         (self.to.host == *host && self.to.port == port).then_some(&self.to)
     }

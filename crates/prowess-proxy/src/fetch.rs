@@ -1,6 +1,6 @@
 //! One request of the host's own, behind the same guard as a sandbox: for addresses that somebody else has written down.
 //!
-//! Names are looked up once per hop and the checked address is the one that is dialled (attack C13); a redirect is a new
+//! Names are looked up once per hop and the checked address is the one that is dialled (attack sandbox-C13); a redirect is a new
 //! request to a new host, and checked like the first.
 
 use std::convert::Infallible;
@@ -33,7 +33,7 @@ use crate::upstream::{NoWay, Run};
 
 /// Browsers stop at 20; a service that needs more than this is lost.
 const MOST_REDIRECTS: usize = 5;
-/// As in the proxy (attack C29).
+/// As in the proxy (attack sandbox-C29).
 const LONGEST_RESPONSE_HEAD: usize = 64 * 1024;
 
 /// Who sends requests.

@@ -1,7 +1,7 @@
 //! The head of an HTTP/1 request, read strictly.
 //!
 //! Two readers that disagree about where a request ends are how a second request hides in the
-//! first (attack C20). So nothing is repaired here: a line ends in CR LF, a length is given once,
+//! first (attack sandbox-C20). So nothing is repaired here: a line ends in CR LF, a length is given once,
 //! and everything else is an error. hyper's reader is not used for requests because it accepts
 //! lone line feeds and settles contradicting lengths by itself.
 
@@ -9,7 +9,7 @@ use hyper::header::{CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderVal
 use hyper::header::{HOST, TRANSFER_ENCODING};
 use hyper::http::Method;
 
-pub(crate) const LONGEST_HEAD: usize = 64 * 1024; // attack C29
+pub(crate) const LONGEST_HEAD: usize = 64 * 1024; // attack sandbox-C29
 const MOST_FIELDS: usize = 128;
 
 /// One request without its body.

@@ -1,6 +1,6 @@
 //! The server name in a TLS greeting, read from however many pieces it came in.
 //!
-//! What can't be read is refused and never passed on unread (attacks C14 to C16): a greeting cut
+//! What can't be read is refused and never passed on unread (attacks sandbox-C14 to sandbox-C16): a greeting cut
 //! into one-byte segments or several records must not get around the check.
 
 use thiserror::Error;

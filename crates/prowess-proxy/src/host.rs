@@ -1,7 +1,7 @@
 //! Host names in the one spelling that is decided on, looked up and sent.
 //!
 //! A second spelling of a name is how a check and a connection come to mean different hosts
-//! (attacks C10, C11), so text becomes a [`Host`] once, at the rim, and nobody looks at the text
+//! (attacks sandbox-C10, sandbox-C11), so text becomes a [`Host`] once, at the rim, and nobody looks at the text
 //! again.
 
 use std::fmt;
@@ -90,7 +90,7 @@ impl FromStr for Host {
             return Err(HostError::Name);
         }
         if let Some(inner) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            // The standard library's parser takes no zone, which is what is wanted here (C11).
+            // The standard library's parser takes no zone, which is what is wanted here (sandbox-C11).
             let address: Ipv6Addr = inner.parse().map_err(|_| HostError::AddressSpelling)?;
             return Ok(Host::Address(address.into()));
         }

@@ -1,7 +1,7 @@
 //! How much a run may transfer, and how fast.
 //!
 //! Every byte to or from a server passes a [`Metered`] socket, whatever is spoken on it, so the
-//! numbers can't be got around (attack C30, GAIA §4.3).
+//! numbers can't be got around (attack sandbox-C30, GAIA §4.3).
 
 use std::io;
 use std::pin::Pin;

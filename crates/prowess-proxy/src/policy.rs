@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::credentials::Credential;
 use crate::host::{DnsName, Host, HostError};
 
-/// What a run may do with the network; it never changes while the run lasts (attack C26).
+/// What a run may do with the network; it never changes while the run lasts (attack sandbox-C26).
 #[derive(Clone, Debug)]
 pub struct ProxyPolicy {
-    /// Who may be reached. An empty list means nobody (SRT §4.7, attack C27).
+    /// Who may be reached. An empty list means nobody (SRT §4.7, attack sandbox-C27).
     pub hosts: Vec<HostGrant>,
     /// Keys that requests to these hosts get on their way out. A host has to be granted as well.
     pub credentials: Vec<Credential>,
@@ -37,7 +37,7 @@ pub struct ProxyPolicy {
 pub struct HostGrant {
     /// Which hosts.
     pub host: HostPattern,
-    /// The one port that is meant; without it 80 and 443 are (attack C24).
+    /// The one port that is meant; without it 80 and 443 are (attack sandbox-C24).
     pub port: Option<u16>,
     /// What may be done there.
     pub access: Access,
@@ -81,7 +81,7 @@ pub(crate) enum Ungranted {
 
 impl ProxyPolicy {
     /// The decision: every way into the proxy ends here, with a canonical host and before any
-    /// name is looked up (attack C08).
+    /// name is looked up (attack sandbox-C08).
     ///
     /// Grants add up: where a host may be written to, a further grant to read it takes nothing
     /// away.
@@ -113,7 +113,7 @@ impl HostPattern {
             (HostPattern::Suffix(parent), Host::Name(name)) => name.is_within(parent),
             (HostPattern::Any, Host::Name(_)) => true,
             // An address literal has no parent domain, and whoever wrote `*` thought of names
-            // (attack C11).
+            // (attack sandbox-C11).
             (HostPattern::Suffix(_) | HostPattern::Any, Host::Address(_)) => false,
         }
     }

@@ -46,7 +46,7 @@ pub(crate) struct Run {
 }
 
 /// Where a connection goes: a granted host and the addresses it has, which were checked and are
-/// not looked up again (attack C13).
+/// not looked up again (attack sandbox-C13).
 #[derive(Clone, Debug)]
 pub(crate) struct Destination {
     pub(crate) host: Host,
@@ -106,7 +106,7 @@ impl Run {
     }
 
     /// The decision on host and port, together with what is left of the byte cap. Nothing has
-    /// been looked up yet (attack C08).
+    /// been looked up yet (attack sandbox-C08).
     pub(crate) fn decide(&self, host: &Host, port: u16) -> Result<Access, Refusal> {
         let access = self
             .policy

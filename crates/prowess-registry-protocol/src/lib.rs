@@ -117,7 +117,7 @@ pub struct Index {
     pub lines: Vec<IndexLine>,
 }
 
-/// The number of an index, by which an old one is told from a new one (registry attack C17).
+/// The number of an index, by which an old one is told from a new one (registry attack registry-C17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     /// Higher with every change.
@@ -151,7 +151,7 @@ impl Index {
                 return Err(format!("it has more than {MAX_VERSIONS} versions"));
             }
             let line = IndexLine::read(line).map_err(at)?;
-            // Registry attack C21.
+            // Registry attack registry-C21.
             let version = without_build(&line.version);
             if lines.iter().any(|known| without_build(&known.version) == version) {
                 return Err(at(format!("{} is listed twice", line.version)));
@@ -243,7 +243,7 @@ impl SkillInfo {
     }
 }
 
-/// Reads the candidates for an ambiguous name, as `namespace/name` (registry attack A7).
+/// Reads the candidates for an ambiguous name, as `namespace/name` (registry attack registry-A7).
 pub fn read_candidates(body: &[u8]) -> Vec<String> {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     let listed = value["candidates"].as_array().into_iter().flatten().take(MAX_CANDIDATES);

@@ -18,7 +18,7 @@ pub trait Index {
     ///
     /// It is asked at most once for each package in a resolution. The answer names the package of each dependency with its
     /// source: which registry a bare name is from is settled there, once, and not by whoever has the higher version
-    /// (attack A9).
+    /// (attack registry-A9).
     fn releases(&self, package: &Package) -> Result<Cow<'_, [Release]>, Self::Error>;
 }
 

@@ -7,7 +7,7 @@ use prowess_format::text::visible;
 
 /// A skill of one source.
 ///
-/// The source is a part of the identity (attack A9): a skill of the same name in another registry is another package, and
+/// The source is a part of the identity (attack registry-A9): a skill of the same name in another registry is another package, and
 /// no version of it ever stands in for this one.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Package {

@@ -173,7 +173,7 @@ fn listed<I: Index>(
     }
 }
 
-/// A skill is installed under its name, so two of one name are one too many, whoever they are from (attack A9).
+/// A skill is installed under its name, so two of one name are one too many, whoever they are from (attack registry-A9).
 fn one_source_each<E: std::error::Error + 'static>(
     requests: &[Request],
     resolution: &Resolution,

@@ -93,7 +93,7 @@ pub enum Access {
 }
 
 /// What to do when a file in a writable folder has another name outside of it: a hard link, through which the program
-/// would change a file that nobody granted (attack A08). Package managers make such links from their caches.
+/// would change a file that nobody granted (attack sandbox-A08). Package managers make such links from their caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HardLinks {
     /// The run is refused with [`crate::Error::HardLink`].

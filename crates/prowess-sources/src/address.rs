@@ -83,7 +83,7 @@ impl Addresses {
     }
 }
 
-/// Compares bytes with the digest that was promised: `sha256:` and 64 hexadecimal digits (attack C1).
+/// Compares bytes with the digest that was promised: `sha256:` and 64 hexadecimal digits (attack registry-C1).
 pub(super) fn compared(place: &str, bytes: &[u8], promised: &str) -> Result<(), SourceError> {
     let found = format!("sha256:{}", Sha256Digest::of(bytes));
     if found == promised {

@@ -165,7 +165,7 @@ impl Sources {
         self.well_known.trawl(domains, limit)
     }
 
-    /// Why nobody may have an installed version any more, when its registry says so (attack C22). Offline, what is known of
+    /// Why nobody may have an installed version any more, when its registry says so (attack registry-C22). Offline, what is known of
     /// its index counts.
     pub fn revoked(
         &self,

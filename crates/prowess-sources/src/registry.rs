@@ -71,7 +71,7 @@ impl RegistryClient {
         Self { web, limits, offline, variables, registries, cache, archives, now, known }
     }
 
-    /// Which skill of which registry a name means (attacks A7, A9).
+    /// Which skill of which registry a name means (attacks registry-A7, registry-A9).
     pub(crate) fn package(&self, named: &Named) -> Result<Package, SourceError> {
         let registry = self.registries.of_namespace(named.namespace.as_ref())?;
         if let Some(namespace) = &named.namespace {
@@ -135,7 +135,7 @@ impl RegistryClient {
                 let named: Named = name.parse().map_err(|error| wrong(&error))?;
                 let namespace = named.namespace.clone().unwrap_or_else(|| namespace.clone());
                 // A dependency in a namespace of another registry is that registry's, and all others are from where
-                // the skill itself is from (attack A9).
+                // the skill itself is from (attack registry-A9).
                 let owner = self.registries.of_address(package.source(), Some(&namespace));
                 let source = match owner {
                     Ok(registry) => registry.url,
@@ -224,13 +224,13 @@ impl RegistryClient {
             let package = Package::new(registry.url.as_str(), format!("{namespace}/{name}"));
             let lines = self.lines(&package)?;
             let chosen = line(&package, &lines, version)?;
-            // Attack C22: nobody new gets it, and who has locked it is told.
+            // Attack registry-C22: nobody new gets it, and who has locked it is told.
             if chosen.yanked {
                 notes.push(format!(
                     "`{package}` {version} was taken back by its publisher; `prowess update` looks for another version"
                 ));
             }
-            // Attack C21: a version is published once.
+            // Attack registry-C21: a version is published once.
             if format!("sha256:{}", chosen.sha256) != sha256 {
                 return Err(other_bytes(&registry, &package, &version.to_string()));
             }
@@ -449,7 +449,7 @@ fn line<'l>(
         not_found(format!("{} has no version {version} of `{package}`", package.source()))
     })?;
     match &line.revoked {
-        // Attack C22: what was found to be harmful is not installed, whatever a lock says.
+        // Attack registry-C22: what was found to be harmful is not installed, whatever a lock says.
         Some(why) => Err(SourceError::new(
             SourceErrorKind::Revoked,
             format!("`{package}` {version} was revoked by {}: {why}", package.source()),
@@ -459,7 +459,7 @@ fn line<'l>(
     }
 }
 
-/// An index that is not believed (attack C17).
+/// An index that is not believed (attack registry-C17).
 fn doubted(registry: &Registry, package: &Package, doubt: Doubt) -> SourceError {
     let (what, hint) = match doubt {
         Doubt::OtherBytes(version) => return other_bytes(registry, package, &version),
@@ -480,7 +480,7 @@ fn doubted(registry: &Registry, package: &Package, doubt: Doubt) -> SourceError 
     SourceError::new(SourceErrorKind::Mismatch, what).hint(hint)
 }
 
-/// A version that is not what it was (attack C21).
+/// A version that is not what it was (attack registry-C21).
 fn other_bytes(registry: &Registry, package: &Package, version: &str) -> SourceError {
     SourceError::new(
         SourceErrorKind::Mismatch,
@@ -495,7 +495,7 @@ fn unknown(registry: &Registry, name: &str) -> SourceError {
 }
 
 /// The address of a route. Each part is encoded by itself, so that nothing in a name is read as more than a name
-/// (NEG-5, attack D11).
+/// (NEG-5, attack registry-D11).
 fn address(registry: &Registry, path: &[&str], query: &[(&str, &str)]) -> Result<Url, SourceError> {
     let mut url = super::web::parse(&registry.url)?;
     url.path_segments_mut()

@@ -46,7 +46,7 @@ pub(crate) struct Ask<'a> {
     pub(crate) token: Option<&'a str>,
 }
 
-/// Who named the host. It decides which addresses may be meant (attack D12).
+/// Who named the host. It decides which addresses may be meant (attack registry-D12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChosenBy {
     /// The user, who may well mean a server in the house.
@@ -375,7 +375,7 @@ fn refuse_private_literal(url: &Url) -> Result<(), SourceError> {
 }
 
 /// Resolves names, and drops addresses that are not on the public internet. It is done where the connection is made, so
-/// that a name can't mean another address by then (attack D12).
+/// that a name can't mean another address by then (attack registry-D12).
 #[derive(Debug, Default)]
 struct PublicOnly {
     inner: DefaultResolver,
@@ -483,7 +483,7 @@ mod tests {
 
     #[test]
     fn lists_of_others_lead_to_public_addresses_only() {
-        // Attack D12: nothing is sent to any of these.
+        // Attack registry-D12: nothing is sent to any of these.
         for (url, expected) in [
             ("https://169.254.169.254/x", "a cloud metadata address"),
             ("https://10.0.0.1/x", "a private address"),

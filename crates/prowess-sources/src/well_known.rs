@@ -30,7 +30,7 @@ use crate::web::{Ask, ChosenBy, Reply, Web, not_found, parse, shown, unreachable
 
 pub use trawl::{Missed, TRAWL_TIME, Trawl, Trawled};
 
-/// The longest index (attack D13).
+/// The longest index (attack registry-D13).
 const MOST_INDEX_BYTES: u64 = 1 << 20;
 /// How many entries an index may have.
 const MOST_ENTRIES: usize = 2_000;
@@ -286,7 +286,7 @@ fn current_entry(
     }
     let address = entry["url"].as_str().ok_or_else(|| format!("`{name}` has no address"))?;
     let url = index.join(address).map_err(|_| format!("`{name}` has an address that is none"))?;
-    // Attack D13: whoever writes the index speaks for this host and for no other.
+    // Attack registry-D13: whoever writes the index speaks for this host and for no other.
     if url.origin() != index.origin() && url.origin() != asked_url.origin() {
         return Err(format!("`{name}` lies on another host, at `{}`", shown(&url)));
     }

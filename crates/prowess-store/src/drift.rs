@@ -61,7 +61,7 @@ pub enum Drift {
     },
     /// A signature is there and does not hold.
     Signature(String),
-    /// Its registry has found it to be harmful, and says why (attack C22). Found by whoever asks the registry.
+    /// Its registry has found it to be harmful, and says why (attack registry-C22). Found by whoever asks the registry.
     Revoked(String),
 }
 

@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn no_path_leads_out_of_the_repository() {
-        // NEG-1, attack B13: whoever writes a lock file names no places outside by counting upwards.
+        // NEG-1, attack registry-B13: whoever writes a lock file names no places outside by counting upwards.
         let ground = Ground { project: "/r/desk".into(), top: "/r".into() };
         for written in ["../../etc", "../..", "./../../r", "x/../../../r/y", "/etc"] {
             assert_eq!(ground.meant(written), None, "{written}");

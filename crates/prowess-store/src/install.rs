@@ -178,7 +178,7 @@ pub enum InstallError {
         /// Why.
         source: TreeError,
     },
-    /// The name inside is another one than the name it was asked for by (attack C5).
+    /// The name inside is another one than the name it was asked for by (attack registry-C5).
     #[error("`{wanted}` was asked for, and what came calls itself `{found}`")]
     OtherName {
         /// What was asked for.
@@ -196,7 +196,7 @@ pub enum InstallError {
         /// What came.
         found: Version,
     },
-    /// The bytes are not those of the lock (GAIA §7.3, attacks C1, C2).
+    /// The bytes are not those of the lock (GAIA §7.3, attacks registry-C1, registry-C2).
     #[error(
         "`{name}` is not what the lock file says: it has the digest {found}, and {expected} was installed"
     )]

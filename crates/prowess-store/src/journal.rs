@@ -47,7 +47,7 @@ pub(crate) fn write(steps: &[Step]) -> String {
 /// The steps of a journal, or nothing where it is not one of this version.
 ///
 /// Slots are checked like names: a journal is a file on disk that somebody may have changed, and nothing in it leads out
-/// of the store (attack B13).
+/// of the store (attack registry-B13).
 pub(crate) fn read(text: &str) -> Option<Vec<Step>> {
     let lines = text.strip_prefix(HEADER)?.strip_prefix('\n')?.strip_suffix(FOOTER)?;
     lines.lines().map(step).collect()

@@ -47,11 +47,11 @@ pub struct Locked {
     /// What it is called where it comes from, where its own name can't be installed and the user gave it this one. An
     /// update looks for it by this.
     pub source_name: Option<String>,
-    /// The owner that the registry named (attack A5).
+    /// The owner that the registry named (attack registry-A5).
     pub owner: Option<String>,
-    /// Who signed it, trusted or not. An update is compared with them (attacks C3, C4).
+    /// Who signed it, trusted or not. An update is compared with them (attacks registry-C3, registry-C4).
     pub signers: Vec<SignedBy>,
-    /// Whether the user has agreed that an earlier signature is gone (attack C3).
+    /// Whether the user has agreed that an earlier signature is gone (attack registry-C3).
     pub allow_unsigned: bool,
     /// The range that was asked for.
     pub requested: Option<String>,
@@ -587,7 +587,7 @@ mod tests {
             r#"{"version":1,"skills":{"a":{"version":"x"}}}"#,
             "`skills.a.version` is wrong: unexpected character 'x' while parsing major version number",
         );
-        // NEG-1, attack B13: a lock names no places outside.
+        // NEG-1, attack registry-B13: a lock names no places outside.
         let poisoned = r#"{"version":1,"skills":{"../../x":{}}}"#;
         let error = Lock::parse(poisoned).expect_err("refused").to_string();
         assert!(error.starts_with("`skills.../../x` has no name that can be installed"), "{error}");

@@ -115,7 +115,7 @@ pub enum PlacementError {
         /// What is there.
         what: String,
     },
-    /// The way to the folder leaves the project or the home (attack B14).
+    /// The way to the folder leaves the project or the home (attack registry-B14).
     #[error(
         "`{}` leads to `{}`, outside of `{}`: nothing is written there; remove the link, or place the skill by hand",
         .path.display(), .to.display(), .anchor.display()
@@ -128,7 +128,7 @@ pub enum PlacementError {
         /// What it should not leave.
         anchor: PathBuf,
     },
-    /// The list of what was placed is wrong (attack B13).
+    /// The list of what was placed is wrong (attack registry-B13).
     #[error("`{}` can't be relied on: {why}; correct it, or remove it and what it lists", .path.display())]
     Record {
         /// The list.

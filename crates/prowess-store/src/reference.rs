@@ -58,7 +58,7 @@ pub struct DomainReference {
 pub enum Slash {
     /// No registry is configured: `owner/repository` on the usual host.
     Repository,
-    /// A registry is configured: `namespace/name`. Asking both would let whoever owns the other name decide (attack A9).
+    /// A registry is configured: `namespace/name`. Asking both would let whoever owns the other name decide (attack registry-A9).
     Registry,
 }
 

@@ -76,9 +76,9 @@ impl fmt::Display for Modesty {
 pub struct Leave {
     /// `--allow-experimental` (GAIA §4.3).
     pub experimental: bool,
-    /// `--allow-unsigned` (attack C3).
+    /// `--allow-unsigned` (attack registry-C3).
     pub unsigned: bool,
-    /// `--replace-owner` (attack A8).
+    /// `--replace-owner` (attack registry-A8).
     pub replace_owner: bool,
 }
 
@@ -100,16 +100,16 @@ pub enum Refusal {
     CallsItselfExperimental(Modesty),
     /// The same, of a skill that came along with another one (GAIA §4.3): it must be named.
     ExperimentalDependency,
-    /// The earlier version was signed (attack C3), or by somebody else (attack C4).
+    /// The earlier version was signed (attack registry-C3), or by somebody else (attack registry-C4).
     Signature(Change),
-    /// Another owner than before (attacks A5, A8).
+    /// Another owner than before (attacks registry-A5, registry-A8).
     OtherOwner {
         /// Who owns the installed one.
         was: String,
         /// Who owns this one.
         now: String,
     },
-    /// Another registry, repository or domain than before (attack A9).
+    /// Another registry, repository or domain than before (attack registry-A9).
     OtherPlace {
         /// Where the installed one came from.
         was: String,
@@ -143,7 +143,7 @@ pub enum Question {
     },
     /// A dangerous permission (GAIA §4.2).
     Dangerous(String),
-    /// A permission that the installed version does not have (attack C23).
+    /// A permission that the installed version does not have (attack registry-C23).
     Wider(String),
     /// Its signatures prove less than before, or more, which lets it do more without a question.
     Tier(Change),
@@ -532,7 +532,7 @@ mod tests {
 
     #[test]
     fn a_kind_of_place_is_part_of_a_place() {
-        // Attack A8.
+        // Attack registry-A8.
         let text = str::to_owned;
         let folder = |path: &str| Pinned::Folder { path: text(path) };
         let file =
@@ -606,7 +606,7 @@ mod tests {
 
     #[test]
     fn nobody_vouches_for_an_experimental_skill() {
-        // GAIA-4.3-1, 4.3-2; GAIX-4; attack C19.
+        // GAIA-4.3-1, 4.3-2; GAIX-4; attack registry-C19.
         let experimental = "refused: nobody that you trust has signed it: it is experimental";
         check(&UNSIGNED, None, NONE, &[experimental]);
         check(&UNSIGNED, None, Leave { experimental: true, ..NONE }, &[]);
@@ -642,7 +642,7 @@ mod tests {
 
     #[test]
     fn an_update_that_wants_more_asks() {
-        // Attack C23: also at the highest tier, and not for what is covered already.
+        // Attack registry-C23: also at the highest tier, and not for what is covered already.
         const WIDER: &[&str] =
             &["network:read:*.a.example", "filesystem:read:./docs", "shell:execute:git"];
         let asked = [
@@ -670,7 +670,7 @@ mod tests {
 
     #[test]
     fn other_hands_are_refused() {
-        // Attacks A5, A8, A9, C3, C4.
+        // Attacks registry-A5, registry-A8, registry-A9, registry-C3, registry-C4.
         let gone = "refused: it was signed by the key `k1` and is not signed now";
         let lower = "asks: its tier was `community` and is now `experimental`";
         let experimental = "refused: nobody that you trust has signed it: it is experimental";

@@ -52,7 +52,7 @@ pub enum Pinned {
     },
     /// A version in a registry.
     Registry {
-        /// The registry's address. It belongs to the skill's identity (attack A9).
+        /// The registry's address. It belongs to the skill's identity (attack registry-A9).
         registry: String,
         /// Who publishes it.
         namespace: Option<SkillName>,
@@ -70,7 +70,7 @@ pub struct Offer {
     pub name: String,
     /// Where exactly.
     pub pinned: Pinned,
-    /// What the registry says about who owns it: an identifier that outlives a change of names (attack A5).
+    /// What the registry says about who owns it: an identifier that outlives a change of names (attack registry-A5).
     pub owner: Option<String>,
     /// When it was published, where the source knows.
     pub published: Option<std::time::SystemTime>,
@@ -107,7 +107,7 @@ pub trait Source {
 /// Who knows what registries have. Implemented where there is a network.
 pub trait Catalogue {
     /// Which skill of which registry a name means. A bare name that several publishers use is an error that lists them
-    /// (attack A7), and a namespace that belongs to one registry is never looked for in another (attack A9).
+    /// (attack registry-A7), and a namespace that belongs to one registry is never looked for in another (attack registry-A9).
     fn package(&self, named: &Named) -> Result<Package, SourceError>;
 
     /// Every release of a skill.
@@ -136,11 +136,11 @@ pub enum SourceErrorKind {
     NotFound,
     /// It may be there, and whoever asks may not have it.
     Denied,
-    /// It was found to do harm, and nobody may have it any more (attack C22).
+    /// It was found to do harm, and nobody may have it any more (attack registry-C22).
     Revoked,
-    /// Several are meant by the same words (attack A7).
+    /// Several are meant by the same words (attack registry-A7).
     Ambiguous,
-    /// The bytes are not the ones that were promised (attack C1).
+    /// The bytes are not the ones that were promised (attack registry-C1).
     Mismatch,
     /// What was found can't be installed.
     Unusable,

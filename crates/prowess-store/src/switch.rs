@@ -204,7 +204,7 @@ fn install(
 }
 
 fn remove(store: &Folders, stage: &Folder, name: &SkillName) -> io::Result<Option<Done>> {
-    // The path comes from the checked name and from nothing that is written down (attack B13).
+    // The path comes from the checked name and from nothing that is written down (attack registry-B13).
     if store.skills.kind(name.as_str().as_bytes())?.is_none() {
         return Ok(None);
     }

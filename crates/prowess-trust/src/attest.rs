@@ -19,7 +19,7 @@ pub struct Signature {
     pub path: String,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// When this machine first held exactly these bytes, as the lock file remembers it. It tells a signature that was made before its key was stolen from one that was made after (attack C15).
+    /// When this machine first held exactly these bytes, as the lock file remembers it. It tells a signature that was made before its key was stolen from one that was made after (attack registry-C15).
     pub first_seen: Option<Timestamp>,
 }
 
@@ -80,7 +80,7 @@ pub struct Refusal {
     pub error: SignatureError,
 }
 
-/// Checks all signatures of a skill. What the skill claims about itself is not asked for (attack C19).
+/// Checks all signatures of a skill. What the skill claims about itself is not asked for (attack registry-C19).
 pub fn attest(
     contents: &Contents,
     signatures: &[Signature],

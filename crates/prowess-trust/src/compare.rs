@@ -30,12 +30,12 @@ pub struct SignedBy {
 /// Something that should not change unseen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It was signed and no longer is (attack C3).
+    /// It was signed and no longer is (attack registry-C3).
     SignatureLost {
         /// Who signed before.
         previous: Vec<SignedBy>,
     },
-    /// Somebody else signs now (attack C4).
+    /// Somebody else signs now (attack registry-C4).
     SignerChanged {
         /// Who signed before.
         previous: Vec<SignedBy>,

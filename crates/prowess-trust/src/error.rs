@@ -28,7 +28,7 @@ pub enum SignatureError {
         /// What could stand there.
         expected: &'static str,
     },
-    /// It was made for another skill or version (attack C5).
+    /// It was made for another skill or version (attack registry-C5).
     #[error("it is for `{signed}`, and this is `{actual}`")]
     WrongSubject {
         /// Name and version that were signed.
@@ -36,7 +36,7 @@ pub enum SignatureError {
         /// Name and version that are there.
         actual: String,
     },
-    /// Files are not what was signed (attack C6).
+    /// Files are not what was signed (attack registry-C6).
     #[error("the files are not the signed ones: {}", shown(.0))]
     Files(Vec<FileDifference>),
     /// The identifier it names is not that of its key.
@@ -47,7 +47,7 @@ pub enum SignatureError {
         /// What its key hashes to.
         actual: String,
     },
-    /// The key is one that accepts forged signatures (attack C12).
+    /// The key is one that accepts forged signatures (attack registry-C12).
     #[error("its key is one of the few that accept forged signatures")]
     WeakKey,
     /// The arithmetic says no.
@@ -64,13 +64,13 @@ pub enum SignatureError {
         /// As the signature names it; unproved.
         key_id: String,
     },
-    /// The chain of certificates is sound and ends at a root that isn't in the trust store (attack C8).
+    /// The chain of certificates is sound and ends at a root that isn't in the trust store (attack registry-C8).
     #[error("its certificate `{subject}` comes from a root that is not in the trust store")]
     UntrustedRoot {
         /// Whom the certificate names; unproved.
         subject: String,
     },
-    /// A certificate or key had expired (attack C9).
+    /// A certificate or key had expired (attack registry-C9).
     #[error("`{subject}` expired at {at}")]
     Expired {
         /// Whose certificate or key.
@@ -84,7 +84,7 @@ pub enum SignatureError {
         /// Since when.
         at: Timestamp,
     },
-    /// A certificate or key is not valid yet (attack C9).
+    /// A certificate or key is not valid yet (attack registry-C9).
     #[error("`{subject}` is valid from {from} on")]
     NotYetValid {
         /// Whose certificate or key.
@@ -92,13 +92,13 @@ pub enum SignatureError {
         /// From when on.
         from: Timestamp,
     },
-    /// A certificate in the chain may not sign others (attack C9).
+    /// A certificate in the chain may not sign others (attack registry-C9).
     #[error("`{subject}` signed a certificate and may not sign certificates")]
     NotAnAuthority {
         /// Whose certificate.
         subject: String,
     },
-    /// The signer's certificate is for something else (attack C9).
+    /// The signer's certificate is for something else (attack registry-C9).
     #[error("the certificate `{subject}` is not for signing files")]
     WrongUsage {
         /// Whose certificate.
@@ -107,10 +107,10 @@ pub enum SignatureError {
     /// Something else is wrong with the chain.
     #[error("its chain of certificates does not hold: {0}")]
     Chain(String),
-    /// An envelope must have exactly one signature (attack C10).
+    /// An envelope must have exactly one signature (attack registry-C10).
     #[error("it has {0} signatures, expected one")]
     SignatureCount(usize),
-    /// A key that signed was revoked, by its owner or in the trust store (attacks C14, C15).
+    /// A key that signed was revoked, by its owner or in the trust store (attacks registry-C14, registry-C15).
     #[error("the key `{key_id}` was revoked{}", .at.map_or(String::new(), |at| format!(" at {at}")))]
     Revoked {
         /// Which key.
@@ -118,19 +118,19 @@ pub enum SignatureError {
         /// Since when, where it is known.
         at: Option<Timestamp>,
     },
-    /// It rests on a hash that can be forged (attack C14).
+    /// It rests on a hash that can be forged (attack registry-C14).
     #[error("it rests on {0}, which can be forged")]
     WeakHash(String),
-    /// A subkey signed that its owner never gave leave to sign (attack C14).
+    /// A subkey signed that its owner never gave leave to sign (attack registry-C14).
     #[error("the subkey `{key_id}` has no valid leave to sign")]
     SubkeyNotBound {
         /// Which subkey.
         key_id: String,
     },
-    /// A minisign signature in the format that signs the whole text instead of its hash (attack C13).
+    /// A minisign signature in the format that signs the whole text instead of its hash (attack registry-C13).
     #[error("it is in minisign's old format, which is no longer accepted")]
     LegacyMinisign,
-    /// A Sigstore bundle does not hold (attack C16).
+    /// A Sigstore bundle does not hold (attack registry-C16).
     #[error("the Sigstore bundle does not hold: {0}")]
     Sigstore(String),
 }

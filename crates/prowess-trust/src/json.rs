@@ -1,4 +1,4 @@
-//! JSON from strangers: one reading only. A document that two readers could understand differently is refused (attack C11).
+//! JSON from strangers: one reading only. A document that two readers could understand differently is refused (attack registry-C11).
 
 use std::fmt;
 

@@ -38,7 +38,7 @@ pub struct TrustedKey {
     pub not_before: Option<Timestamp>,
     /// Later signatures don't count.
     pub not_after: Option<Timestamp>,
-    /// Since then somebody else may have it (attack C15).
+    /// Since then somebody else may have it (attack registry-C15).
     pub revoked_at: Option<Timestamp>,
     /// When it was added.
     pub added_at: Option<Timestamp>,
@@ -57,7 +57,7 @@ pub enum Role {
     Auditor,
 }
 
-/// The user has accepted that a skill has a new signer (attack C4).
+/// The user has accepted that a skill has a new signer (attack registry-C4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
     /// The skill.

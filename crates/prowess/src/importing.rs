@@ -150,7 +150,7 @@ fn wish(skill: &ImportedSkill, file: &Path) -> Result<Wish, String> {
                 other => other,
             }
         }
-        // The same name in another registry may be somebody else's skill (attack A9).
+        // The same name in another registry may be somebody else's skill (attack registry-A9).
         ImportedSource::Registry(address) => {
             let whose =
                 address.as_deref().map_or("the tool's own registry".to_owned(), |address| {

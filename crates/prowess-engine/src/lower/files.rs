@@ -24,7 +24,7 @@ const MOST_GRANTS: usize = 8192;
 /// Top-level folders that are no files of anybody.
 const NOT_FILES: &[&str] = &["proc", "sys", "dev", "run", "boot", "lost+found", "tmp"];
 /// Top-level folders of the system. No grant of "everything" makes them writable, because the programs that are granted
-/// lie there (attack B11).
+/// lie there (attack sandbox-B11).
 const SYSTEM: &[&str] =
     &["usr", "etc", "opt", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix"];
 
@@ -35,7 +35,7 @@ const OWN_FILES: &[&str] =
 /// Why files can't be opened to a tool.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// A link on the way (attack A05).
+    /// A link on the way (attack sandbox-A05).
     #[error("the grant `{grant}` goes through the symbolic link `{}`: name the folder it leads to", .link.display())]
     Link {
         /// The grant.
@@ -57,7 +57,7 @@ pub enum FileError {
         /// The place.
         place: PathBuf,
     },
-    /// A new file or folder in a folder that is not there: only what is granted is made (attack A26).
+    /// A new file or folder in a folder that is not there: only what is granted is made (attack sandbox-A26).
     #[error("the grant `{grant}` is for something in `{}`, which does not exist: make that folder first (`mkdir -p`)", .folder.display())]
     NoFolder {
         /// The grant.
@@ -318,7 +318,7 @@ impl Opener<'_> {
         let is_folder = pattern.parts().len() > prefix.len();
         match (base.exists(), access, is_folder) {
             (true, _, _) => self.tree(&base, access),
-            // Attack A26: exactly this folder is made.
+            // Attack sandbox-A26: exactly this folder is made.
             (false, Access::Write, true) => {
                 self.opened.grants.push(FileGrant { create: true, ..grant(&base, access) });
                 Ok(())
@@ -365,7 +365,7 @@ impl Opener<'_> {
         Ok(())
     }
 
-    /// The skill's folder has a grant of its own, which is never one for writing (attack A11).
+    /// The skill's folder has a grant of its own, which is never one for writing (attack sandbox-A11).
     fn is_of_skill(&mut self, base: &Path, access: Access) -> bool {
         let own = self.here.skill_directory.is_some_and(|folder| base.starts_with(folder));
         if own && access == Access::Write {

@@ -19,7 +19,7 @@ use super::{protect, worktree};
 use crate::programs::Images;
 use crate::world::World;
 
-/// Said wherever the limit is said (attack E07).
+/// Said wherever the limit is said (attack sandbox-E07).
 const BEST_EFFORT: &str = "the limit of memory is best effort on this machine: there is no control group for you, so that memory is watched and not held back (`prowess doctor` says more)";
 
 /// How many places a line names.

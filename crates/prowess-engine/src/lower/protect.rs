@@ -1,4 +1,4 @@
-//! Places inside granted folders that stay closed or read-only (attack A10, SANDBOX §4).
+//! Places inside granted folders that stay closed or read-only (attack sandbox-A10, SANDBOX §4).
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};

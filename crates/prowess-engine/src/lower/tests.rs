@@ -419,7 +419,7 @@ fn what_is_granted_and_never_opened_is_told_before_the_answer() {
     ");
 }
 
-/// Attack A10: what is protected stays so where a grant names it, or the folder around it.
+/// Attack sandbox-A10: what is protected stays so where a grant names it, or the folder around it.
 #[test]
 fn naming_what_is_protected_does_not_open_it() {
     let place = Place::new(&[
@@ -505,7 +505,7 @@ fn the_repository_of_a_linked_worktree_is_told() {
     insta::assert_snapshot!(place.told(&[], "home/skill", "/usr/bin/env"), @"+ may change files in the working directory, because commands work in the working directory");
 }
 
-/// Attack A10: what runs later on the machine, and what everybody's shells start with.
+/// Attack sandbox-A10: what runs later on the machine, and what everybody's shells start with.
 #[test]
 fn places_of_the_machine_and_of_others_are_not_changed() {
     let place = Place::new(&[

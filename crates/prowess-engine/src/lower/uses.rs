@@ -1,5 +1,5 @@
 //! Places that are protected for what they are used for, which only this machine can tell: folders from which programs are
-//! started by their names, what settings of git name, start files in the homes of others (attack A10).
+//! started by their names, what settings of git name, start files in the homes of others (attack sandbox-A10).
 //!
 //! One list serves every grant: one for such a place or for something in it is not opened for writing, and one for a folder
 //! around it leaves it as it is. So a narrower grant never allows more.

@@ -52,7 +52,7 @@ pub use steps::{LoadError, LoadStep};
 
 /// Where our own modules are inside.
 const MODULES: &str = "/.prowess/python";
-/// Where the files of the skill are inside, exactly as they were hashed (attack G07). They are under their own path too,
+/// Where the files of the skill are inside, exactly as they were hashed (attack sandbox-G07). They are under their own path too,
 /// for scripts and for whoever follows `PROWESS_SKILL_DIR`.
 const SKILL: &str = "/.prowess/skill";
 /// Larger skills are not copied into memory: the root of a sandbox holds 16 MiB.

@@ -35,7 +35,7 @@ pub(crate) fn repository(front_matter: &str, command: &str) -> Scene {
 
 #[test]
 fn git_starts_nothing_but_itself() {
-    // Attack B07.
+    // Attack sandbox-B07.
     let commands = [
         "git -c \"alias.x=!id\" x",
         "git -c core.pager=id -p log",
@@ -60,7 +60,7 @@ fn git_starts_nothing_but_itself() {
 
 #[test]
 fn hooks_of_a_repository_do_not_run() {
-    // Attacks B06, B07.
+    // Attacks sandbox-B06, sandbox-B07.
     let scene = repository(
         "",
         "git -c user.name=x -c user.email=x@example.com commit --allow-empty --message=second",
@@ -74,7 +74,7 @@ fn hooks_of_a_repository_do_not_run() {
 
 #[test]
 fn tools_that_start_others_start_nothing() {
-    // Attack B13.
+    // Attack sandbox-B13.
     let commands = [
         "env id",
         "xargs -a a id",
@@ -93,7 +93,7 @@ fn tools_that_start_others_start_nothing() {
 
 #[test]
 fn scripts_of_packages_get_nothing_to_download_with() {
-    // Attack B08: what npm starts has a shell and node, and neither a program that downloads nor a network.
+    // Attack sandbox-B08: what npm starts has a shell and node, and neither a program that downloads nor a network.
     let outside = TcpListener::bind("127.0.0.77:0").expect("the address is there");
     outside.set_nonblocking(true).expect("a socket");
     let port = outside.local_addr().expect("it is bound").port();
@@ -132,7 +132,7 @@ socket.on('connect', () => { console.log('connected'); process.exit(); });
 
 #[test]
 fn a_database_behind_a_server_is_refused() {
-    // Attack G02.
+    // Attack sandbox-G02.
     let scene = |permission: &str| {
         Scene::new(
             &format!("permissions: [\"{permission}\", \"shell:execute:true\"]\n"),
@@ -157,7 +157,7 @@ fn a_database_behind_a_server_is_refused() {
 
 #[test]
 fn a_skill_can_not_change_itself() {
-    // Attack A11: the skill lies in a folder that its tools may write.
+    // Attack sandbox-A11: the skill lies in a folder that its tools may write.
     let scene = Scene::new("", &[("attack", "cp sub/new ../skill/SKILL.md")])
         .file("repo/sub/new", "changed");
     let before = std::fs::read_to_string(scene.root.join("skill/SKILL.md")).expect("it is there");
@@ -168,7 +168,7 @@ fn a_skill_can_not_change_itself() {
 
 #[test]
 fn the_runtime_keeps_its_files_to_itself() {
-    // Attack G06: approvals and settings, also for a tool that may read the whole home.
+    // Attack sandbox-G06: approvals and settings, also for a tool that may read the whole home.
     let front = "permissions: [\"filesystem:read:~/**\", \"shell:execute:find\"]\n";
     let scene =
         Scene::new(front, &[("attack", "find / -name approvals.json")]).file("home/seen", "");
@@ -181,7 +181,7 @@ fn the_runtime_keeps_its_files_to_itself() {
 
 #[test]
 fn a_program_is_not_taken_from_the_working_directory() {
-    // Attacks B09, H12.
+    // Attacks sandbox-B09, sandbox-H12.
     let scene = repository("", "git --version").script("repo/git", "#!/bin/sh\necho planted\n");
     let envelope = scene.envelope("attack");
     assert!(envelope.output.starts_with("git version"), "{}", envelope.output);
@@ -189,7 +189,7 @@ fn a_program_is_not_taken_from_the_working_directory() {
 
 #[test]
 fn somebody_elses_skill_gets_no_files_with_names_outside() {
-    // Attack A08.
+    // Attack sandbox-A08.
     let scene = Scene::new("", &[("attack", "touch made")]).file("outside", "");
     std::fs::hard_link(scene.root.join("outside"), scene.root.join("repo/inside"))
         .expect("a second name");
@@ -299,7 +299,7 @@ fn a_worktree_opens_its_own_repository_only() {
 
 #[test]
 fn git_is_not_led_elsewhere() {
-    // Attack A10: settings that are not there yet.
+    // Attack sandbox-A10: settings that are not there yet.
     let scene = repository("", "cp a .git/commondir");
     let mut nobody = Scripted::new(Reply::Nobody);
     let (_, events) = scene.run("attack", None, &mut nobody).expect("it runs");
@@ -319,7 +319,7 @@ pub(crate) fn warns(events: &[Event], words: &str) -> bool {
 
 #[test]
 fn links_where_something_is_protected_are_refused() {
-    // Attack A10: hooks that are kept in another folder.
+    // Attack sandbox-A10: hooks that are kept in another folder.
     let scene = repository("", "touch made");
     std::fs::remove_dir_all(scene.root.join("repo/.git/hooks")).expect("git made it");
     std::fs::create_dir(scene.root.join("repo/hooks")).expect("a folder");

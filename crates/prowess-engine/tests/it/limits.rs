@@ -120,7 +120,7 @@ fn explained() -> Vec<String> {
 
 #[test]
 fn a_limit_that_is_only_watched_is_said_to_be() {
-    // Attack E07.
+    // Attack sandbox-E07.
     let counts = prowess_sandbox::probe().layers.into_iter().any(|layer| {
         layer.name == "control groups" && layer.state == prowess_sandbox::State::Enforced
     });

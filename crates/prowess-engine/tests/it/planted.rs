@@ -1,4 +1,4 @@
-//! Attack A10: what a tool leaves in folders that it may write, for somebody else to run later.
+//! Attack sandbox-A10: what a tool leaves in folders that it may write, for somebody else to run later.
 
 use std::path::Path;
 use std::process::Command;

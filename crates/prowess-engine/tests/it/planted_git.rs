@@ -1,4 +1,4 @@
-//! Attack A10 with the real git: what a tool leaves in the folder of a repository, and one ordinary command of the user's.
+//! Attack sandbox-A10 with the real git: what a tool leaves in the folder of a repository, and one ordinary command of the user's.
 //!
 //! Each attack is tried twice: by a script that nobody confines, where the payload runs, and by the same script as a tool,
 //! where it must not.

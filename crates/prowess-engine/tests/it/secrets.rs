@@ -36,7 +36,7 @@ fn with_key(front_matter: &str, script: &str) -> Scene {
 
 #[test]
 fn a_printed_key_becomes_a_mark() {
-    // Attack F05: in pieces, in other spellings, on both streams, and in the command that is shown.
+    // Attack sandbox-F05: in pieces, in other spellings, on both streams, and in the command that is shown.
     let script = "
 import base64, os, sys, urllib.parse
 key = os.environ['API_TOKEN']
@@ -158,7 +158,7 @@ fn asked(server: &TlsServer) -> Vec<String> {
 
 #[test]
 fn a_credential_reaches_its_host_and_nobody_else() {
-    // Attack F06, with a real client behind real walls.
+    // Attack sandbox-F06, with a real client behind real walls.
     let script = "
 import os, urllib.request, urllib.error
 key = os.environ['API_TOKEN']
@@ -223,7 +223,7 @@ fn a_credential_needs_a_grant_for_its_host() {
 
 #[test]
 fn a_relay_inside_changes_no_decision() {
-    // Attack C25: one process asks, another has the connection to the proxy.
+    // Attack sandbox-C25: one process asks, another has the connection to the proxy.
     let script = "
 import os, socket
 def ask(authority):

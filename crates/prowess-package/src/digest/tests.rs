@@ -14,7 +14,7 @@ fn tree<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Tree {
     tree
 }
 
-/// Frozen. These were computed by another program from the definition; they never change (attack B17).
+/// Frozen. These were computed by another program from the definition; they never change (attack registry-B17).
 #[test]
 fn golden_vectors_of_the_content_digest() {
     let demo: &[(&str, &[u8])] = &[

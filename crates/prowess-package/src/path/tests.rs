@@ -7,7 +7,7 @@ fn check(cases: &[(&[u8], Option<PathProblem>)]) {
     }
 }
 
-/// Attacks B1, B9 and B17.
+/// Attacks registry-B1, registry-B9 and registry-B17.
 #[test]
 fn paths_that_lead_elsewhere_or_differ_between_systems_are_refused() {
     use PathProblem as P;
@@ -51,7 +51,7 @@ fn paths_that_lead_elsewhere_or_differ_between_systems_are_refused() {
     ]);
 }
 
-/// Attack B8.
+/// Attack registry-B8.
 #[test]
 fn twins_fold_to_the_same() {
     for (one, other) in [

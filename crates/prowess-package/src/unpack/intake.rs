@@ -21,7 +21,7 @@ pub(super) const MOST_RATIO: u64 = 100;
 /// Below this much, any ratio is fine.
 const RATIO_FROM: u64 = 8 << 20;
 
-/// Whether an archive unpacks to absurdly much (attack B3).
+/// Whether an archive unpacks to absurdly much (attack registry-B3).
 pub(super) fn is_too_dense(packed: u64, unpacked: u64) -> bool {
     unpacked > RATIO_FROM && unpacked / MOST_RATIO > packed
 }
@@ -50,7 +50,7 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Counts an entry of any kind, also one that only describes another (attack B4).
+    /// Counts an entry of any kind, also one that only describes another (attack registry-B4).
     pub(super) fn count_entry(&mut self) -> Result<(), UnpackError> {
         self.entries += 1;
         if self.entries > self.options.limits.entries {
@@ -150,7 +150,7 @@ impl<'a> Intake<'a> {
         let Some(folder) = root else {
             return Ok(Unpacked { name, version, hashes: self.hashes });
         };
-        // Attack B12: a folder of another name is the root of another skill.
+        // Attack registry-B12: a folder of another name is the root of another skill.
         let with_version = version.as_ref().map(|version| format!("{name}-{version}"));
         if folder != name.as_str() && Some(&folder) != with_version.as_ref() {
             return Err(UnpackError::OtherFolder { folder, name });
@@ -163,7 +163,7 @@ impl<'a> Intake<'a> {
         Ok(Unpacked { name, version, hashes })
     }
 
-    /// The one folder that holds everything, or nothing where the files lie at the root (attack B12, GAIX-23).
+    /// The one folder that holds everything, or nothing where the files lie at the root (attack registry-B12, GAIX-23).
     fn root(&self) -> Result<Option<String>, UnpackError> {
         if self.manifests.keys().any(|path| path.as_str() == MANIFEST) {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! `.tar.gz`, strictly: POSIX and GNU headers, PAX records that only describe, and nothing after the end (attack B6).
+//! `.tar.gz`, strictly: POSIX and GNU headers, PAX records that only describe, and nothing after the end (attack registry-B6).
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -230,7 +230,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// The unpacked bytes, as long as there are not absurdly many for what was packed (attack B3).
+/// The unpacked bytes, as long as there are not absurdly many for what was packed (attack registry-B3).
 struct Stream<R: Read> {
     decoder: GzDecoder<BufReader<Counted<R>>>,
     packed: Rc<Cell<u64>>,

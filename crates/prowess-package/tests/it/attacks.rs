@@ -36,7 +36,7 @@ fn refusal(id: &str, archive: &[u8], options: &UnpackOptions<'_>) -> String {
     let home = temporary();
     std::fs::write(home.path().join("precious"), "kept").expect("written");
     let staging = home.path().join("a/b/staging");
-    // Another skill that archives may want to write to (attack B12).
+    // Another skill that archives may want to write to (attack registry-B12).
     std::fs::create_dir_all(staging.join("other")).expect("made");
     std::fs::write(staging.join("other/SKILL.md"), "other").expect("written");
     let before = listing(home.path());
@@ -54,7 +54,7 @@ fn refusals(cases: &[(&str, Vec<u8>)]) -> String {
     text
 }
 
-/// Attacks B1 to B12 and B17 as `.tar.gz`.
+/// Attacks registry-B1 to B12 and B17 as `.tar.gz`.
 #[test]
 fn tar_archives_that_deceive_are_refused_whole() {
     // GAIX-23, NEG-1, NEG-15
@@ -191,7 +191,7 @@ fn tar_archives_that_deceive_are_refused_whole() {
     assert_snapshot!(text);
 }
 
-/// Attacks B1, B2, B4, B7, B8, B10 and B12 as `.zip`.
+/// Attacks registry-B1, registry-B2, registry-B4, registry-B7, registry-B8, registry-B10 and registry-B12 as `.zip`.
 #[test]
 fn zip_archives_that_deceive_are_refused_whole() {
     // GAIX-23, NEG-15
@@ -408,7 +408,7 @@ impl<R: Seek> Seek for Meter<R> {
     }
 }
 
-/// Attack B3: a bomb is left as soon as a bound is passed, and no file of it is larger than the bound.
+/// Attack registry-B3: a bomb is left as soon as a bound is passed, and no file of it is larger than the bound.
 #[test]
 fn bombs_stop_at_the_bound() {
     let limits = Limits { bytes: 1 << 18, file_bytes: 1 << 17, ..Limits::PACKAGE };
@@ -446,7 +446,7 @@ fn bombs_stop_at_the_bound() {
     assert!(matches!(error, UnpackError::TooDense { .. }), "{error}");
 }
 
-/// Attack B11: of a mode nothing stays but whether a script can be started.
+/// Attack registry-B11: of a mode nothing stays but whether a script can be started.
 #[test]
 fn modes_are_made_ordinary() {
     let home = temporary();

@@ -1,4 +1,4 @@
-//! What we accept is what others see: our listing of an archive beside those of GNU tar, bsdtar and Python (attack B6).
+//! What we accept is what others see: our listing of an archive beside those of GNU tar, bsdtar and Python (attack registry-B6).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -382,7 +382,7 @@ fn changed_tar_archives_are_refused_or_read_alike() {
 }
 
 /// Bytes of a zip archive are changed. bsdtar reads it from its beginning, by the headers before each file, and Python
-/// from its end, by the directory: both see what we see (attack B7).
+/// from its end, by the directory: both see what we see (attack registry-B7).
 #[test]
 fn changed_zip_archives_are_refused_or_read_alike() {
     let base = zip(&[

@@ -36,7 +36,7 @@ fn write(folder: &Path, files: &[(&str, &str, u32)]) {
     }
 }
 
-/// Attack B16: times, order of writing, modes beyond the one bit, owners and litter make no difference.
+/// Attack registry-B16: times, order of writing, modes beyond the one bit, owners and litter make no difference.
 #[test]
 fn the_same_files_give_the_same_bytes() {
     let first = temporary();

@@ -65,7 +65,7 @@ fn links_and_devices_are_not_followed() {
     }), @".skillignore SKILL.md a.md; left out: secret");
 }
 
-/// Attacks B8 and B9.
+/// Attacks registry-B8 and registry-B9.
 #[test]
 fn names_that_differ_between_systems_are_refused() {
     assert_snapshot!(check(&[("skill.md", "x")]), @"`SKILL.md` and `skill.md` are one and the same where case or composition does not count; rename one");
@@ -95,7 +95,7 @@ fn bounds_are_kept() {
     assert_snapshot!(read(&[("a", &fine), ("b", &fine)], &limits, |_| {}), @"the files have more than 2000 bytes together");
 }
 
-/// Attack C6, R25: of an installed skill every file counts except the sidecar.
+/// Attack registry-C6, R25: of an installed skill every file counts except the sidecar.
 #[test]
 fn everything_in_an_installed_skill_counts() {
     let folder = temporary();

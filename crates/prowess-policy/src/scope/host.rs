@@ -232,7 +232,7 @@ impl HostScope {
     fn contains(&self, host: &HostName) -> bool {
         match (self, host) {
             (HostScope::Exact(mine), _) => mine == host,
-            // Attack C11: an address never matches a wildcard, not even `*`.
+            // Attack sandbox-C11: an address never matches a wildcard, not even `*`.
             (HostScope::Any | HostScope::Below(_), HostName::Address(_)) => false,
             // A wildcard is about the world outside: this machine has to be named.
             (HostScope::Any, HostName::Domain(_)) => !host.is_local(),

@@ -8,7 +8,7 @@ const LONGEST: usize = 256;
 /// Names that a child always gets from its parent (GIB §5.2).
 const INHERITED: &[&str] = &["PATH", "HOME", "USER", "LANG", "TERM"];
 
-/// Variables that decide what a program loads, runs or talks to, and the ones set by the runtime. Attack F02: a skill can not ask for them.
+/// Variables that decide what a program loads, runs or talks to, and the ones set by the runtime. Attack sandbox-F02: a skill can not ask for them.
 const CONTROL: &[&str] = &[
     "ALL_PROXY",
     "BASH_ENV",

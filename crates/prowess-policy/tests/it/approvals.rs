@@ -141,7 +141,7 @@ fn a_record_without_a_folder_asks_once_more() {
     assert_eq!(outcome(&run, &skill), "runs");
 }
 
-/// Attack B12: the image is pinned.
+/// Attack sandbox-B12: the image is pinned.
 #[test]
 fn a_changed_program_voids_the_approval() {
     let skill = command_skill("", "mytool x");

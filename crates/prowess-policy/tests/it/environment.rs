@@ -99,7 +99,7 @@ fn a_declared_and_granted_secret_passes() {
     ");
 }
 
-/// Attack F03, GIB-5.2-2: unscoped `env:read` brings what is neither secret nor controlling.
+/// Attack sandbox-F03, GIB-5.2-2: unscoped `env:read` brings what is neither secret nor controlling.
 #[test]
 fn env_read_without_a_scope_brings_no_secrets() {
     let got = check(&["env:read"], &[]);
@@ -108,7 +108,7 @@ fn env_read_without_a_scope_brings_no_secrets() {
     assert!(!got.contains("BRAVE_API_KEY"), "{got}");
 }
 
-/// Attack F03: the runtime's own keys never pass, not even when declared and granted.
+/// Attack sandbox-F03: the runtime's own keys never pass, not even when declared and granted.
 #[test]
 fn the_runtimes_own_keys_never_pass() {
     let got = check(&["env:read:ANTHROPIC_API_KEY"], &[]);

@@ -168,7 +168,7 @@ fn hosts_are_read_in_one_spelling() {
     }
 }
 
-/// R55, attack C28: the whole public suffix list, private part included, and lone labels.
+/// R55, attack sandbox-C28: the whole public suffix list, private part included, and lone labels.
 #[test]
 fn wildcards_over_public_suffixes_are_refused() {
     for suffix in [
@@ -214,7 +214,7 @@ fn wildcards_over_public_suffixes_are_refused() {
     }
 }
 
-/// Where clouds keep their metadata, and addresses that are no host. Attack C12.
+/// Where clouds keep their metadata, and addresses that are no host. Attack sandbox-C12.
 #[test]
 fn no_grant_opens_metadata_services() {
     for address in [
@@ -238,7 +238,7 @@ fn no_grant_opens_metadata_services() {
     }
 }
 
-/// R51 and attacks C10, C11, C24.
+/// R51 and attacks sandbox-C10, sandbox-C11, sandbox-C24.
 #[test]
 fn host_patterns_match_what_they_say() {
     for (pattern, host, port, expected) in [
@@ -310,7 +310,7 @@ fn programs_are_names_or_absolute_paths() {
     }
 }
 
-/// Attack F02.
+/// Attack sandbox-F02.
 #[test]
 fn controlling_variables_can_not_be_asked_for() {
     for name in [

@@ -60,7 +60,7 @@ fn scoped_grants_open_what_they_name() {
     );
 }
 
-/// Attack A10: what runs later in somebody else's name is not written, whatever is granted.
+/// Attack sandbox-A10: what runs later in somebody else's name is not written, whatever is granted.
 #[test]
 fn protected_places_are_never_written() {
     check(
@@ -139,7 +139,7 @@ fn places_of_secrets_have_to_be_named() {
     check(&["filesystem:read:~/.s*/**"], Tier::Verified, &secrets[..1]);
 }
 
-/// Attacks C11, C12: wildcards reach no addresses, and nothing reaches this machine or metadata services.
+/// Attacks sandbox-C11, sandbox-C12: wildcards reach no addresses, and nothing reaches this machine or metadata services.
 #[test]
 fn any_host_is_any_public_name() {
     check(

@@ -12,7 +12,7 @@ fn why(text: &str) -> Option<&'static str> {
 
 #[test]
 fn private_local_and_special_addresses_are_forbidden() {
-    // C12
+    // sandbox-C12
     let table = [
         ("127.0.0.1", "a loopback address"),
         ("127.255.255.254", "a loopback address"),

@@ -54,7 +54,7 @@ fn a_body_ends_where_its_framing_says() {
         let (received, left) = pass(Framing::Chunked, chunks, pieces);
         assert_eq!((received, left), (b"wiki0123456789".to_vec(), Ok(Vec::new())));
     }
-    // C20: what follows belongs to the next request.
+    // sandbox-C20: what follows belongs to the next request.
     let (received, left) = pass(Framing::Length(2), b"hiGET /", 1000);
     assert_eq!((received, left), (b"hi".to_vec(), Ok(b"GET /".to_vec())));
     let (_, left) = pass(Framing::Chunked, b"0\r\n\r\nGET /", 1000);
@@ -65,7 +65,7 @@ fn a_body_ends_where_its_framing_says() {
 
 #[test]
 fn a_body_that_breaks_off_is_not_whole_for_the_server_either() {
-    // C20
+    // sandbox-C20
     let size = "a chunk's size is not a hexadecimal number";
     let end = "a chunk does not end where it should";
     let table: [(&[u8], &str); 12] = [

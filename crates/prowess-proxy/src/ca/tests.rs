@@ -43,7 +43,7 @@ fn believed(
 
 #[test]
 fn it_speaks_for_the_granted_names_only() {
-    // C34
+    // sandbox-C34
     let table: [(&[&str], &str, bool); 14] = [
         (&["api.brave.test"], "api.brave.test", true),
         (&["api.brave.test"], "brave.test", false),
@@ -69,7 +69,7 @@ fn it_speaks_for_the_granted_names_only() {
 
 #[test]
 fn it_is_not_believed_in_another_run() {
-    // C35
+    // sandbox-C35
     let (one, other) = (authority(&["api.test"]), authority(&["api.test"]));
     assert_eq!(believed(&one, &one, "api.test", Duration::ZERO), Ok(()));
     assert!(believed(&one, &other, "api.test", Duration::ZERO).is_err());
@@ -77,7 +77,7 @@ fn it_is_not_believed_in_another_run() {
 
 #[test]
 fn it_expires_within_a_day() {
-    // C34
+    // sandbox-C34
     assert!(VALID_BEFORE + VALID_AFTER <= Duration::DAY);
     let authority = authority(&["api.test"]);
     assert_eq!(believed(&authority, &authority, "api.test", Duration::hours(22)), Ok(()));

@@ -72,7 +72,7 @@ async fn slowly(text: &str) -> (String, u64, Vec<RefusalKind>) {
 
 #[tokio::test(start_paused = true)]
 async fn a_head_that_takes_too_long_is_given_up() {
-    // C29
+    // sandbox-C29
     let (answer, seconds, refusals) = slowly(&"GET http://a.test/ HTTP/1.1\r\n".repeat(4)).await;
     assert!(answer.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{answer}");
     assert!(answer.contains("refused: the request's head took too long to arrive\n"), "{answer}");
@@ -81,7 +81,7 @@ async fn a_head_that_takes_too_long_is_given_up() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_says_nothing_is_let_go_without_a_word() {
-    // C29
+    // sandbox-C29
     assert_eq!(slowly("").await, (String::new(), 30, Vec::new()));
 }
 

@@ -41,7 +41,7 @@ fn an_ordinary_head_is_read() {
 
 #[test]
 fn whatever_two_readers_could_understand_differently_is_refused() {
-    // C20
+    // sandbox-C20
     let table = [
         (with("Content-Length: 1\r\nTransfer-Encoding: chunked\r\n"), "both"),
         (with("Transfer-Encoding: chunked\r\nContent-Length: 1\r\n"), "both"),
@@ -85,7 +85,7 @@ fn whatever_two_readers_could_understand_differently_is_refused() {
 
 #[test]
 fn a_head_has_a_longest_length() {
-    // C29
+    // sandbox-C29
     let endless = with(&format!("X: {}", "y".repeat(LONGEST_HEAD)));
     assert_eq!(why_not(&endless), "the request's head is longer than 64 KiB");
 }

@@ -73,7 +73,7 @@ fn complete(name: &str) -> Hello {
 
 #[test]
 fn the_name_is_found_in_one_byte_segments_and_in_many_records() {
-    // C16
+    // sandbox-C16
     let whole = real("api.brave.test");
     for end in 0..whole.len() {
         assert_eq!(read(&whole[..end]), Ok(Hello::Incomplete), "{end} bytes");
@@ -89,14 +89,14 @@ fn the_name_is_found_in_one_byte_segments_and_in_many_records() {
 
 #[test]
 fn the_name_is_found_behind_a_large_key_share() {
-    // C16
+    // sandbox-C16
     let hello = made(&[(51, vec![0; 1300]), (21, vec![0; 4000]), server_name(&["api.test"])]);
     assert_eq!(read(&hello), Ok(complete("api.test")));
 }
 
 #[test]
 fn an_encrypted_greeting_counts_by_its_outer_name() {
-    // C16
+    // sandbox-C16
     let hello = made(&[(0xfe0d, vec![1; 200]), server_name(&["public.test"])]);
     assert_eq!(read(&hello), Ok(complete("public.test")));
 }
@@ -110,13 +110,13 @@ fn what_comes_behind_the_greeting_is_not_looked_at() {
 
 #[test]
 fn a_greeting_without_a_name_has_none() {
-    // C15
+    // sandbox-C15
     assert_eq!(read(&made(&[(10, vec![0, 0])])), Ok(Hello::Complete { server_name: None }));
 }
 
 #[test]
 fn what_is_not_a_greeting_is_an_error() {
-    // C15
+    // sandbox-C15
     let two_names = made(&[server_name(&["api.test", "evil.test"])]);
     let twice = made(&[server_name(&["api.test"]), server_name(&["evil.test"])]);
     let mut followed = real("api.test")[5..].to_vec();
@@ -144,7 +144,7 @@ fn what_is_not_a_greeting_is_an_error() {
 
 #[test]
 fn a_greeting_that_never_ends_is_given_up() {
-    // C29
+    // sandbox-C29
     let mut bytes = vec![22, 3, 1, 0x40, 0, 1, 0, 0x40, 0];
     bytes.resize(LONGEST_HELLO - 1, 0);
     assert_eq!(read(&bytes), Ok(Hello::Incomplete));

@@ -33,7 +33,7 @@ fn every_text_has_one_reading() {
         ("\u{ff41}pi.brave.test", "name api.brave.test"),
         ("xn--a.brave.test", "Name"),
         ("my_bucket.s3.test", "name my_bucket.s3.test"),
-        // C10
+        // sandbox-C10
         ("api.brave.test@evil.test", "Character"),
         ("evil.test#.brave.test", "Character"),
         ("evil.test\\.brave.test", "Character"),
@@ -42,7 +42,7 @@ fn every_text_has_one_reading() {
         ("evil.test\0.brave.test", "Character"),
         ("evil.test/.brave.test", "Character"),
         ("*.brave.test", "Character"),
-        // C11
+        // sandbox-C11
         ("127.0.0.1", "address 127.0.0.1"),
         ("127.0.0.1.", "AddressSpelling"),
         ("2130706433", "AddressSpelling"),

@@ -47,7 +47,7 @@ fn download(
 
 #[test]
 fn a_download_takes_as_long_as_its_rate_says() {
-    // C30: within a tenth
+    // sandbox-C30: within a tenth
     for (length, rate, seconds) in [(10 * MIB, MIB, 10.0), (MIB, 64 * 1024, 16.0), (500, 100, 5.0)]
     {
         let length = usize::try_from(length).unwrap();
@@ -66,7 +66,7 @@ fn without_a_rate_nothing_waits() {
 
 #[test]
 fn one_byte_more_than_the_cap_is_cut_off() {
-    // C30
+    // sandbox-C30
     let cut = Err("the run's byte cap is reached".to_owned());
     let (_, result, meter) = download(100_001, Some(100_000), None);
     assert_eq!(result, cut);

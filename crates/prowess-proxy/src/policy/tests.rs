@@ -48,7 +48,7 @@ fn a_star_means_the_apex_and_everything_below_it() {
 
 #[test]
 fn an_empty_list_is_nobody_and_a_star_is_every_name() {
-    // SRT §4.7, C27, C11
+    // SRT §4.7, sandbox-C27, sandbox-C11
     let nobody = policy(&[]);
     let everybody = policy(&[("*", None, Access::Write)]);
     for host in ["brave.com", "localhost", "a"] {
@@ -64,7 +64,7 @@ fn an_empty_list_is_nobody_and_a_star_is_every_name() {
 
 #[test]
 fn ports_are_80_and_443_unless_the_grant_names_one() {
-    // C24
+    // sandbox-C24
     let usual = policy(&[("api.test", None, Access::Read)]);
     let named = policy(&[("api.test", Some(8443), Access::Read)]);
     for (port, with_usual, with_named) in

@@ -19,7 +19,7 @@ const FETCH: &str = "Content-Type: application/x-git-upload-pack-request\r\n";
 
 #[test]
 fn reading_allows_what_changes_nothing() {
-    // GAIA-3.2-5, C18, C20 to C23
+    // GAIA-3.2-5, sandbox-C18, sandbox-C20 to sandbox-C23
     let fetch_with_body = format!("{FETCH}Content-Length: 9\r\n");
     let fetch_upgrading = format!("{FETCH}Upgrade: websocket\r\n");
     let table: [(&str, &str, Result<(), RefusalKind>); 32] = [
@@ -66,13 +66,13 @@ fn writing_allows_everything_but_a_tunnel_in_a_tunnel() {
     for first in ["GET /", "POST /", "DELETE /", "PROPFIND /", "POST /r/git-receive-pack"] {
         assert_eq!(decide(&request(first, ""), Access::Write), Ok(()), "{first}");
     }
-    // C22
+    // sandbox-C22
     assert_eq!(decide(&request("CONNECT a.test:443", ""), Access::Write), SMUGGLING);
 }
 
 #[test]
 fn another_method_in_the_query_is_seen() {
-    // C21
+    // sandbox-C21
     for (first, expected) in [
         ("GET /?_method=DELETE", true),
         ("GET /?a=b&_method=PUT", true),

@@ -84,7 +84,7 @@ fn curl_reads() {
 
 #[test]
 fn curl_does_not_write() {
-    // GAIA-3.2-5, C18, C19
+    // GAIA-3.2-5, sandbox-C18, sandbox-C19
     for scheme in ["http", "https"] {
         let url = format!("{scheme}://api.brave.test:{{{scheme}}}/");
         for method in ["POST", "PUT", "DELETE", "PATCH"] {
@@ -97,7 +97,7 @@ fn curl_does_not_write() {
 
 #[test]
 fn curl_does_not_leave_the_list() {
-    // GAIA §3.2, C08, C10
+    // GAIA §3.2, sandbox-C08, sandbox-C10
     assert_snapshot!(curl(&["http://example.com/"]), @"
     exit 0
     refused: no grant covers the host `example.com`
@@ -116,7 +116,7 @@ fn curl_does_not_leave_the_list() {
 
 #[test]
 fn curl_does_not_get_past_another_server_name() {
-    // C14: connected to one host, greeting another.
+    // sandbox-C14: connected to one host, greeting another.
     let seen =
         curl(&["--connect-to", "evil.test:443:api.brave.test:{https}", "https://evil.test/"]);
     assert!(!seen.starts_with("exit 0") && !seen.contains("server:"), "{seen}");
@@ -124,7 +124,7 @@ fn curl_does_not_get_past_another_server_name() {
 
 #[test]
 fn curl_without_this_runs_certificate_gets_nothing() {
-    // C19
+    // sandbox-C19
     let mut world = World::new(BOTH);
     world.ca = World::new(BOTH).ca;
     let answer = run(&world, "curl", &["-sS", "https://api.brave.test:{https}/"]);
@@ -222,7 +222,7 @@ fn git_server(repositories: &Path) -> Answer {
 
 #[test]
 fn git_clones_and_does_not_push() {
-    // C23
+    // sandbox-C23
     let folder = TempDir::new().unwrap();
     let repositories = folder.path().join("repositories");
     std::fs::create_dir(&repositories).unwrap();

@@ -29,7 +29,7 @@ fn a_granted_host_gets_a_tunnel() {
 
 #[test]
 fn another_host_gets_none_and_is_not_looked_up() {
-    // C08
+    // sandbox-C08
     let via = Via::Tls { connect: "evil.test:{https}", server_name: "evil.test" };
     assert_snapshot!(check(WRITE, via, GET), @"
     client  HTTP/1.1 403 Forbidden
@@ -45,7 +45,7 @@ fn another_host_gets_none_and_is_not_looked_up() {
 
 #[test]
 fn another_server_name_is_cut_off_before_the_server_hears_it() {
-    // C14
+    // sandbox-C14
     let via = Via::Tls { connect: "api.brave.test:{https}", server_name: "evil.test" };
     assert_snapshot!(check(WRITE, via, GET), @"
     client  (received fatal alert: AccessDenied)
@@ -56,7 +56,7 @@ fn another_server_name_is_cut_off_before_the_server_hears_it() {
 
 #[test]
 fn no_server_name_is_cut_off() {
-    // C15
+    // sandbox-C15
     let via = Via::Tls { connect: "api.brave.test:{https}", server_name: "" };
     assert_snapshot!(check(WRITE, via, GET), @"
     client  (received fatal alert: AccessDenied)
@@ -67,7 +67,7 @@ fn no_server_name_is_cut_off() {
 
 #[test]
 fn a_tunnel_carries_tls_and_nothing_else() {
-    // C15
+    // sandbox-C15
     for text in ["SSH-2.0-OpenSSH_9.6\r\n", GET, "\u{16}\u{3}\u{1}"] {
         let world = World::new(&["write *.brave.test:{http}"]);
         let seen = exchange(world, Via::Tunnel("api.brave.test:{http}"), text);
@@ -79,7 +79,7 @@ fn a_tunnel_carries_tls_and_nothing_else() {
 
 #[test]
 fn a_greeting_in_single_bytes_is_read_all_the_same() {
-    // C16
+    // sandbox-C16
     for (server_name, passes) in [("api.brave.test", true), ("evil.test", false)] {
         let world = World::new(WRITE);
         let mut stream = tunnel(&world, "api.brave.test:{https}").unwrap();
@@ -106,7 +106,7 @@ fn a_greeting_in_single_bytes_is_read_all_the_same() {
 
 #[test]
 fn a_greeting_in_many_records_is_read_all_the_same() {
-    // C16
+    // sandbox-C16
     let world = World::new(WRITE);
     let mut stream = tunnel(&world, "api.brave.test:{https}").unwrap();
     let mut client = tls(stream.try_clone().unwrap(), None, "evil.test");
@@ -143,7 +143,7 @@ fn an_address_gets_a_tunnel_only_without_a_server_name() {
 
 #[test]
 fn ports_that_are_not_granted_get_no_tunnel() {
-    // C24
+    // sandbox-C24
     for port in [22, 25, 6379, 8080] {
         let authority = format!("api.brave.test:{port}");
         let via = Via::Tunnel(&authority);
@@ -170,7 +170,7 @@ fn broken_requests_for_a_tunnel_are_refused() {
         ("CONNECT private.brave.test:{https} HTTP/1.1\r\nHost: private.brave.test\r\n\r\n", 403),
         ("CONNECT missing.brave.test:{https} HTTP/1.1\r\nHost: missing.brave.test\r\n\r\n", 502),
     ] {
-        // C09, C10, C12
+        // sandbox-C09, sandbox-C10, sandbox-C12
         let seen = exchange(World::new(WRITE), Via::Proxy, text);
         assert!(seen.client.starts_with(&format!("HTTP/1.1 {status} ")), "{text}: {}", seen.client);
         assert!(seen.servers.is_empty(), "{text}");
@@ -206,7 +206,7 @@ fn what_is_sent_early_is_passed_on() {
 
 #[test]
 fn two_runs_do_not_mix() {
-    // C26
+    // sandbox-C26
     let narrow = World::new(&["write api.brave.test:{https}"]);
     let wide = World::new(&["write *:{https}"]);
     let request = "CONNECT other.test:{https} HTTP/1.1\r\nHost: other.test\r\n\r\n";

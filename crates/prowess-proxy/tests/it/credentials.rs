@@ -1,4 +1,4 @@
-//! Keys that only one host gets (attack F06).
+//! Keys that only one host gets (attack sandbox-F06).
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
@@ -226,7 +226,7 @@ fn no_report_holds_a_key() {
     assert!(!shown.contains(KEY), "{shown}");
 }
 
-/// Passes bytes on in both directions, as a process in a sandbox may do for another (attack C25).
+/// Passes bytes on in both directions, as a process in a sandbox may do for another (attack sandbox-C25).
 fn relay(to: u16) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -247,7 +247,7 @@ fn relay(to: u16) -> u16 {
 
 #[test]
 fn who_connects_for_somebody_else_gets_the_same_answer() {
-    // Attack C25: the policy belongs to the listener and not to the client.
+    // Attack sandbox-C25: the policy belongs to the listener and not to the client.
     for authority in ["api.brave.test:{https}", "evil.test:443", "api.brave.test:22"] {
         let direct = World::new(READ);
         let told = tunnel(&direct, authority).err();

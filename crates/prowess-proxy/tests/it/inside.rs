@@ -33,7 +33,7 @@ fn a_granted_host_is_read() {
 fn what_would_change_something_is_refused() {
     for request in ["POST / ", "PUT / ", "DELETE / ", "PATCH / ", "POST /r/git-receive-pack "] {
         let text = format!("{request}HTTP/1.1\r\nHost: api.brave.test\r\n\r\n");
-        // GAIA-3.2-5, C19, C23
+        // GAIA-3.2-5, sandbox-C19, sandbox-C23
         let seen = exchange(World::new(READ), API, &text);
         assert!(seen.client.starts_with("HTTP/1.1 403 Forbidden"), "{request}: {}", seen.client);
         assert!(seen.client.contains("`network:write:api.brave.test:"), "{}", seen.client);
@@ -45,7 +45,7 @@ fn what_would_change_something_is_refused() {
 #[test]
 fn another_host_inside_is_refused() {
     let text = "GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n";
-    // C17
+    // sandbox-C17
     assert_snapshot!(check(READ, API, text), @"
     client  HTTP/1.1 403 Forbidden
             content-type: text/plain; charset=utf-8
@@ -60,7 +60,7 @@ fn another_host_inside_is_refused() {
 #[test]
 fn a_tunnel_in_the_tunnel_is_refused() {
     let text = "CONNECT api.brave.test:{https} HTTP/1.1\r\nHost: api.brave.test:{https}\r\n\r\n";
-    // C22
+    // sandbox-C22
     assert_snapshot!(check(READ, API, text), @"
     client  HTTP/1.1 403 Forbidden
             content-type: text/plain; charset=utf-8
@@ -75,7 +75,7 @@ fn a_tunnel_in_the_tunnel_is_refused() {
 
 #[test]
 fn another_server_name_is_cut_off() {
-    // C14
+    // sandbox-C14
     let via = Via::Tls { connect: "api.brave.test:{https}", server_name: "evil.brave.test" };
     assert_snapshot!(check(READ, via, "GET / HTTP/1.1\r\nHost: evil.brave.test\r\n\r\n"), @"
     client  (received fatal alert: AccessDenied)
@@ -89,7 +89,7 @@ fn git_may_fetch() {
     let text = "POST /r.git/git-upload-pack HTTP/1.1\r\nHost: api.brave.test:{https}\r\n\
                 Content-Type: application/x-git-upload-pack-request\r\n\
                 Content-Length: 4\r\n\r\n0000";
-    // C23
+    // sandbox-C23
     assert_snapshot!(check(READ, API, text), @r#"
     client  HTTP/1.1 200 OK
             x-from: server
@@ -103,7 +103,7 @@ fn git_may_fetch() {
 
 #[test]
 fn a_client_of_another_run_gets_no_connection() {
-    // C19, C35
+    // sandbox-C19, sandbox-C35
     let mut world = World::new(READ);
     let other = World::new(READ);
     world.ca.clone_from(&other.ca);

@@ -17,7 +17,7 @@ const GET: &str =
 
 #[test]
 fn connections_beyond_the_cap_wait_for_a_place() {
-    // C29
+    // sandbox-C29
     let world = World::with(READ, usual_answers(), |policy| policy.connections = 3);
     let idle: Vec<_> = (0..60)
         .map(|_| {
@@ -41,7 +41,7 @@ fn connections_beyond_the_cap_wait_for_a_place() {
 
 #[test]
 fn a_download_is_cut_at_the_cap_and_nothing_follows() {
-    // C30
+    // sandbox-C30
     let world = World::with(READ, usual_answers(), |policy| policy.byte_cap = Some(20_000));
     let big = world.fill_in(&GET.replace("/ HTTP", "/big HTTP"));
     let first = speak(&world, Via::Proxy, &big);
@@ -58,7 +58,7 @@ fn a_download_is_cut_at_the_cap_and_nothing_follows() {
 
 #[test]
 fn a_tunnel_is_cut_at_the_cap() {
-    // C30
+    // sandbox-C30
     let grants = &["write *.brave.test:{https}"];
     let world = World::with(grants, usual_answers(), |policy| policy.byte_cap = Some(20_000));
     let via = Via::Tls { connect: "api.brave.test:{https}", server_name: "api.brave.test" };
@@ -98,7 +98,7 @@ fn the_list_of_refusals_is_bounded() {
 
 #[test]
 fn a_head_that_never_ends_is_refused() {
-    // C29
+    // sandbox-C29
     let world = World::new(READ);
     let endless = format!("GET http://api.brave.test/ HTTP/1.1\r\nX: {}", "y".repeat(1 << 20));
     let answer = speak(&world, Via::Proxy, &endless);
@@ -136,7 +136,7 @@ impl Resolver for Rebinding {
 
 #[test]
 fn a_name_that_changes_its_address_reaches_only_what_was_checked() {
-    // C13
+    // sandbox-C13
     let good = Server::http(usual_answers());
     let port = good.port;
     let bad = Server::start(Ipv4Addr::new(127, 0, 0, 66).into(), port, None, usual_answers());

@@ -27,7 +27,7 @@ fn a_granted_host_is_reached() {
 #[test]
 fn another_host_is_refused_before_it_is_looked_up() {
     let text = "GET http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\n\r\n";
-    // GAIA §3.2, C08
+    // GAIA §3.2, sandbox-C08
     assert_snapshot!(check(READ, Via::Proxy, text), @"
     client  HTTP/1.1 403 Forbidden
             content-type: text/plain; charset=utf-8
@@ -42,7 +42,7 @@ fn another_host_is_refused_before_it_is_looked_up() {
 #[test]
 fn without_grants_nobody_is_reached() {
     let text = "GET http://api.brave.test:{http}/ HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\r\n";
-    // SRT §4.7, C27
+    // SRT §4.7, sandbox-C27
     assert_snapshot!(check(&[], Via::Proxy, text), @"
     client  HTTP/1.1 403 Forbidden
             content-type: text/plain; charset=utf-8
@@ -72,7 +72,7 @@ fn a_star_reaches_every_name() {
 #[test]
 fn another_port_is_refused() {
     let text = "GET http://api.brave.test:6379/ HTTP/1.1\r\nHost: api.brave.test:6379\r\n\r\n";
-    // C24
+    // sandbox-C24
     assert_snapshot!(check(&["read *.brave.test"], Via::Proxy, text), @"
     client  HTTP/1.1 403 Forbidden
             content-type: text/plain; charset=utf-8
@@ -87,7 +87,7 @@ fn another_port_is_refused() {
 #[test]
 fn two_hosts_in_one_request_are_refused() {
     let text = "GET http://api.brave.test:{http}/ HTTP/1.1\r\nHost: evil.test\r\n\r\n";
-    // C09
+    // sandbox-C09
     assert_snapshot!(check(READ, Via::Proxy, text), @"
     client  HTTP/1.1 403 Forbidden
             content-type: text/plain; charset=utf-8
@@ -102,7 +102,7 @@ fn two_hosts_in_one_request_are_refused() {
 fn reading_does_not_post() {
     let text = "POST http://api.brave.test:{http}/ HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\
                 Content-Length: 3\r\n\r\nabc";
-    // GAIA-3.2-5, C18
+    // GAIA-3.2-5, sandbox-C18
     assert_snapshot!(check(READ, Via::Proxy, text), @"
     client  HTTP/1.1 403 Forbidden
             content-type: text/plain; charset=utf-8
@@ -151,7 +151,7 @@ fn each_request_on_a_connection_is_judged() {
                 DELETE http://api.brave.test:{http}/2 HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\r\n\
                 GET http://evil.test/3 HTTP/1.1\r\nHost: evil.test\r\n\r\n\
                 GET http://api.brave.test:{http}/4 HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\r\n";
-    // C20
+    // sandbox-C20
     assert_snapshot!(check(READ, Via::Proxy, text), @r#"
     client  HTTP/1.1 200 OK
             x-from: server
@@ -187,7 +187,7 @@ fn a_request_hidden_in_a_body_does_not_come_out() {
     let text = "GET http://api.brave.test:{http}/1 HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\
                 Content-Length: 60\r\n\r\n\
                 POST http://api.brave.test:{http}/2 HTTP/1.1\r\nHost: api.brave.test\r\n\r\n";
-    // C20
+    // sandbox-C20
     assert_snapshot!(check(READ, Via::Proxy, text), @"
     client  HTTP/1.1 403 Forbidden
             content-type: text/plain; charset=utf-8
@@ -205,7 +205,7 @@ fn contradicting_lengths_are_refused() {
     let text = "POST http://api.brave.test:{http}/ HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\
                 Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n\
                 GET http://api.brave.test:{http}/hidden HTTP/1.1\r\n\r\n";
-    // C20
+    // sandbox-C20
     assert_snapshot!(check(WRITE, Via::Proxy, text), @"
     client  HTTP/1.1 400 Bad Request
             content-type: text/plain; charset=utf-8
@@ -221,7 +221,7 @@ fn contradicting_lengths_are_refused() {
 fn a_body_that_is_no_body_is_not_delivered_as_one() {
     let text = "POST http://api.brave.test:{http}/ HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\
                 Transfer-Encoding: chunked\r\n\r\n3;ext=1\r\nabc\r\n0\r\n\r\n";
-    // C20
+    // sandbox-C20
     assert_snapshot!(check(WRITE, Via::Proxy, text), @"
     client  HTTP/1.1 400 Bad Request
             content-type: text/plain; charset=utf-8
@@ -245,7 +245,7 @@ fn upgrades_and_overrides_are_refused_for_reading() {
             "GET http://api.brave.test:{{http}}/ HTTP/1.1\r\nHost: api.brave.test:{{http}}\r\n\
              {fields}\r\n"
         );
-        // C20, C21, C22
+        // sandbox-C20, sandbox-C21, sandbox-C22
         let seen = check(READ, Via::Proxy, &text);
         assert!(seen.starts_with("client  HTTP/1.1 403 Forbidden\n"), "{fields}: {seen}");
         assert!(!seen.contains("server") && !seen.contains("lookup"), "{fields}: {seen}");
@@ -256,7 +256,7 @@ fn upgrades_and_overrides_are_refused_for_reading() {
 fn another_method_in_the_query_is_noted() {
     let text = "GET http://api.brave.test:{http}/?_method=DELETE HTTP/1.1\r\n\
                 Host: api.brave.test:{http}\r\n\r\n";
-    // C21
+    // sandbox-C21
     assert_snapshot!(check(READ, Via::Proxy, text), @r#"
     client  HTTP/1.1 200 OK
             x-from: server
@@ -271,7 +271,7 @@ fn another_method_in_the_query_is_noted() {
 
 #[test]
 fn names_that_lead_to_forbidden_addresses_are_refused() {
-    // C12
+    // sandbox-C12
     for (host, what) in [
         ("loopback.brave.test", "leads to a loopback address"),
         ("metadata.brave.test", "leads to a cloud metadata address"),
@@ -309,7 +309,7 @@ fn nobody_is_told_to_grant_what_no_grant_reaches() {
 
 #[test]
 fn every_other_spelling_of_a_host_is_refused() {
-    // C10, C11
+    // sandbox-C10, sandbox-C11
     for authority in [
         "api.brave.test@evil.test",
         "user:word@api.brave.test",
@@ -339,7 +339,7 @@ fn every_other_spelling_of_a_host_is_refused() {
 #[test]
 fn an_address_is_reached_only_when_granted_as_such() {
     let text = "GET http://127.0.0.1:{http}/ HTTP/1.1\r\nHost: 127.0.0.1:{http}\r\n\r\n";
-    // C11
+    // sandbox-C11
     assert_snapshot!(check(&["write *:{http}"], Via::Proxy, text), @"
     client  HTTP/1.1 403 Forbidden
             content-type: text/plain; charset=utf-8
@@ -362,7 +362,7 @@ fn an_address_is_reached_only_when_granted_as_such() {
 #[test]
 fn upper_case_and_a_trailing_dot_are_the_same_host() {
     let text = "GET http://API.Brave.TEST.:{http}/ HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\r\n";
-    // C10
+    // sandbox-C10
     assert_snapshot!(check(READ, Via::Proxy, text), @r#"
     client  HTTP/1.1 200 OK
             x-from: server
@@ -404,7 +404,7 @@ fn responses_keep_their_framing() {
         [&get("chunked", ""), &get("until-close", ""), &get("nothing", ""), &head, &get("y", "")]
             .map(String::as_str)
             .concat();
-    // C31
+    // sandbox-C31
     assert_snapshot!(check(READ, Via::Proxy, &text), @r#"
     client  HTTP/1.1 200 OK
             transfer-encoding: chunked
@@ -447,7 +447,7 @@ fn a_second_response_in_the_first_is_not_passed_on() {
     let text = "GET http://api.brave.test:{http}/inject HTTP/1.1\r\n\
                 Host: api.brave.test:{http}\r\n\r\n\
                 GET http://api.brave.test:{http}/y HTTP/1.1\r\nHost: api.brave.test:{http}\r\n\r\n";
-    // C31
+    // sandbox-C31
     let seen = check(READ, Via::Proxy, text);
     assert!(!seen.contains("injected"), "{seen}");
     assert_eq!(seen.matches("HTTP/1.1 200 OK").count(), 2, "{seen}");
@@ -468,7 +468,7 @@ fn a_response_that_breaks_off_does_not_look_finished() {
 fn a_server_that_changes_the_protocol_is_no_server() {
     let text = "GET http://api.brave.test:{http}/switch HTTP/1.1\r\n\
                 Host: api.brave.test:{http}\r\n\r\n";
-    // C22
+    // sandbox-C22
     assert_snapshot!(check(WRITE, Via::Proxy, text), @r#"
     client  HTTP/1.1 502 Bad Gateway
             content-type: text/plain; charset=utf-8

@@ -17,7 +17,7 @@ fn get(host: &str) -> String {
 
 #[test]
 fn plain_http_goes_where_its_host_field_says() {
-    // C32
+    // sandbox-C32
     assert_snapshot!(check(BOTH, Via::Transparent("{http}"), &get("read.brave.test")), @r#"
     client  HTTP/1.1 200 OK
             x-from: server
@@ -56,7 +56,7 @@ fn the_same_rules_hold() {
 
 #[test]
 fn tls_goes_where_its_greeting_says() {
-    // C32
+    // sandbox-C32
     let via = |name| Via::TransparentTls { port: "{https}", server_name: name };
     let read = check(BOTH, via("read.brave.test"), &get("read.brave.test"));
     assert_snapshot!(read, @r#"

@@ -216,7 +216,7 @@ fn versions_that_differ_in_build_metadata_are_one() {
 
 #[test]
 fn a_name_in_another_source_is_another_skill() {
-    // The public 9.9.0 is no version of the private skill (attack A9).
+    // The public 9.9.0 is no version of the private skill (attack registry-A9).
     assert_snapshot!(check("
         ask desk@private
         desk@private 1.0.0: auth@private

@@ -56,7 +56,7 @@ impl Home {
         fs::create_dir(&folder)?;
         let group = Group { folder, unified: matches!(self, Home::Unified(_)) };
         let write = |file: &str, value: u64| fs::write(group.folder.join(file), value.to_string());
-        // Kernels that do not count swap have no such file; one that can't be written would be a way out (attack E08).
+        // Kernels that do not count swap have no such file; one that can't be written would be a way out (attack sandbox-E08).
         let write_if_there = |file: &str, value: u64| match write(file, value) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn swap_is_no_way_around_the_limit() {
-        // Attack E08. Without a group of its own a run's swap is watched with its memory.
+        // Attack sandbox-E08. Without a group of its own a run's swap is watched with its memory.
         const MEMORY: u64 = 64 << 20;
         let Some(home) = Home::get() else { return };
         let limits = Limits { memory: Some(MEMORY), ..Limits::default() };

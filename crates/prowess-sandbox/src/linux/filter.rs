@@ -11,7 +11,7 @@ use seccompiler::{
 
 /// Calls that nothing inside has a use for.
 const DENIED: &[libc::c_long] = &[
-    // Namespaces and mounts (attacks D01, D02).
+    // Namespaces and mounts (attacks sandbox-D01, sandbox-D02).
     libc::SYS_unshare,
     libc::SYS_setns,
     libc::SYS_mount,
@@ -25,14 +25,14 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_open_tree,
     libc::SYS_move_mount,
     libc::SYS_mount_setattr,
-    // Other processes (D03).
+    // Other processes (sandbox-D03).
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
     libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
-    // The kernel itself (D05, D14).
+    // The kernel itself (sandbox-D05, sandbox-D14).
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
@@ -60,13 +60,13 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_vhangup,
     libc::SYS_nfsservctl,
     libc::SYS_lookup_dcookie,
-    // Files by handle (A19), device nodes (A23).
+    // Files by handle (sandbox-A19), device nodes (sandbox-A23).
     libc::SYS_open_by_handle_at,
     libc::SYS_name_to_handle_at,
     libc::SYS_mknodat,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_mknod,
-    // A second way to make any call (C07).
+    // A second way to make any call (sandbox-C07).
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
@@ -85,7 +85,7 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_sysfs,
     #[cfg(target_arch = "x86_64")]
     libc::SYS__sysctl,
-    // Pages of other nodes, scheduling of others, memory that can't be swapped (D12).
+    // Pages of other nodes, scheduling of others, memory that can't be swapped (sandbox-D12).
     libc::SYS_move_pages,
     libc::SYS_migrate_pages,
     libc::SYS_mbind,
@@ -104,7 +104,7 @@ const NAMESPACES: &[libc::c_int] = &[
     libc::CLONE_NEWCGROUP,
 ];
 
-/// Without it a file in memory can be executed (B04).
+/// Without it a file in memory can be executed (sandbox-B04).
 const MFD_NOEXEC_SEAL: u64 = 8;
 
 /// The bits of a mode that change who a program runs as.
@@ -133,7 +133,7 @@ fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String>
         rules.insert(*call, Vec::new());
     }
     let when = |argument: u8, comparison: SeccompCmpOp, value: u64| {
-        // Kernels look at 32 bits of these arguments, so higher bits must not hide them (D08).
+        // Kernels look at 32 bits of these arguments, so higher bits must not hide them (sandbox-D08).
         SeccompCondition::new(argument, SeccompCmpArgLen::Dword, comparison, value)
     };
     let all = |conditions: Vec<Result<SeccompCondition, _>>| {
@@ -158,7 +158,7 @@ fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String>
             vec![all(vec![when(1, SeccompCmpOp::MaskedEq(MFD_NOEXEC_SEAL), 0)])?],
         );
     } else {
-        // Memory that belongs to no process is memory that only a control group can count (attack E07).
+        // Memory that belongs to no process is memory that only a control group can count (attack sandbox-E07).
         for call in [libc::SYS_memfd_create, libc::SYS_memfd_secret, libc::SYS_shmget] {
             rules.insert(call, Vec::new());
         }
@@ -206,7 +206,7 @@ fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String>
             }
         }
     }
-    // 0xffffffff asks; anything else but zero changes how memory is laid out (D10).
+    // 0xffffffff asks; anything else but zero changes how memory is laid out (sandbox-D10).
     rules.insert(
         libc::SYS_personality,
         vec![all(vec![when(0, SeccompCmpOp::Ne, 0), when(0, SeccompCmpOp::Ne, 0xffff_ffff)])?],
@@ -214,7 +214,7 @@ fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String>
     if network {
         let domain = |family: libc::c_int| u64::from(family.cast_unsigned());
         // Of the families only IPv4 and IPv6, of their types only streams and datagrams, of the protocols only TCP and
-        // UDP: MPTCP passes walls that know TCP (C03, C06).
+        // UDP: MPTCP passes walls that know TCP (sandbox-C03, sandbox-C06).
         let mut sockets = vec![all(vec![
             when(0, SeccompCmpOp::Ne, domain(libc::AF_INET)),
             when(0, SeccompCmpOp::Ne, domain(libc::AF_INET6)),
@@ -257,7 +257,7 @@ fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String>
 }
 
 /// Calls that change attributes of files beside mode and owner. Access control lists among them would open granted files
-/// to others for good (attack A25), and a filter can't read which attribute is meant.
+/// to others for good (attack sandbox-A25), and a filter can't read which attribute is meant.
 const ATTRIBUTES: &[libc::c_long] = &[
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,

@@ -133,7 +133,7 @@ fn rights(access: Access) -> Rights {
     }
 }
 
-/// Whether something is at a granted path: a missing one is simply not in view, a link is refused (attack A05).
+/// Whether something is at a granted path: a missing one is simply not in view, a link is refused (attack sandbox-A05).
 fn is_there(grant: &FileGrant) -> Result<bool, Error> {
     match std::fs::symlink_metadata(&grant.path) {
         Ok(data) if data.file_type().is_symlink() => {
@@ -151,7 +151,7 @@ fn is_there(grant: &FileGrant) -> Result<bool, Error> {
 struct Created(Vec<(OwnedFd, OsString)>);
 
 impl Created {
-    /// Makes exactly the granted folder (attack A26).
+    /// Makes exactly the granted folder (attack sandbox-A26).
     fn create(&mut self, grant: &FileGrant) -> Result<(), Error> {
         let (Some(parent), Some(name)) = (grant.path.parent(), grant.path.file_name()) else {
             return Err(refuse(grant, "it can't be created"));
@@ -182,7 +182,7 @@ impl Drop for Created {
     }
 }
 
-/// Shows the files that match now, one by one; their folder is one in memory (attack A14).
+/// Shows the files that match now, one by one; their folder is one in memory (attack sandbox-A14).
 fn show_matches(
     view: &mut View,
     grant: &FileGrant,

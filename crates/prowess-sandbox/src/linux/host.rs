@@ -70,7 +70,7 @@ impl Host {
         }
     }
 
-    /// Why such a root is refused, and what to do (attack D19).
+    /// Why such a root is refused, and what to do (attack sandbox-D19).
     pub(super) fn weak_root() -> (String, String) {
         (
             "this is root without the right to mount: programs would run as the machine's root"
@@ -92,7 +92,7 @@ impl Host {
     }
 }
 
-/// Why a namespace that was made is refused all the same, and what to do (attack H02).
+/// Why a namespace that was made is refused all the same, and what to do (attack sandbox-H02).
 pub(super) fn powerless_namespace() -> (String, String) {
     (
         "namespaces can be made, but nothing may be mounted in them".to_owned(),

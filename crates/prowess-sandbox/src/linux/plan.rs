@@ -229,7 +229,7 @@ fn add(
 }
 
 /// Each bind is open for a moment, so thousands of grants need more descriptors than a process usually may have (attack
-/// A27). A number when the limit has to be raised.
+/// sandbox-A27). A number when the limit has to be raised.
 fn descriptors(binds: usize) -> Result<Option<u64>, Error> {
     // Pipes, channels and whatever else is open at the same time.
     const OTHERS: u64 = 256;

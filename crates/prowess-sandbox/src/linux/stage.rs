@@ -1,5 +1,5 @@
-//! Write grants with a pattern: the program works on copies, and what it leaves is filtered on the way back (attacks A15,
-//! A16).
+//! Write grants with a pattern: the program works on copies, and what it leaves is filtered on the way back (attacks sandbox-A15,
+//! sandbox-A16).
 //!
 //! A mount can't tell `*.md` from `*.sh`, so the granted folder is replaced by a private one with copies of the files that
 //! match. When the whole tree of processes is dead, changed and new files that match go back, each in one step; a file that

@@ -424,7 +424,7 @@ impl Sandbox {
                 cause: format!("{name}: {source}"),
                 remedy: "run `prowess doctor` to see what is missing".to_owned(),
             },
-            // Attack H02: a namespace was made, and gives no rights.
+            // Attack sandbox-H02: a namespace was made, and gives no rights.
             Some((
                 Stage::Formats
                 | Stage::MountNamespace
@@ -445,13 +445,13 @@ impl Sandbox {
                 ),
                 remedy: "run as an ordinary user, or grant a folder on another filesystem".to_owned(),
             },
-            // Attack H07: there is no way to show processes but the host's, and that is none.
+            // Attack sandbox-H07: there is no way to show processes but the host's, and that is none.
             Some((Stage::Processes, _)) => Error::Unenforceable {
                 cause: format!("a /proc of its own can't be mounted: {source}"),
                 remedy: "in a container, show the whole of /proc (Docker: --security-opt systempaths=unconfined)"
                     .to_owned(),
             },
-            // Attack A29.
+            // Attack sandbox-A29.
             Some((Stage::SelfTest, name)) => Error::Unenforceable {
                 cause: name.to_owned(),
                 remedy: "this machine accepts Landlock or seccomp and does not enforce it: use another kernel, or a container that passes these calls on"

@@ -1,6 +1,6 @@
 //! Looking through writable folders before and after a run.
 //!
-//! Before: a file that has another name outside of the folder could be changed through it (attack A08). After: links that
+//! Before: a file that has another name outside of the folder could be changed through it (attack sandbox-A08). After: links that
 //! the run has planted and that lead out of the folder wait for somebody who follows them in good faith. Both are looked for
 //! only in folders of a size that takes milliseconds.
 

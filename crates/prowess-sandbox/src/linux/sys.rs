@@ -322,7 +322,7 @@ const FSCONFIG_CMD_CREATE: c_uint = 6;
 const FS_CLOEXEC: c_uint = 1;
 
 /// Gives the current user namespace a list of formats of programs of its own, which is empty. Without one the machine's
-/// list counts, and the kernel starts the interpreters on it wherever they are (attack B15).
+/// list counts, and the kernel starts the interpreters on it wherever they are (attack sandbox-B15).
 pub(super) fn forget_formats() -> Outcome {
     let kind = c"binfmt_misc";
     // SAFETY: the kind is a valid string.
@@ -806,7 +806,7 @@ fn open_of_process(name: &[u8], file: &[u8]) -> Option<RawFd> {
     open(CStr::from_bytes_until_nul(&path).ok()?, libc::O_RDONLY).ok()
 }
 
-/// What one process takes, also of what was swapped out (attack E08).
+/// What one process takes, also of what was swapped out (attack sandbox-E08).
 fn resident(name: &[u8]) -> u64 {
     let Some(file) = open_of_process(name, b"/status") else { return 0 };
     let mut text = [0_u8; 4096];
@@ -815,7 +815,7 @@ fn resident(name: &[u8]) -> u64 {
     memory_of(text.get(..count).unwrap_or_default())
 }
 
-/// Memory that is shared without a file (attack E07). Its pages stay while one process has it mapped, and count for none
+/// Memory that is shared without a file (attack sandbox-E07). Its pages stay while one process has it mapped, and count for none
 /// that has not touched them: a child that inherits such a mapping and sleeps holds all of it for nothing. So each counts
 /// with its size, once, whoever has mapped it how often.
 struct SharedMappings {
@@ -978,7 +978,7 @@ pub(super) fn identity_of_process() -> (u32, u32) {
 mod tests {
     #[test]
     fn swap_counts_as_memory() {
-        // Attack E08, where no control group counts.
+        // Attack sandbox-E08, where no control group counts.
         let status = b"Name:\tVmRSS\nVmPeak:\t    9 kB\nVmRSS:\t     120 kB\nRssAnon:\t 7 kB\nVmSwap:\t    3 kB\n";
         assert_eq!(super::memory_of(status), 123 << 10);
         assert_eq!(super::memory_of(b"State:\tZ (zombie)\n"), 0);
@@ -988,7 +988,7 @@ mod tests {
 
     #[test]
     fn shared_memory_counts_once_and_with_its_size() {
-        // Attack E07, where no control group counts.
+        // Attack sandbox-E07, where no control group counts.
         let counted = |lines: &[&str]| {
             let mut shared = super::SharedMappings::new();
             for line in lines {

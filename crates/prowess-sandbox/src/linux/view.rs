@@ -96,7 +96,7 @@ pub(super) struct View {
     entries: BTreeMap<PathBuf, Entry>,
 }
 
-/// The most entries of a view; more are refused rather than cut off (attack A27).
+/// The most entries of a view; more are refused rather than cut off (attack sandbox-A27).
 const MOST_ENTRIES: usize = 16_384;
 
 impl View {
@@ -174,7 +174,7 @@ impl View {
     }
 
     /// Folders below a writable one that lead to something that is not: a name that can be moved away protects nothing
-    /// (attack A10).
+    /// (attack sandbox-A10).
     fn pin(&mut self) {
         let mut pins = Vec::new();
         for (path, entry) in &self.entries {
@@ -358,7 +358,7 @@ impl Bind {
         PathBuf::from(std::ffi::OsStr::from_bytes(self.source.as_bytes()))
     }
 
-    /// A handle on the very thing that was looked at. None is kept: there may be thousands of binds (attack A27).
+    /// A handle on the very thing that was looked at. None is kept: there may be thousands of binds (attack sandbox-A27).
     pub(super) fn open(&self) -> Result<OwnedFd, Error> {
         let handle = open(&self.source, &self.path())?;
         if identity(&handle, &self.path())? != self.identity {

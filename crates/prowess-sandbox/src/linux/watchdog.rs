@@ -1,5 +1,5 @@
 //! A watchdog over writable folders: no quota bounds them for ordinary users, so what a run adds to them is counted while
-//! it runs, and too much ends it (attacks A23, E09).
+//! it runs, and too much ends it (attacks sandbox-A23, sandbox-E09).
 //!
 //! Counting takes two looks. A cheap one, many times a second, asks the filesystem how much is free. When that has changed
 //! by enough to matter, or enough time has passed, the folders are walked through, which is what decides: others write to

@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::probe::{Layer, Probe, State};
 use crate::spec::{Access, Ended, How, Input, Limits, Network, Observer, Spec, Stream};
 
-/// The launcher, never looked up on a path (attack H12).
+/// The launcher, never looked up on a path (attack sandbox-H12).
 const LAUNCHER: &str = "/usr/bin/sandbox-exec";
 /// How long the streams may stay open when the program and its group are gone.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -225,7 +225,7 @@ impl Sandbox {
             }
             Event::Kill => {}
             Event::Ended => {
-                // Whatever it left in its group goes with it (attack E03).
+                // Whatever it left in its group goes with it (attack sandbox-E03).
                 self.signal(Signal::KILL);
                 progress.status = Some(self.child.wait().map_err(Error::Supervise)?);
                 self.reaped = true;
@@ -392,7 +392,7 @@ fn spawn_with(launcher: &Path, mut spec: Spec) -> Result<Sandbox, Error> {
     })
 }
 
-/// Grants for what is not there are dropped, or the folder is made; grants over links are refused (attacks A05, A26).
+/// Grants for what is not there are dropped, or the folder is made; grants over links are refused (attacks sandbox-A05, sandbox-A26).
 fn settle_grants(spec: &mut Spec) -> Result<(), Error> {
     let mut settled = Vec::new();
     for grant in spec.files.drain(..) {
@@ -451,7 +451,7 @@ fn prepare(command: &mut Command, limits: &Limits, descriptors: &[OwnedFd]) {
                 place += 1;
             }
             for descriptor in place..1024 {
-                // Most of these numbers are not open, which is as good (attack D16).
+                // Most of these numbers are not open, which is as good (attack sandbox-D16).
                 libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC);
             }
             Ok(())

@@ -39,7 +39,7 @@ fn network(world: &World, payload: &str) -> Spec {
 
 const CASES: &[Case] = &[
     Case {
-        rows: "A01 A13",
+        rows: "sandbox-A01 sandbox-A13",
         spec: |world| {
             nothing(
                 world,
@@ -61,7 +61,7 @@ home: done ['skill']
 ",
     },
     Case {
-        rows: "A02 A03 A04",
+        rows: "sandbox-A02 sandbox-A03 sandbox-A04",
         spec: |world| {
             files(
                 world,
@@ -87,7 +87,7 @@ granted write: done
 ",
     },
     Case {
-        rows: "A07 A09 A17 A18",
+        rows: "sandbox-A07 sandbox-A09 sandbox-A17 sandbox-A18",
         spec: |world| {
             files(
                 world,
@@ -118,7 +118,7 @@ map for writing: EACCES
 ",
     },
     Case {
-        rows: "A12 A25",
+        rows: "sandbox-A12 sandbox-A25",
         spec: |world| {
             files(
                 world,
@@ -166,7 +166,7 @@ a copy with attributes: done
 ",
     },
     Case {
-        rows: "A19 A20 A21 A22 D04 D18",
+        rows: "sandbox-A19 sandbox-A20 sandbox-A21 sandbox-A22 sandbox-D04 sandbox-D18",
         spec: |world| {
             nothing(
                 world,
@@ -216,7 +216,7 @@ own image: True
 ",
     },
     Case {
-        rows: "A23 A24",
+        rows: "sandbox-A23 sandbox-A24",
         spec: |world| {
             files(
                 world,
@@ -260,7 +260,7 @@ etc: EROFS
 ",
     },
     Case {
-        rows: "B01 B02 B03 B04 B05 B06 B09",
+        rows: "sandbox-B01 sandbox-B02 sandbox-B03 sandbox-B04 sandbox-B05 sandbox-B06 sandbox-B09",
         spec: |world| {
             files(
                 world,
@@ -321,7 +321,7 @@ PATH: EACCES
 ",
     },
     Case {
-        rows: "B10 B14",
+        rows: "sandbox-B10 sandbox-B14",
         spec: |world| {
             files(
                 world,
@@ -344,7 +344,7 @@ still: ENOENT
 ",
     },
     Case {
-        rows: "C01 C02 C03 C05 C06 C07",
+        rows: "sandbox-C01 sandbox-C02 sandbox-C03 sandbox-C05 sandbox-C06 sandbox-C07",
         spec: |world| {
             nothing(
                 world,
@@ -380,7 +380,7 @@ pair: done 2
 ",
     },
     Case {
-        rows: "C01 C02 C03 C04 C05 C06 C33",
+        rows: "sandbox-C01 sandbox-C02 sandbox-C03 sandbox-C04 sandbox-C05 sandbox-C06 sandbox-C33",
         spec: |world| {
             network(
                 world,
@@ -425,7 +425,7 @@ names: [Errno -2] Name or service not known
 ",
     },
     Case {
-        rows: "D01 D02 D03 D05 D10 D14",
+        rows: "sandbox-D01 sandbox-D02 sandbox-D03 sandbox-D05 sandbox-D10 sandbox-D14",
         spec: |world| {
             nothing(
                 world,
@@ -458,7 +458,7 @@ attempt("x32", lambda: call(0x40000000 | 39))
         expected: "39 calls, not refused: {}\nx32: ENOSYS\n",
     },
     Case {
-        rows: "D07 D08 D11 D12 D13 D15 B16",
+        rows: "sandbox-D07 sandbox-D08 sandbox-D11 sandbox-D12 sandbox-D13 sandbox-D15 sandbox-B16",
         spec: |world| {
             nothing(
                 world,
@@ -509,7 +509,7 @@ skill:x:1000:1000::/home/skill:/bin/false
 ",
     },
     Case {
-        rows: "E05 E09 E14",
+        rows: "sandbox-E05 sandbox-E09 sandbox-E14",
         spec: |world| {
             let mut spec = files(
                 world,
@@ -548,7 +548,7 @@ descriptors: EMFILE
 ",
     },
     Case {
-        rows: "F01 F04 F07",
+        rows: "sandbox-F01 sandbox-F04 sandbox-F07",
         spec: |world| {
             nothing(
                 world,
@@ -669,7 +669,7 @@ pub(crate) fn copy_of_tests() -> tempfile::TempDir {
 
 #[test]
 fn a_link_is_no_grant() {
-    // Attack A05.
+    // Attack sandbox-A05.
     let world = World::new();
     std::os::unix::fs::symlink(world.path("sec"), world.path("output")).expect("a link");
     for name in ["output", "output/k"] {
@@ -683,7 +683,7 @@ fn a_link_is_no_grant() {
 
 #[test]
 fn a_grant_that_changes_is_refused_or_the_same() {
-    // Attack A06: the name of a granted folder changes its meaning all the time.
+    // Attack sandbox-A06: the name of a granted folder changes its meaning all the time.
     let world = World::new();
     let (plain, link) = (world.path("plain"), world.path("link"));
     let output = world.path("output");
@@ -721,7 +721,7 @@ fn a_grant_that_changes_is_refused_or_the_same() {
 
 #[test]
 fn what_is_protected_inside_a_writable_folder_stays() {
-    // Attacks A10, A11.
+    // Attacks sandbox-A10, sandbox-A11.
     let world = World::new();
     for folder in ["ws/.git/hooks", "ws/vendor/sub/.git/hooks", "ws/.skills/x"] {
         fs::create_dir_all(world.path(folder)).expect("folders");
@@ -772,7 +772,7 @@ fn files_made_inside_belong_to_the_caller() {
 
 #[test]
 fn a_missing_grant_leaves_no_litter() {
-    // Attack A26.
+    // Attack sandbox-A26.
     let world = World::new();
     let before = world.tree();
     let mut spec = world.python("attempt('write', lambda: write(WS + '/../new/x'))");
@@ -784,7 +784,7 @@ fn a_missing_grant_leaves_no_litter() {
 
 #[test]
 fn odd_names_are_just_names() {
-    // Attack A28.
+    // Attack sandbox-A28.
     let world = World::new();
     for name in ["new\nline", "quote'\"", "$(id)", "-rf", "a b"] {
         fs::create_dir(world.path(name)).expect("a folder");
@@ -806,7 +806,7 @@ fn odd_names_are_just_names() {
 
 #[test]
 fn names_need_not_be_text() {
-    // Attack A28: bytes that are no UTF-8, in all places where a name can stand.
+    // Attack sandbox-A28: bytes that are no UTF-8, in all places where a name can stand.
     use std::ffi::{OsStr, OsString};
     use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
     let odd = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
@@ -889,7 +889,7 @@ fn names_need_not_be_text_for_an_ordinary_user() {
 
 #[test]
 fn a_database_that_may_be_read_is_not_changed() {
-    // Attack G01: for SQLite a database is a file.
+    // Attack sandbox-G01: for SQLite a database is a file.
     let world = World::new();
     let make = "
 import sqlite3
@@ -949,7 +949,7 @@ fn a_database_that_may_be_read_is_not_changed_by_an_ordinary_user() {
 
 #[test]
 fn a_program_that_the_run_could_replace_is_refused() {
-    // Attack B11.
+    // Attack sandbox-B11.
     let world = World::new();
     let tool = world.path("ws/tool");
     executable(&tool, "#!/bin/sh\necho ran\n");
@@ -993,7 +993,7 @@ fn scripts_that_only_their_owner_may_execute_run() {
 
 #[test]
 fn open_descriptors_stay_outside() {
-    // Attack D16.
+    // Attack sandbox-D16.
     let world = World::new();
     let secrets: Vec<fs::File> =
         (0..50).map(|_| fs::File::open(world.path("sec/k")).expect("the secret")).collect();

@@ -53,7 +53,7 @@ fn prints(spec: Spec) -> String {
 
 #[test]
 fn a_read_pattern_shows_matching_files_only() {
-    // Attack A14.
+    // Attack sandbox-A14.
     let world = World::new();
     world.files(&["data/a.csv", "data/.b.csv", "data/b.json", "data/sub/c.csv", "data/x.csv/d"]);
     symlink(world.path("sec/k"), world.path("data/link.csv")).expect("a link");
@@ -94,7 +94,7 @@ attempt('up', lambda: os.listdir(ROOT))";
 
 #[test]
 fn a_read_pattern_is_a_snapshot() {
-    // Attack A14: what comes later is not there.
+    // Attack sandbox-A14: what comes later is not there.
     let world = World::new();
     world.files(&["data/a.csv"]);
     let grant = world.matching("data", Access::Read, "*.csv");
@@ -199,7 +199,7 @@ fn stages_left() -> Vec<String> {
 
 #[test]
 fn a_write_pattern_keeps_matching_files_only() {
-    // Attack A15.
+    // Attack sandbox-A15.
     let world = World::new();
     world.files(&["out/old.md", "out/same.md", "out/gone.md", "out/secret.txt", "out/sub/z.md"]);
     let payload = r#"
@@ -240,7 +240,7 @@ attempt("execute", lambda: os.execv(ROOT + "/out/x.sh", ["x"]))
 
 #[test]
 fn a_write_pattern_brings_nothing_else_back() {
-    // Attack A16.
+    // Attack sandbox-A16.
     let world = World::new();
     world.files(&["out/taken.md", "home/.bashrc"]);
     let payload = r#"
@@ -368,7 +368,7 @@ fn what_is_written_counts_however_the_run_ends() {
 
 #[test]
 fn a_missing_folder_is_created_on_request_only() {
-    // Attack A26.
+    // Attack sandbox-A26.
     let world = World::new();
     let before = world.tree();
     let creating = |name, access| FileGrant { create: true, ..world.grant(name, access) };
@@ -479,7 +479,7 @@ impl Observer for Aloud {
 
 #[test]
 fn a_hard_link_to_the_outside_is_refused_or_reported() {
-    // Attack A08.
+    // Attack sandbox-A08.
     let world = World::new();
     world.files(&["ws/one", "ro/x"]);
     fs::hard_link(world.path("ws/one"), world.path("ws/two")).expect("a link");
@@ -578,7 +578,7 @@ fn many_files(count: usize) -> (tempfile::TempDir, Vec<FileGrant>) {
 
 #[test]
 fn thousands_of_grants_work_or_are_refused() {
-    // Attack A27.
+    // Attack sandbox-A27.
     let few = std::env::var(ROLE);
     let world = World::new();
     let (folder, grants) = many_files(3000);
@@ -602,7 +602,7 @@ fn thousands_of_grants_work_or_are_refused() {
 
 #[test]
 fn thousands_of_grants_need_no_high_limit_of_their_own() {
-    // Attack A27: what shells usually allow, and less than that.
+    // Attack sandbox-A27: what shells usually allow, and less than that.
     for (limit, role) in [("--nofile=1024:10000", "many"), ("--nofile=1024:1024", "few")] {
         let output = Command::new("prlimit")
             .arg(limit)

@@ -1,4 +1,4 @@
-//! The walls on filesystems that are not the usual ones (attack A29).
+//! The walls on filesystems that are not the usual ones (attack sandbox-A29).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::world::{World, ran};
 
 #[test]
 fn the_walls_hold_on_other_filesystems() {
-    // Attack A29.
+    // Attack sandbox-A29.
     let memory = "mount -t tmpfs -o mode=1777 tmpfs /tmp";
     let layers = "mkdir lower upper work
 chmod 1777 lower upper
@@ -85,7 +85,7 @@ attempt("secret", lambda: read(SEC + "/k"))
 
 #[test]
 fn the_walls_hold_on_a_filesystem_of_a_process() {
-    // Attack A29: FUSE.
+    // Attack sandbox-A29: FUSE.
     let mount = format!(
         "mkdir place
 exec 9<>/dev/fuse

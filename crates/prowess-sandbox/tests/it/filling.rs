@@ -1,4 +1,4 @@
-//! Filling the disk: what a run adds to folders that are granted for writing is bounded (attacks A23, E09).
+//! Filling the disk: what a run adds to folders that are granted for writing is bounded (attacks sandbox-A23, sandbox-E09).
 
 use std::fs;
 use std::time::Duration;
@@ -41,7 +41,7 @@ fn ends_with(how: How, name: &str, spec: Spec) {
 
 #[test]
 fn a_granted_folder_can_not_be_filled() {
-    // Attacks A23, E09.
+    // Attacks sandbox-A23, sandbox-E09.
     for (name, written, payload) in [
         ("bytes", BYTES_ENDED, BYTES.to_owned()),
         ("entries", ENTRIES_ENDED, ENTRIES.to_owned()),

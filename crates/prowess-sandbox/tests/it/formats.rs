@@ -1,4 +1,4 @@
-//! Programs of other systems, and what the machine knows about them (attack B15).
+//! Programs of other systems, and what the machine knows about them (attack sandbox-B15).
 
 use std::fs;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::world::{World, executable, ran};
 
 #[test]
 fn foreign_formats_do_not_run() {
-    // Attack B15: programs for other systems.
+    // Attack sandbox-B15: programs for other systems.
     let world = World::new();
     for (name, start) in [
         ("x.exe", &b"MZ\x90\0"[..]),
@@ -70,7 +70,7 @@ fn registered_formats_do_not_run() {
 
 #[test]
 fn formats_of_the_machine_do_not_run() {
-    // Attack B15: a format with an interpreter that is looked up when it is needed, and one that the kernel holds open
+    // Attack sandbox-B15: a format with an interpreter that is looked up when it is needed, and one that the kernel holds open
     // (flag F), as emulators and the door to Windows are registered. Formats belong to the machine and not to a mount, so
     // they are removed.
     let own = std::process::id();

@@ -44,7 +44,7 @@ const VICTIM: &[&str] = &["--exact", "hostile_host::a_run_is_refused", "--ignore
 
 #[test]
 fn without_user_namespaces_nothing_runs() {
-    // Attack H01: an ordinary user in a world without user namespaces.
+    // Attack sandbox-H01: an ordinary user in a world without user namespaces.
     let copy = copy_of_tests();
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "sh", "-c"]);
@@ -55,7 +55,7 @@ fn without_user_namespaces_nothing_runs() {
 
 #[test]
 fn without_landlock_nothing_runs() {
-    // Attack H05: the three calls do not exist.
+    // Attack sandbox-H05: the three calls do not exist.
     let copy = copy_of_tests();
     for user in ["0", "65534"] {
         let mut command = Command::new("setpriv");
@@ -78,7 +78,7 @@ fn masked(user: &str, calls: &[i64], errno: i32, why: &str) {
 
 #[test]
 fn walls_that_do_not_hold_are_noticed() {
-    // Attack A29: the machine says that a wall is up, and it is not.
+    // Attack sandbox-A29: the machine says that a wall is up, and it is not.
     for user in ["0", "65534"] {
         let restrict = libc::SYS_landlock_restrict_self;
         masked(user, &[restrict], 0, "self-test: something forbidden was possible");
@@ -88,7 +88,7 @@ fn walls_that_do_not_hold_are_noticed() {
 
 #[test]
 fn namespaces_without_powers_run_nothing() {
-    // Attack H02: a namespace can be made, and mounting in it is refused, as AppArmor does it.
+    // Attack sandbox-H02: a namespace can be made, and mounting in it is refused, as AppArmor does it.
     for user in ["0", "65534"] {
         for errno in [libc::EPERM, libc::EACCES] {
             masked(user, &[libc::SYS_mount], errno, "nothing may be mounted in them");
@@ -100,7 +100,7 @@ fn namespaces_without_powers_run_nothing() {
 
 #[test]
 fn without_a_proc_of_its_own_nothing_runs() {
-    // Attack H07: a container that covers parts of /proc. The kernel lets nobody in it mount a /proc without covers.
+    // Attack sandbox-H07: a container that covers parts of /proc. The kernel lets nobody in it mount a /proc without covers.
     let copy = copy_of_tests();
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc"]);
@@ -111,7 +111,7 @@ fn without_a_proc_of_its_own_nothing_runs() {
 
 #[test]
 fn root_without_its_powers_runs_nothing() {
-    // Attack D19: root of a container, who still owns the machine's files.
+    // Attack sandbox-D19: root of a container, who still owns the machine's files.
     let copy = copy_of_tests();
     let mut command = Command::new("setpriv");
     command.args(["--bounding-set=-sys_admin", "--inh-caps=-sys_admin"]);
@@ -121,7 +121,7 @@ fn root_without_its_powers_runs_nothing() {
 
 #[test]
 fn without_clone3_nothing_runs() {
-    // Attack H03: the filter of a container.
+    // Attack sandbox-H03: the filter of a container.
     let copy = copy_of_tests();
     let mut command = Command::new(copy.path().join("tests"));
     command.args(VICTIM);
@@ -131,7 +131,7 @@ fn without_clone3_nothing_runs() {
 
 #[test]
 fn without_filters_nothing_runs() {
-    // Attack D20: the filter can't be installed.
+    // Attack sandbox-D20: the filter can't be installed.
     let copy = copy_of_tests();
     let mut command = Command::new(copy.path().join("tests"));
     command.args([
@@ -184,7 +184,7 @@ fn this_machine_enforces_everything() {
 
 #[test]
 fn the_end_of_the_supervisor_ends_the_run() {
-    // Attack E04.
+    // Attack sandbox-E04.
     let copy = copy_of_tests();
     let marker = format!("marker-{}", std::process::id());
     let mut supervisor = Command::new(copy.path().join("tests"))
@@ -257,7 +257,7 @@ const HUNGRY: &[(&str, &str)] = &[
 
 #[test]
 fn memory_is_bounded() {
-    // Attacks E06, E07; GAIA §4.3
+    // Attacks sandbox-E06, sandbox-E07; GAIA §4.3
     for (name, payload) in HUNGRY {
         let world = World::new();
         let mut spec = world.python(payload);

@@ -30,11 +30,11 @@ fn exit_codes_signals_and_input_come_through() {
     let mut spec = world.python("print(len(sys.stdin.read()))");
     spec.input = Input::Bytes(vec![b'x'; 1 << 20]);
     assert_eq!(ran(spec).1, "1048576\n");
-    // A flood on one stream does not block the other (attack E12).
+    // A flood on one stream does not block the other (attack sandbox-E12).
     let (_, output, error) = ran(world.python("sys.stderr.write('x' * (5 << 20))\nprint('said')"));
     assert_eq!(output, "said\n");
     assert!(error.contains("... [truncated 5238784 bytes] ..."), "{error}");
-    // Input that nobody reads does not block (attack E12).
+    // Input that nobody reads does not block (attack sandbox-E12).
     let mut spec = world.python("print('bye')");
     spec.input = Input::Bytes(vec![b'x'; 1 << 20]);
     assert_eq!(ran(spec).1, "bye\n");
@@ -84,7 +84,7 @@ fn private_channels_come_in_order_wherever_they_were() {
 
 #[test]
 fn time_ends_politely_first() {
-    // Attack E01.
+    // Attack sandbox-E01.
     let world = World::new();
     let mut spec = world.python(
         "signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))\nprint('up', flush=True)\nsignal.pause()",
@@ -97,7 +97,7 @@ fn time_ends_politely_first() {
 
 #[test]
 fn time_ends_everything() {
-    // Attack E02: sessions, double forks and deaf processes.
+    // Attack sandbox-E02: sessions, double forks and deaf processes.
     let world = World::new();
     let mut spec = world.python(
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -120,7 +120,7 @@ while True:
 
 #[test]
 fn a_daemon_does_not_outlive_the_program() {
-    // Attack E03.
+    // Attack sandbox-E03.
     let world = World::new();
     let mut spec = world
         .python("if os.fork() == 0:\n    os.setsid()\n    signal.pause()\nprint('main is done')");
@@ -170,7 +170,7 @@ impl prowess_sandbox::Observer for Impatient {
 
 #[test]
 fn too_much_output_ends_the_run() {
-    // Attack E11.
+    // Attack sandbox-E11.
     let mut spec = python();
     spec.arguments = vec!["-c".into(), "while True: print('x' * 1000)".into()];
     spec.limits.output = 10 << 20;
@@ -304,7 +304,7 @@ fn children() -> Vec<String> {
 
 #[test]
 fn computing_is_limited() {
-    // Attack E10.
+    // Attack sandbox-E10.
     let world = World::new();
     let mut spec = world.python("while True: pass");
     spec.limits.cpu = Some(Duration::from_secs(1));
@@ -315,7 +315,7 @@ fn computing_is_limited() {
 
 #[test]
 fn orphans_are_reaped() {
-    // Attack E13: many more processes than there may be at a time, none of which its parent waits for.
+    // Attack sandbox-E13: many more processes than there may be at a time, none of which its parent waits for.
     let world = World::new();
     let mut spec = world.python(
         "for _ in range(300):
@@ -341,7 +341,7 @@ print('all gone')",
 
 #[test]
 fn a_program_that_stops_itself_ends_too() {
-    // Attack E16.
+    // Attack sandbox-E16.
     let world = World::new();
     let mut spec = world.python("os.kill(os.getpid(), signal.SIGSTOP)");
     spec.limits.time = Duration::from_millis(500);
@@ -351,7 +351,7 @@ fn a_program_that_stops_itself_ends_too() {
 
 #[test]
 fn no_core_is_dumped() {
-    // Attack E18.
+    // Attack sandbox-E18.
     let world = World::new();
     let payload = "import resource\nprint(resource.getrlimit(resource.RLIMIT_CORE))\nos.chdir(WS)\nsys.stdout.flush()\nos.abort()";
     let mut spec = world.python(payload);
@@ -372,7 +372,7 @@ impl prowess_sandbox::Observer for Ready {
 
 #[test]
 fn two_runs_do_not_meet() {
-    // Attacks D13, G08.
+    // Attacks sandbox-D13, sandbox-G08.
     let world = World::new();
     let first = world.python(
         "for path in ('/tmp/x', '/dev/shm/x', '/home/skill/x'):

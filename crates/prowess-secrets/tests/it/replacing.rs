@@ -14,7 +14,7 @@ fn check(value: &str, text: &str, expected: &str) {
 
 #[test]
 fn usual_spellings_are_found() {
-    // Attack F05. Each spelling was made with another program: base64, xxd, Python, JavaScript.
+    // Attack sandbox-F05. Each spelling was made with another program: base64, xxd, Python, JavaScript.
     let key = "s3cr3t/+value?";
     for (text, expected) in [
         ("s3cr3t/+value?", "[redacted: KEY]"),

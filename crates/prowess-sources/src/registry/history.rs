@@ -1,5 +1,5 @@
 //! What a registry has said before, against what it says now: a mirror that answers with an old index hides what was taken
-//! back since, and what is newer (attack C17).
+//! back since, and what is newer (attack registry-C17).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -10,7 +10,7 @@ use prowess_registry_protocol::{Head, Index};
 pub(super) enum Doubt {
     /// It is an older one than was seen before, or one that can't be told from that.
     Older(String),
-    /// A version that was seen before has other bytes now (attack C21).
+    /// A version that was seen before has other bytes now (attack registry-C21).
     OtherBytes(String),
     /// Nobody has confirmed it for too long.
     Expired(String),
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn an_older_index_is_told_from_a_newer_one() {
-        // Attack C17.
+        // Attack registry-C17.
         let (six, seven) = (numbered(6), numbered(7));
         let older = |why: &str| Err(Doubt::Older(why.to_owned()));
         for (before, now, expected) in [
@@ -121,7 +121,7 @@ mod tests {
                 older("it says something else than before under the number 7"),
             ),
             (index(&seven, &["1.0.0"]), index("", &["1.0.0"]), older("it has no number any more")),
-            // Attack C21.
+            // Attack registry-C21.
             (
                 index(&six, &["1.0.0"]),
                 index(&seven, &["1.0.0 other"]),
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn an_index_that_nobody_renews_is_not_believed_for_ever() {
-        // Attack C17, the freeze.
+        // Attack registry-C17, the freeze.
         let head = Head { sequence: 1, expires: Some(1_000_000) };
         let at = |seconds| fresh(Some(&head), UNIX_EPOCH + Duration::from_secs(seconds));
         assert_eq!(at(1_000_000), Ok(()));

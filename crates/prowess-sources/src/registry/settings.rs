@@ -37,7 +37,7 @@ pub struct Registry {
     pub url: String,
     /// What it speaks.
     pub kind: RegistryKind,
-    /// Namespaces that belong to it, and are never looked for elsewhere (attack A9).
+    /// Namespaces that belong to it, and are never looked for elsewhere (attack registry-A9).
     pub namespaces: Vec<SkillName>,
     /// Where its token comes from.
     pub token: KeySource,
@@ -115,7 +115,7 @@ impl Registries {
     }
 
     /// The one registry that a namespace is looked for in. There is never a second one: whoever could publish the same name
-    /// there would decide what is installed (attack A9).
+    /// there would decide what is installed (attack registry-A9).
     pub fn of_namespace(&self, namespace: Option<&SkillName>) -> Result<&Registry, SourceError> {
         let owner = namespace.and_then(|namespace| {
             self.all.iter().find(|registry| registry.namespaces.contains(namespace))
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn a_namespace_belongs_to_one_registry() {
-        // Attack A9: the private namespace is never looked for in public, whatever else is set.
+        // Attack registry-A9: the private namespace is never looked for in public, whatever else is set.
         check(None, TWO, Some("acme"), "https://work.example");
         check(Some("https://other.example"), TWO, Some("acme"), "https://work.example");
         check(None, TWO, Some("else"), "https://public.example");

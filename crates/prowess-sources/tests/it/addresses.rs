@@ -61,7 +61,7 @@ fn other_bytes_than_were_recorded_are_refused() {
 
 #[test]
 fn nothing_is_asked_in_the_clear_or_where_nobody_pointed() {
-    // Attack D12.
+    // Attack registry-D12.
     let redirect = |status: u16, target: &str| {
         Reply::bytes(status, "text/plain", "x").header("location", target)
     };

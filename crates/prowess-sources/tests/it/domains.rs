@@ -84,7 +84,7 @@ fn the_newest_shape_comes_first() {
 
 #[test]
 fn entries_that_can_not_be_trusted_are_skipped_with_a_note() {
-    // NEG-5; attack D13.
+    // NEG-5; attack registry-D13.
     let good = manifest("good");
     let hash = digest(good.as_bytes());
     let script = Script::new([])

@@ -82,7 +82,7 @@ fn a_skill_of_a_registry_is_installed_and_stays_at_its_version() {
     assert_eq!(machine.install("acme/auth@^1.0.0").expect("installed"), ["auth 1.4.0"]);
     assert_eq!(machine.install("mail").expect("installed"), ["mail 1.0.0"]);
 
-    // A newer version does not matter to the lock, and a revoked one is not installed again (attack C22).
+    // A newer version does not matter to the lock, and a revoked one is not installed again (attack registry-C22).
     std::fs::remove_dir_all(machine.skills().join("auth")).expect("it is there");
     machine.registry.publish(published("acme", "auth", "1.5.0"));
     assert_eq!(machine.restore().expect("restored"), 1);

@@ -96,7 +96,7 @@ fn names_and_ranges_are_found_in_a_registry() {
 
 #[test]
 fn a_bare_name_of_several_publishers_is_nobodys() {
-    // Attack A7.
+    // Attack registry-A7.
     let registry = TestRegistry::start();
     registry.publish(published("acme", "weather", "1.0.0"));
     registry.publish(published("evil", "weather", "9.0.0"));
@@ -111,7 +111,7 @@ fn a_bare_name_of_several_publishers_is_nobodys() {
 
 #[test]
 fn a_private_namespace_is_never_asked_for_in_public() {
-    // Attack A9.
+    // Attack registry-A9.
     let (private, public) = (TestRegistry::start(), TestRegistry::start());
     private.publish(published("acme", "auth", "1.0.0"));
     public.publish(published("acme", "auth", "9.9.0"));
@@ -180,7 +180,7 @@ fn other_bytes_than_promised_are_refused() {
         Err(error) => told(&error).replace(registry.url(), "URL"),
     };
     assert_eq!(fetch(), "fetched");
-    // Attack C1: the bytes are swapped, and the index is not.
+    // Attack registry-C1: the bytes are swapped, and the index is not.
     let right = published("acme", "weather", "1.0.0");
     let other = archive("weather", "1.0.0-other");
     registry.publish(Published { archive: other.clone(), ..right.clone() });
@@ -190,14 +190,14 @@ fn other_bytes_than_promised_are_refused() {
         "{}",
         fetch()
     );
-    // Attack C21: both are swapped.
+    // Attack registry-C21: both are swapped.
     registry.publish(Published::new("acme", "weather", "1.0.0", other));
     assert!(
         fetch().starts_with("Mismatch: URL has other bytes for `acme/weather` 1.0.0 than before"),
         "{}",
         fetch()
     );
-    // Attack C22: revoked after it was locked.
+    // Attack registry-C22: revoked after it was locked.
     registry.publish(Published { revoked: Some("it steals keys".to_owned()), ..right });
     assert_snapshot!(fetch(), @"
     Revoked: `acme/weather` 1.0.0 was revoked by URL: it steals keys
@@ -246,7 +246,7 @@ fn an_index_that_has_not_changed_is_not_sent_again() {
 
 #[test]
 fn an_index_of_yesterday_is_refused() {
-    // Attack C17.
+    // Attack registry-C17.
     let home = TempDir::new().expect("a folder");
     let registry = TestRegistry::start();
     let package = Package::new(registry.url(), "acme/weather");

@@ -240,7 +240,7 @@ fn settle_owners(lock: &mut Lock) {
     }
 }
 
-/// What the user has agreed to, as one digest together with the files it was about (attack C24).
+/// What the user has agreed to, as one digest together with the files it was about (attack registry-C24).
 fn approved(entry: &Locked, questions: &[Question]) -> Option<String> {
     if questions.is_empty() {
         return None;

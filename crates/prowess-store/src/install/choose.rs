@@ -547,7 +547,7 @@ impl Choice<'_, '_> {
     }
 
     /// Where a dependency comes from: what was handed in beside it, what is installed, and only then a registry. The
-    /// order does not depend on versions, so that nobody gets in by a higher one (attack A9).
+    /// order does not depend on versions, so that nobody gets in by a higher one (attack registry-A9).
     fn package(&self, named: &Named, owner: &str) -> Result<Package, SourceError> {
         let name = named.name.as_str();
         if named.namespace.is_none() && self.given.contains_key(name) {

@@ -25,7 +25,7 @@ pub struct Restored {
     pub unchanged: Vec<(SkillName, Version)>,
     /// Skills that were there and that the lock file does not know; they are left alone.
     pub unknown: Vec<SkillName>,
-    /// What somebody should know: versions that were taken back (attack C22), files that were left out.
+    /// What somebody should know: versions that were taken back (attack registry-C22), files that were left out.
     pub notes: Vec<String>,
 }
 
@@ -194,7 +194,7 @@ impl Installer<'_> {
     }
 
     /// A lock file can be changed together with the files it speaks of: the signatures that it names must still be there
-    /// and must still hold (attack C2).
+    /// and must still hold (attack registry-C2).
     fn still_vouched(
         &self,
         name: &SkillName,

@@ -1,4 +1,4 @@
-//! The way to a folder of an agent, which must not leave what its owner has chosen (attack B14).
+//! The way to a folder of an agent, which must not leave what its owner has chosen (attack registry-B14).
 
 use std::collections::BTreeSet;
 use std::io;

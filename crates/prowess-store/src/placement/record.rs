@@ -119,7 +119,7 @@ impl Record {
         let text = |key: &str| row[key].as_str().ok_or_else(|| format!("`{key}` is missing"));
         let skill: SkillName = text("skill")?.parse().map_err(|error| format!("{error}"))?;
         let path = self.base.join(text("path")?);
-        // Attack B13: a place is the folder of an agent and the name of the skill, and no list can make it another one.
+        // Attack registry-B13: a place is the folder of an agent and the name of the skill, and no list can make it another one.
         let is_known = path.parent().is_some_and(|folder| folders.contains(folder))
             && path.file_name() == Some(skill.as_str().as_ref());
         if !is_plain(&path) || !is_known {

@@ -182,7 +182,7 @@ fn victim() {
     panic!("it was not killed: {result:?}");
 }
 
-/// Attack B15: the real process is killed with SIGKILL before every single change of the disk.
+/// Attack registry-B15: the real process is killed with SIGKILL before every single change of the disk.
 #[test]
 fn killed_anywhere_old_or_new_is_whole() {
     for (action, exchange) in Action::EVERYWHERE {

@@ -265,7 +265,7 @@ fn names(applied: &Applied) -> Vec<String> {
 
 #[test]
 fn an_experimental_skill_needs_a_word_and_writes_nothing_without_it() {
-    // GAIA-4.3-1; attack C19: what it claims about itself does not count. SKL-TL-1.
+    // GAIA-4.3-1; attack registry-C19: what it claims about itself does not count. SKL-TL-1.
     let mut machine = Machine::new();
     machine.leave = NOTHING;
     machine.skill(
@@ -411,12 +411,12 @@ fn installed_skills_have_a_say() {
 
 #[test]
 fn a_higher_version_elsewhere_is_another_skill() {
-    // Attack A9.
+    // Attack registry-A9.
     let machine = Machine::new();
     machine.publish("https://private.example", "acme/auth", "1.0.0", &[]);
     machine.publish(PUBLIC, "acme/auth", "9.9.0", &[]);
     assert_eq!(names(&machine.install(&["acme/auth"]).expect("installed")), ["auth 1.0.0"]);
-    // Somebody else's of the same short name is refused, whatever is allowed (attack A8).
+    // Somebody else's of the same short name is refused, whatever is allowed (attack registry-A8).
     machine.publish(PUBLIC, "evil/auth", "9.9.0", &[]);
     let error = machine.install(&["evil/auth"]).expect_err("other hands").to_string();
     assert!(
@@ -427,7 +427,7 @@ fn a_higher_version_elsewhere_is_another_skill() {
 
 #[test]
 fn the_lock_gives_the_same_bytes_or_nothing() {
-    // GAIA-7.3-1, GAIA-7.3-2; attacks C1, C2.
+    // GAIA-7.3-1, GAIA-7.3-2; attacks registry-C1, registry-C2.
     let machine = Machine::new();
     machine.skill("greet", "greet", "1.0.0", "");
     machine.write("greet/scripts/run.sh", "#!/bin/sh\necho hi\n");
@@ -454,7 +454,7 @@ fn the_lock_gives_the_same_bytes_or_nothing() {
 
 #[test]
 fn a_lock_does_not_vouch_for_what_it_was_changed_to() {
-    // Attack C2: both the bytes and their digest were changed; the signature is missed.
+    // Attack registry-C2: both the bytes and their digest were changed; the signature is missed.
     let key = SecretKey::generate_ed25519().expect("a key");
     let mut machine = Machine::new();
     machine.trust(&key, Role::Publisher);
@@ -477,7 +477,7 @@ fn a_lock_does_not_vouch_for_what_it_was_changed_to() {
 
 #[test]
 fn updates_follow_their_source_and_ask_for_more() {
-    // Attack C23.
+    // Attack registry-C23.
     let machine = Machine::new();
     machine.publish(PUBLIC, "base", "1.0.0", &[]);
     machine.skill("greet", "greet", "1.0.0", "permissions:\n  - network:read:a.example\n");

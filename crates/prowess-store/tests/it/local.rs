@@ -139,7 +139,7 @@ fn an_archive_is_taken_while_its_bytes_stay_the_same() {
     let offers = source.offers(&Reference::Path("one.tar.gz".into())).expect("an offer");
     let Pinned::File { location, .. } = &offers.skills[0].pinned else { panic!("an archive") };
     write(at, "one.tar.gz", [archive.as_slice(), b"x"].concat());
-    // Attack C1.
+    // Attack registry-C1.
     let error = source.fetch("one", &offers.skills[0].pinned).expect_err("other bytes");
     assert!(told(&error, at).starts_with("Mismatch: `HERE/one.tar.gz` has changed"), "{location}");
 }

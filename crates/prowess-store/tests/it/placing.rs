@@ -321,7 +321,7 @@ fn nothing_is_written_through_a_link_that_leads_out() {
         let after = (tree(&home), listing(&home.path("/victim")), listing(&home.path("~/.ssh")));
         assert_eq!(after, before);
     };
-    // Attack B14: a repository that somebody else wrote.
+    // Attack registry-B14: a repository that somebody else wrote.
     check(".claude", "/victim");
     check(".claude/skills", "/victim/skills");
     check(".claude/skills", "~/.ssh");
@@ -344,7 +344,7 @@ fn nothing_is_written_through_a_link_that_leads_out() {
     assert_eq!(listing(&home.path("/elsewhere")), ["skills"]);
 }
 
-/// Attack B14: a folder becomes a link between the look and the write.
+/// Attack registry-B14: a folder becomes a link between the look and the write.
 #[test]
 fn a_folder_that_is_swapped_for_a_link_meanwhile_leads_nowhere() {
     const ROUNDS: usize = 100;
@@ -412,7 +412,7 @@ fn a_list_that_names_other_places_is_refused_whole() {
         assert!(victim.join("SKILL.md").is_file() && home.path("~/precious/link").is_symlink());
         home.without_paths(&error.to_string())
     };
-    // Attack B13.
+    // Attack registry-B13.
     check("../precious/link", "deploy", "[]");
     check(".claude/skills/../../../precious/link", "deploy", "[]");
     check("/etc/deploy", "deploy", "[]");

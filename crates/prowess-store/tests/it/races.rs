@@ -20,7 +20,7 @@ fn removal(name: &str) -> Changes {
     Changes { install: Vec::new(), remove: vec![name.parse().unwrap()], lock_file: None }
 }
 
-/// Attack B14: a folder that is swapped for a link while files are written into it.
+/// Attack registry-B14: a folder that is swapped for a link while files are written into it.
 #[test]
 fn a_swapped_folder_does_not_lead_outside() {
     let home = temporary();
@@ -61,7 +61,7 @@ fn a_swapped_folder_does_not_lead_outside() {
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "nothing was written outside");
 }
 
-/// Attack B13: what is removed is what the name says. A link in its place is removed, and not what it leads to.
+/// Attack registry-B13: what is removed is what the name says. A link in its place is removed, and not what it leads to.
 #[test]
 fn removing_never_leaves_the_store() {
     let home = temporary();

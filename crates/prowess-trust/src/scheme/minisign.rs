@@ -9,7 +9,7 @@ use crate::json::MOST_BYTES;
 use crate::material::{Material, minisign_id};
 use crate::timestamp::Timestamp;
 
-/// Checks a `.minisig` file. The untrusted comment counts for nothing; the trusted one is signed too (attack C13).
+/// Checks a `.minisig` file. The untrusted comment counts for nothing; the trusted one is signed too (attack registry-C13).
 pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureError> {
     let text = std::str::from_utf8(subject.bytes).ok().filter(|text| text.len() <= MOST_BYTES);
     let signature = text.and_then(|text| Signature::decode(text).ok());

@@ -33,7 +33,7 @@ pub fn sign_oms(contents: &Contents, key: &SecretKey) -> Result<String, SignErro
     Ok(bundle::written(&key.public().oms_hint(), statement.as_bytes(), &signature))
 }
 
-/// Checks a bundle: its envelope, the signer's arithmetic, the files, and at last who the signer is. In this order wrong bytes are never mistaken for a stranger, nor a stranger for wrong bytes (attack C8).
+/// Checks a bundle: its envelope, the signer's arithmetic, the files, and at last who the signer is. In this order wrong bytes are never mistaken for a stranger, nor a stranger for wrong bytes (attack registry-C8).
 pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureError> {
     let bundle = Bundle::read(subject.bytes)?;
     match &bundle.signer {

@@ -120,7 +120,7 @@ pub(super) fn verify<'a>(subject: &Subject<'a>) -> Result<Proof<'a>, SignatureEr
     }
     let signed =
         payload(Algorithm::Ed25519, record.purpose, record.name, record.version, &record.files);
-    // Strict: whatever one verifier accepts and another refuses is refused (attack C12).
+    // Strict: whatever one verifier accepts and another refuses is refused (attack registry-C12).
     key.verify_strict(&signed, &Signature::from_bytes(&record.signature))
         .map_err(|_| SignatureError::Mismatch)?;
 

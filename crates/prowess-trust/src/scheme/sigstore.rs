@@ -97,7 +97,7 @@ pub(super) fn verify_bundle<'a>(
     signed: &[u8],
     store: &'a TrustStore,
 ) -> Result<BundleSigner<'a>, SignatureError> {
-    // First our own reader, which allows one reading only (attack C11). The other gets what it has read.
+    // First our own reader, which allows one reading only (attack registry-C11). The other gets what it has read.
     let value = json::read(bytes).map_err(SignatureError::Unreadable)?;
     let bundle = Bundle::from_json(&value.to_string())
         .map_err(|error| SignatureError::Unreadable(error.to_string()))?;

@@ -202,7 +202,7 @@ fn a_key_counts_in_its_time() {
     assert_eq!(with(Some(NOW - 1), None, Some(NOW - 2)), Tier::Experimental);
 }
 
-/// Attack C15
+/// Attack registry-C15
 #[test]
 fn a_revoked_key_counts_for_what_was_there_before() {
     let with = |first_seen: Option<i64>| {

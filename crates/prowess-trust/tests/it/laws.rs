@@ -74,7 +74,7 @@ proptest! {
         }
     }
 
-    /// Attack C20. Different skills are different texts: nothing that is written can be taken for something else.
+    /// Attack registry-C20. Different skills are different texts: nothing that is written can be taken for something else.
     #[test]
     fn a_payload_says_what_it_is_for(
         names in proptest::collection::vec("[\"\\\\{}:,a\u{e9}\n]{0,4}", 4),

@@ -62,7 +62,7 @@ fn minisign_signatures_bind_the_files() {
     ");
 }
 
-/// Attack C13
+/// Attack registry-C13
 #[test]
 fn comments_are_what_they_are_called() {
     let keys = KeyPair::generate_unencrypted_keypair().unwrap();
@@ -82,7 +82,7 @@ fn comments_are_what_they_are_called() {
     ");
 }
 
-/// Attack C13: `Ed` instead of `ED` says that the text itself was signed.
+/// Attack registry-C13: `Ed` instead of `ED` says that the text itself was signed.
 #[test]
 fn the_old_format_is_refused() {
     let keys = KeyPair::generate_unencrypted_keypair().unwrap();

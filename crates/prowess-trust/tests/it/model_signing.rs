@@ -77,7 +77,7 @@ fn contents(folder: &Path) -> Contents {
     )
 }
 
-/// Attack C7: whatever one of the two accepts, the other does.
+/// Attack registry-C7: whatever one of the two accepts, the other does.
 #[test]
 fn the_reference_accepts_our_bundles() {
     let Some(reference) = Reference::new() else { return };

@@ -148,7 +148,7 @@ fn a_chain_of_p256_keys_counts_too() {
     ");
 }
 
-/// Attack C8: somebody else's root, with the same name.
+/// Attack registry-C8: somebody else's root, with the same name.
 #[test]
 fn a_strange_root_is_not_called_wrong_bytes() {
     let chain = Chain::new();
@@ -169,7 +169,7 @@ fn a_strange_root_is_not_called_wrong_bytes() {
     ");
 }
 
-/// Attack C9
+/// Attack registry-C9
 #[test]
 fn each_wrong_certificate_has_its_own_error() {
     let mut expired = Chain::new();
@@ -270,7 +270,7 @@ fn a_signature_outlives_its_certificate_where_it_was_seen() {
     ");
 }
 
-/// Attack C10
+/// Attack registry-C10
 #[test]
 fn envelopes_that_mean_something_else_are_refused() {
     let chain = Chain::new();
@@ -379,7 +379,7 @@ fn statements_that_mean_something_else_are_refused() {
     ");
 }
 
-/// Attack C6
+/// Attack registry-C6
 #[test]
 fn files_that_are_not_listed_are_refused() {
     let chain = Chain::new();

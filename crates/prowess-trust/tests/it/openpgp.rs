@@ -99,7 +99,7 @@ fn other_files_are_noticed() {
     ");
 }
 
-/// Attack C14
+/// Attack registry-C14
 #[test]
 fn each_wrong_signature_has_its_own_error() {
     assert_snapshot!(check(fixture!("ed.asc"), &[fixture!("rsa.pub")]), @"
@@ -160,7 +160,7 @@ fn each_wrong_signature_has_its_own_error() {
     ");
 }
 
-/// Attack C14: somebody puts another's signing subkey below their own primary key, without the subkey's agreement, so that its signatures seem to be theirs.
+/// Attack registry-C14: somebody puts another's signing subkey below their own primary key, without the subkey's agreement, so that its signatures seem to be theirs.
 #[test]
 fn an_adopted_subkey_does_not_sign_for_its_thief() {
     let mut random = rsa::rand_core::OsRng;

@@ -109,7 +109,7 @@ fn every_change_of_the_files_is_noticed() {
     ");
 }
 
-/// GAIX-7, attack C5
+/// GAIX-7, attack registry-C5
 #[test]
 fn a_signature_can_not_be_moved_to_another_skill_or_version() {
     let signature = release(&skill(), 1);
@@ -186,7 +186,7 @@ fn every_field_of_the_record_is_bound_or_harmless() {
     ");
 }
 
-/// Attack C11
+/// Attack registry-C11
 #[test]
 fn a_record_with_two_readings_is_refused() {
     let record = String::from_utf8(release(&skill(), 1).bytes).unwrap();
@@ -246,7 +246,7 @@ fn no_flipped_bit_is_overlooked() {
     }
 }
 
-/// Attack C12: signatures that some verifiers accept and others don't, made by construction.
+/// Attack registry-C12: signatures that some verifiers accept and others don't, made by construction.
 #[test]
 fn signatures_that_verifiers_disagree_about_are_refused() {
     let forged = |public: [u8; 32], signature: [u8; 64]| {

@@ -230,7 +230,7 @@ struct Wish<'w> {
 fn add(store: &mut TrustStore, wish: &Wish<'_>) -> Result<String, Error> {
     let id = wish.material.id();
     let known = store.keys().find(|key| key.material == wish.material).cloned();
-    // A script that sets a machine up, run once more, must not undo what was done about a theft (attack C15).
+    // A script that sets a machine up, run once more, must not undo what was done about a theft (attack registry-C15).
     // The identifier is what counts: a certificate can be exported anew with other bytes.
     if let Some(at) = store.keys().filter(|key| key.id() == id).find_map(|key| key.revoked_at) {
         return Err(Error::refused(format!("the key {id} was revoked at {at}, and stays so"))

@@ -165,7 +165,7 @@ fn warn(finding: &Finding, printer: &mut Printer) {
     }
 }
 
-/// Adds what registries have revoked (attack C22).
+/// Adds what registries have revoked (attack registry-C22).
 fn add_revocations(
     findings: &mut [Finding],
     packages: &Packages,

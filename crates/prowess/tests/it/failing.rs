@@ -59,7 +59,7 @@ fn a_dead_source_does_not_stop_an_update() {
 
 #[test]
 fn a_refused_update_does_not_stop_the_others() {
-    // Attack C3.
+    // Attack registry-C3.
     let scene = home()
         .file("one/SKILL.md", manifest("one", "1.0.0", ""))
         .file("two/SKILL.md", manifest("two", "1.0.0", ""));

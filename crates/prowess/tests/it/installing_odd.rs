@@ -443,7 +443,7 @@ fn an_empty_file_is_listed_as_broken() {
 
 #[test]
 fn kinds_of_places_are_told_apart() {
-    // Attack A8: what somebody sent does not replace what the user works on.
+    // Attack registry-A8: what somebody sent does not replace what the user works on.
     let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
     assert!(install(&scene, "./greet").starts_with("exit 0"));
     let _ = packed(&scene, "greet");

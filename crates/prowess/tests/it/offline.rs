@@ -81,7 +81,7 @@ fn skills_of_domains_and_repositories_are_kept() {
 
 #[test]
 fn an_older_index_is_refused() {
-    // Attack C17: a mirror hides that a version was taken back, or a newer one.
+    // Attack registry-C17: a mirror hides that a version was taken back, or a newer one.
     let registry = TestRegistry::start();
     registry.publish(release("greet", "1.0.0", ""));
     registry.publish(release("greet", "1.1.0", ""));

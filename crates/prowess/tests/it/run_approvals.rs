@@ -117,7 +117,7 @@ fn a_tool_is_not_left_allowed_by_the_approval_of_its_skill() {
 
 #[test]
 fn without_a_terminal_the_changed_file_is_told() {
-    // Attack C24: only the script has changed.
+    // Attack sandbox-C24: only the script has changed.
     let scene = two_projects("", &[("say", &[], "./say.sh")])
         .script("skills/probe/say.sh", "#!/bin/sh\necho hello\n");
     scene.run_on_terminal(&["run", "../skills/probe"], "y\n");

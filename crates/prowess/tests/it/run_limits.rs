@@ -49,7 +49,7 @@ fn measured(command: &str) -> (Value, u64) {
 
 #[test]
 fn a_gibibyte_of_output_takes_little_memory() {
-    // Attack E11. The pages of the program itself count in the figure, and one that is built for tests has many of them:
+    // Attack sandbox-E11. The pages of the program itself count in the figure, and one that is built for tests has many of them:
     // what the output takes is the difference to a run without any.
     const WRITTEN: u64 = 1 << 30;
     const MOST_KIB: u64 = 8 << 10;
@@ -63,7 +63,7 @@ fn a_gibibyte_of_output_takes_little_memory() {
 
 #[test]
 fn nothing_outlives_a_killed_run() {
-    // Attack E04: SIGKILL for the binary, and one second.
+    // Attack sandbox-E04: SIGKILL for the binary, and one second.
     let marker = format!("86400.{}", std::process::id());
     let scene = probe("sleep {{text}}");
     let input = format!("text={marker}");

@@ -1,4 +1,4 @@
-//! What a tool left is looked at however its run ends (attack A10).
+//! What a tool left is looked at however its run ends (attack sandbox-A10).
 
 #![cfg(target_os = "linux")]
 

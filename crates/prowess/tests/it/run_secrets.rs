@@ -23,7 +23,7 @@ fn probe(front_matter: &str, command: &str) -> Scene {
 
 #[test]
 fn a_key_is_shown_in_no_format() {
-    // Attack F05.
+    // Attack sandbox-F05.
     let scene = probe("permissions: [\"env:read:API_TOKEN\"]\n", "printenv API_TOKEN");
     assert_snapshot!(scene.run("run ../skills/probe --yes"), @"
     exit 0
@@ -39,7 +39,7 @@ fn a_key_is_shown_in_no_format() {
 
 #[test]
 fn a_bound_credential_is_not_in_the_environment() {
-    // Attack F06.
+    // Attack sandbox-F06.
     let scene = probe("permissions: [\"network:read:api.example.com\"]\n", "printenv API_TOKEN");
     let shown = scene.stdout("run ../skills/probe --yes --credential API_TOKEN=api.example.com");
     assert_eq!(shown.trim_end().len(), KEY.len(), "{shown}");

@@ -272,7 +272,7 @@ fn a_claim_below_the_proof_is_shown() {
 
 #[test]
 fn adding_a_key_again_neither_loosens_it_nor_takes_a_revocation_back() {
-    // Attack C15: a script that sets a machine up is run once more after a theft.
+    // Attack registry-C15: a script that sets a machine up is run once more after a theft.
     let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
     assert!(scene.run("key new release").starts_with("exit 0"));
     let public = scene.stdout("key export release");
@@ -356,7 +356,7 @@ fn a_key_that_counts_at_other_times_is_listed_with_them() {
 
 #[test]
 fn what_was_accepted_is_listed_and_can_be_taken_back() {
-    // Attack C4.
+    // Attack registry-C4.
     let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
     sign(&scene, "greet", "release");
     trust(&scene, "release", "publisher");

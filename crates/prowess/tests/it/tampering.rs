@@ -142,7 +142,7 @@ fn a_signed_skill_that_was_changed_does_not_run() {
 
 #[test]
 fn a_revoked_key_that_still_counts_is_told() {
-    // Attack C15: what was here before counts, with a warning.
+    // Attack registry-C15: what was here before counts, with a warning.
     let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
     sign(&scene, "greet", "release");
     trust(&scene, "release", "publisher");

@@ -9,7 +9,7 @@ use crate::packages::{
 
 #[test]
 fn a_wider_permission_is_asked_about() {
-    // Attack C23.
+    // Attack registry-C23.
     let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", NETWORK));
     assert!(scene.run("install ./greet --allow-experimental --yes").starts_with("exit 0"));
     let before = installed(&scene);
@@ -36,7 +36,7 @@ fn a_wider_permission_is_asked_about() {
 
 #[test]
 fn a_lost_signature_is_refused() {
-    // Attack C3.
+    // Attack registry-C3.
     let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
     sign(&scene, "greet", "release");
     trust(&scene, "release", "publisher");
@@ -62,7 +62,7 @@ fn a_lost_signature_is_refused() {
 
 #[test]
 fn another_signer_is_refused_until_accepted() {
-    // Attack C4.
+    // Attack registry-C4.
     let scene = home().file("greet/SKILL.md", manifest("greet", "1.0.0", ""));
     sign(&scene, "greet", "first");
     trust(&scene, "first", "publisher");
@@ -193,7 +193,7 @@ fn all_skills_are_updated_within_their_ranges() {
 
 #[test]
 fn a_version_that_was_taken_back_is_installed_where_it_is_locked() {
-    // Attack C22.
+    // Attack registry-C22.
     let registry = TestRegistry::start();
     registry.publish(release("greet", "1.0.0", ""));
     registry.publish(release("greet", "1.1.0", ""));

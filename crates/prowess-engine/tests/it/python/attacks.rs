@@ -204,7 +204,7 @@ fn nothing_is_imported_outside_or_unasked() {
 
 #[test]
 fn a_skill_that_changes_after_the_decision_is_not_run() {
-    // Attack G07.
+    // Attack sandbox-G07.
     let scene = Scene::body("return 'old'");
     let python = fs::read_to_string(scene.root.join("probe/tools.py")).expect("it is there");
     let changed = python.replace("'old'", "'new'");
@@ -219,7 +219,7 @@ fn a_skill_that_changes_after_the_decision_is_not_run() {
 
 #[test]
 fn what_was_hashed_is_what_is_imported() {
-    // Attack G07: the file changes while the tool runs, before it is imported.
+    // Attack sandbox-G07: the file changes while the tool runs, before it is imported.
     let body = r#"
 import os, pathlib, time
 real = pathlib.Path(os.environ["GIBBERISH_SKILL_DIR"]) / "late.py"

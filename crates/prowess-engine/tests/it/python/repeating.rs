@@ -222,7 +222,7 @@ fn a_program_that_was_replaced_ends_what_stands() {
 
 #[test]
 fn the_short_way_keeps_keys_out_as_well() {
-    // Attack F05.
+    // Attack sandbox-F05.
     let python = format!(
         "{IMPORT}\nimport os\nCALLS = []\n@tool\ndef go(text: str = '') -> int:\n    \"\"\"Counts, and shows its key when it is told to.\"\"\"\n    CALLS.append(text)\n    print(os.environ['API_TOKEN'])\n    return os.environ['API_TOKEN'] if text else len(CALLS)\n"
     );

@@ -115,7 +115,7 @@ fn only_matching_files_go_in_and_come_back() {
 
 #[test]
 fn what_is_no_file_stays_out() {
-    // Attack A16.
+    // Attack sandbox-A16.
     let trial = Trial::new(&[]);
     let stage = trial.stage("**/*.md");
     symlink(trial.path("elsewhere/secret"), trial.path("copy/link.md")).expect("a link");

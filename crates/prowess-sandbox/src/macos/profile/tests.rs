@@ -132,7 +132,7 @@ fn the_base_denies_and_opens_no_way_out() {
 
 #[test]
 fn nothing_of_a_grant_gets_into_the_text() {
-    // Attack A28: a path that would end the string and open everything.
+    // Attack sandbox-A28: a path that would end the string and open everything.
     let odd = "/x\")) (allow default) ; \n$(id)";
     let mut spec = Spec::new(odd);
     spec.programs = vec![odd.into()];

@@ -36,7 +36,7 @@ impl Bundle {
         let value = json::read(bytes).map_err(SignatureError::Unreadable)?;
         expect("media type", json::text(&value, "mediaType"), MEDIA_TYPE, "version 0.3")?;
         let envelope = &value["dsseEnvelope"];
-        // The type is part of what is signed, so that a statement can't be passed off as something else (attack C10).
+        // The type is part of what is signed, so that a statement can't be passed off as something else (attack registry-C10).
         let payload_type = json::text(envelope, "payloadType");
         expect("payload type", payload_type, PAYLOAD_TYPE, "an in-toto statement")?;
         let signature = match envelope.get("signatures").and_then(Value::as_array) {

@@ -122,7 +122,7 @@ fn explained(
     let stranger = || SignatureError::UntrustedRoot { subject: signer.subject.clone() };
     match error {
         Error::UnknownIssuer => stranger(),
-        // Anybody can call their root like another. If what they have sent holds together, it is merely theirs (attack C8).
+        // Anybody can call their root like another. If what they have sent holds together, it is merely theirs (attack registry-C8).
         Error::InvalidSignatureForPublicKey if holds_together(certificates) => stranger(),
         Error::CertExpired { not_after, .. } => SignatureError::Expired {
             subject: subject_of(certificates, |certificate| {

@@ -14,7 +14,7 @@ use crate::scheme::signature_names;
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 const PREDICATE_TYPE: &str = "https://model_signing/signature/v1.0";
 
-/// What a signer may leave out: notes of git, which no agent reads. Any other file that isn't covered is as good as unsigned, whatever the statement says of it (attack C6).
+/// What a signer may leave out: notes of git, which no agent reads. Any other file that isn't covered is as good as unsigned, whatever the statement says of it (attack registry-C6).
 const MAY_BE_LEFT_OUT: [&str; 4] = [".git", ".gitattributes", ".github", ".gitignore"];
 
 /// The files that a statement is about.

@@ -98,7 +98,7 @@ fn a_bundle_of_cosign_counts_and_says_when() {
     assert!(matches!(time, SignatureTime::Witnessed(_)), "{time:?}");
 }
 
-/// Attack C16: somebody else, or the same name confirmed by somebody else.
+/// Attack registry-C16: somebody else, or the same name confirmed by somebody else.
 #[test]
 fn other_identities_are_strangers() {
     for (identity, issuer) in [
@@ -113,7 +113,7 @@ fn other_identities_are_strangers() {
     assert!(matches!(outcome, Err(SignatureError::UnknownKey { .. })), "{outcome:?}");
 }
 
-/// Attack C16: other bytes, another log entry, a promise or proof that was changed, none at all.
+/// Attack registry-C16: other bytes, another log entry, a promise or proof that was changed, none at all.
 #[test]
 fn bundles_that_were_changed_are_refused() {
     let store = trusting(COSIGN_IDENTITY, ISSUER);
@@ -162,7 +162,7 @@ fn bundles_that_were_changed_are_refused() {
     }
 }
 
-/// Attack C16: the staging instance is not the public one.
+/// Attack registry-C16: the staging instance is not the public one.
 #[test]
 fn another_root_counts_only_where_it_is_pinned() {
     let folder = "upstream/sigstore-python";
