@@ -19,10 +19,10 @@ pub struct TlsServer {
 impl TlsServer {
     /// A server for this name. The authority is called `authority`, and every request gets the whole reply that `answer`
     /// makes of it.
-    pub fn start(
+    pub fn start<R: Into<Vec<u8>>>(
         name: &str,
         authority: &str,
-        answer: impl Fn(&str) -> String + Send + 'static,
+        answer: impl Fn(&str) -> R + Send + 'static,
     ) -> Self {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, authority);
@@ -40,9 +40,9 @@ impl TlsServer {
                 let mut stream = StreamOwned::new(connection, stream);
                 // Who does not believe the certificate asks nothing.
                 let Some(request) = read(&mut stream) else { continue };
-                let reply = answer(&request);
+                let reply: Vec<u8> = answer(&request).into();
                 seen.lock().expect("nobody panics with it").push(request);
-                let _ = stream.write_all(reply.as_bytes());
+                let _ = stream.write_all(&reply);
                 stream.conn.send_close_notify();
                 let _ = stream.flush();
             }

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod calling;
+mod installing;
 mod interpreters;
 mod loading;
 mod packages;
