@@ -1,6 +1,6 @@
 //! The HTTP client: TLS, proxies, headers, and bodies with a bound.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use prowess_core::{ModelError, ModelErrorKind};
@@ -21,28 +21,77 @@ const ANTHROPIC_VERSION: &str = "2023-06-01";
 pub(crate) const LONGEST_ERROR: usize = 64 * 1024;
 /// The most bytes of a list of models. The longest public list has some hundred entries of one or two kilobytes.
 const LONGEST_LIST: usize = 8 << 20;
+/// Clients that are kept. Settings differ by provider and not by model or user, so there are few.
+const MOST_CLIENTS: usize = 32;
 
-/// A client for one provider.
+/// The client for a provider. Providers with the same settings share one, with its connections and certificates.
 pub(crate) fn client(
     provider: &Provider,
     variables: &[(String, String)],
 ) -> Result<Client, ModelError> {
-    let mut builder = Client::builder()
-        // The variables are read here and not by the library, which would look at the process.
-        .no_proxy()
-        // The key would go wherever the redirect points.
-        .redirect(redirect::Policy::none())
-        .connect_timeout(provider.timeouts.connect)
-        .user_agent(concat!("prowess/", env!("CARGO_PKG_VERSION")));
+    static CLIENTS: Mutex<Clients> = Mutex::new(Clients(Vec::new()));
     let proxy = proxy(provider, variables)?;
-    let secure = provider.base_url.scheme() == "https"
+    let needs_roots = provider.base_url.scheme() == "https"
         || proxy.as_ref().is_some_and(|proxy| proxy.scheme() == "https");
-    if let Some(url) = proxy {
-        let proxy = Proxy::all(url).map_err(|_| not_usable("the proxy"))?;
-        let except = variable(variables, "NO_PROXY").or_else(|| variable(variables, "no_proxy"));
-        builder = builder.proxy(proxy.no_proxy(except.and_then(NoProxy::from_string)));
+    let except = variable(variables, "NO_PROXY").or_else(|| variable(variables, "no_proxy"));
+    let key = ClientKey {
+        connect: provider.timeouts.connect,
+        no_proxy: except.filter(|_| proxy.is_some()).map(str::to_owned),
+        proxy,
+        needs_roots,
+    };
+    CLIENTS.lock().unwrap_or_else(PoisonError::into_inner).get(key, ClientKey::build)
+}
+
+/// What a client is built from. It may hold the password of a proxy, so it can't be printed.
+#[derive(Clone, PartialEq, Eq)]
+struct ClientKey {
+    connect: Duration,
+    proxy: Option<Url>,
+    /// Hosts that are reached without the proxy.
+    no_proxy: Option<String>,
+    /// Whether the system's authorities are read: that takes longer than asking a server on this machine.
+    needs_roots: bool,
+}
+
+/// The clients of this process, the one that was used last at the end.
+struct Clients(Vec<(ClientKey, Client)>);
+
+impl Clients {
+    fn get(
+        &mut self,
+        key: ClientKey,
+        build: impl FnOnce(&ClientKey) -> Result<Client, ModelError>,
+    ) -> Result<Client, ModelError> {
+        let client = match self.0.iter().position(|(known, _)| *known == key) {
+            Some(at) => self.0.remove(at).1,
+            None => build(&key)?,
+        };
+        if self.0.len() >= MOST_CLIENTS {
+            self.0.remove(0);
+        }
+        self.0.push((key, client.clone()));
+        Ok(client)
     }
-    builder.tls_backend_preconfigured(tls(secure)?).build().map_err(|_| not_usable("the client"))
+}
+
+impl ClientKey {
+    fn build(&self) -> Result<Client, ModelError> {
+        let mut builder = Client::builder()
+            // The variables are read here and not by the library, which would look at the process.
+            .no_proxy()
+            // The key would go wherever the redirect points.
+            .redirect(redirect::Policy::none())
+            .connect_timeout(self.connect)
+            .user_agent(concat!("prowess/", env!("CARGO_PKG_VERSION")));
+        if let Some(url) = &self.proxy {
+            let proxy = Proxy::all(url.clone()).map_err(|_| not_usable("the proxy"))?;
+            let except = self.no_proxy.as_deref().and_then(NoProxy::from_string);
+            builder = builder.proxy(proxy.no_proxy(except));
+        }
+        let tls = tls(self.needs_roots)?;
+        builder.tls_backend_preconfigured(tls).build().map_err(|_| not_usable("the client"))
+    }
 }
 
 fn not_usable(what: &str) -> ModelError {
@@ -77,23 +126,31 @@ fn proxy(provider: &Provider, variables: &[(String, String)]) -> Result<Option<U
     })
 }
 
-/// The system's authorities are read only where they are needed: that takes longer than asking a server on this machine.
-fn tls(secure: bool) -> Result<ClientConfig, ModelError> {
+/// Whom servers have to be certified by.
+fn tls(needs_roots: bool) -> Result<ClientConfig, ModelError> {
     let failed = |message: String| ModelError::new(ModelErrorKind::NotConfigured, message);
-    let mut roots = RootCertStore::empty();
-    if secure {
-        // Single unreadable certificates are usual; only none at all is a problem.
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        if roots.is_empty() {
-            return Err(failed("this machine has no trusted certificate authorities".to_owned())
-                .hint("install `ca-certificates`, or name a file with `SSL_CERT_FILE`"));
-        }
+    let roots = if needs_roots { system_roots() } else { Arc::new(RootCertStore::empty()) };
+    if needs_roots && roots.is_empty() {
+        return Err(failed("this machine has no trusted certificate authorities".to_owned())
+            .hint("install `ca-certificates`, or name a file with `SSL_CERT_FILE`"));
     }
     let ring = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(ring)
         .with_safe_default_protocol_versions()
         .map_err(|error| failed(format!("TLS can't be set up: {error}")))?;
     Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// The system's authorities, read once per process.
+fn system_roots() -> Arc<RootCertStore> {
+    static ROOTS: OnceLock<Arc<RootCertStore>> = OnceLock::new();
+    let roots = ROOTS.get_or_init(|| {
+        let mut roots = RootCertStore::empty();
+        // Single unreadable certificates are usual; only none at all is a problem.
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        Arc::new(roots)
+    });
+    Arc::clone(roots)
 }
 
 /// The headers of every request. The one with the key is marked, so that no library shows it.
@@ -168,3 +225,6 @@ pub(crate) async fn page(
         Err(_) => Err(failure::timed_out(&provider.name, "page", limit)),
     }
 }
+
+#[cfg(test)]
+mod tests;

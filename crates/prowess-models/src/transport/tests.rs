@@ -1,0 +1,48 @@
+use std::time::Duration;
+
+use super::{ClientKey, Clients, MOST_CLIENTS};
+
+fn key(seconds: u64) -> ClientKey {
+    ClientKey {
+        connect: Duration::from_secs(seconds),
+        proxy: None,
+        no_proxy: None,
+        needs_roots: false,
+    }
+}
+
+/// How many clients are built for these settings, one after the other.
+fn built(keys: impl IntoIterator<Item = ClientKey>) -> usize {
+    let mut clients = Clients(Vec::new());
+    let mut built = 0;
+    for key in keys {
+        let client = clients.get(key, |key| {
+            built += 1;
+            key.build()
+        });
+        client.expect("it can be built");
+        assert!(clients.0.len() <= MOST_CLIENTS);
+    }
+    built
+}
+
+#[test]
+fn the_same_settings_share_a_client() {
+    assert_eq!(built([key(1), key(1), key(1)]), 1);
+}
+
+#[test]
+fn other_settings_have_a_client_of_their_own() {
+    let proxy: url::Url = "http://user:password@127.0.0.1:8080".parse().expect("a URL");
+    let behind = ClientKey { proxy: Some(proxy), ..key(1) };
+    let except = ClientKey { no_proxy: Some("example.com".to_owned()), ..behind.clone() };
+    assert_eq!(built([key(1), key(2), behind.clone(), except, behind, key(1)]), 4);
+}
+
+#[test]
+fn the_client_that_was_not_used_for_the_longest_time_goes_first() {
+    let most = MOST_CLIENTS as u64;
+    // The first is used again before there are too many, so the second one goes.
+    let keys = (0..most).chain([0, most, 0, 1]).map(key);
+    assert_eq!(built(keys), MOST_CLIENTS + 2);
+}
