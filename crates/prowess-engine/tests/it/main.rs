@@ -10,5 +10,6 @@ mod prompts;
 mod python;
 mod running;
 mod secrets;
+mod service;
 mod workflows;
 mod world;

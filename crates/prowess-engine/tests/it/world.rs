@@ -185,6 +185,21 @@ impl Scene {
         approver: &mut dyn Approver,
         cancel: &Cancel,
     ) -> Result<(Envelope, Vec<Event>), RunError> {
+        let mut events = Vec::new();
+        let mut sink = |event: &Event| events.push(event.clone());
+        let envelope = self.run_to(tool, text, approver, cancel, &mut sink)?;
+        Ok((envelope, events))
+    }
+
+    /// Runs a tool and hands its events on while they happen.
+    pub(crate) fn run_to(
+        &self,
+        tool: &str,
+        text: Option<&str>,
+        approver: &mut dyn Approver,
+        cancel: &Cancel,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Envelope, RunError> {
         let mut world = self.world();
         for credential in &self.credentials {
             world.bind_credential(credential)?;
@@ -209,11 +224,7 @@ impl Scene {
         }
         let store = ApprovalStore::of(&world.state);
         let allowed = approve(&prepared, self.consent, approver, &Noon, &store)?;
-        let mut events = Vec::new();
-        let envelope = run(&prepared, &allowed, &world, cancel, &mut |event| {
-            events.push(event.clone());
-        });
-        Ok((envelope, events))
+        Ok(run(&prepared, &allowed, &world, cancel, sink))
     }
 
     /// Runs a tool and gives its envelope; nobody is asked.
