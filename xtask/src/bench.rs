@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: one file per benchmark, each printing ratios measured in one run.
 
 mod check;
+mod engine;
 mod example;
 mod install;
 mod list;
@@ -32,6 +33,7 @@ struct Bench {
 
 const BENCHES: &[Bench] = &[
     Bench { name: "check", summary: check::SUMMARY, run: check::run },
+    Bench { name: "engine", summary: engine::SUMMARY, run: engine::run },
     Bench { name: "install", summary: install::SUMMARY, run: install::run },
     Bench { name: "list", summary: list::SUMMARY, run: list::run },
     Bench { name: "prompt", summary: prompt::SUMMARY, run: prompt::run },
