@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::decoder::Decoder;
 use crate::envelope::Envelope;
 use crate::event::{Event, Source, Stream, Thought};
+use crate::frame::RunId;
 use crate::model::Usage;
 use crate::workflow_event::WorkflowEvent;
 
@@ -55,16 +56,41 @@ pub fn envelope(envelope: &Envelope) -> Value {
 }
 
 /// Turns events into JSON objects `{"event", "data"}`. It remembers half characters, so that text is never split inside one.
+///
+/// Where the run is known, each object also has `run_id` and `sequence`, which counts the objects of the run from zero. The
+/// run of a workflow is known from its first event.
 #[derive(Debug, Default)]
 pub struct EventWriter {
+    run: Option<String>,
+    sequence: u64,
     decoders: [Decoder; 2],
     /// Nodes of a workflow speak at the same time.
     nodes: HashMap<String, EventWriter>,
 }
 
 impl EventWriter {
+    /// A writer of the events of this run.
+    pub fn of_run(run: RunId) -> Self {
+        Self { run: Some(run.to_string()), ..Self::default() }
+    }
+
     /// The objects of an event: mostly one, none while a character is incomplete.
     pub fn write(&mut self, event: &Event) -> Vec<Value> {
+        if let Event::Workflow(WorkflowEvent::Start { run, .. }) = event {
+            self.run = Some(run.clone());
+        }
+        let mut objects = self.objects(event);
+        if let Some(run) = &self.run {
+            for object in &mut objects {
+                object["run_id"] = run.as_str().into();
+                object["sequence"] = self.sequence.into();
+                self.sequence += 1;
+            }
+        }
+        objects
+    }
+
+    fn objects(&mut self, event: &Event) -> Vec<Value> {
         match event {
             Event::Output { stream, bytes } => {
                 let decoded = self.decoder(*stream).push(bytes);
@@ -110,7 +136,7 @@ impl EventWriter {
                 object("node_start", json!({ "node_id": node, "node_type": kind }))
             }
             WorkflowEvent::Inside { node, event } => {
-                let mut objects = self.nodes.entry(node.clone()).or_default().write(event);
+                let mut objects = self.nodes.entry(node.clone()).or_default().objects(event);
                 for object in &mut objects {
                     if let Value::Object(data) = object["data"].take() {
                         let id = ("node_id".to_owned(), Value::from(node.as_str()));

@@ -145,7 +145,7 @@ impl ExecutionService {
         sink: &mut dyn FnMut(&EventFrame),
     ) -> Result<Envelope, Problem> {
         let context =
-            RunContext { id: new_id()?, owner: Owner::new("local"), cancel: cancel.clone() };
+            RunContext { id: new_run_id()?, owner: Owner::new("local"), cancel: cancel.clone() };
         let mut sequence = 0;
         Ok(work(&context, &mut |event| {
             sink(&EventFrame { run: context.id, sequence, event: event.clone() });
@@ -200,7 +200,7 @@ impl ExecutionService {
 
     /// Registers a run.
     fn begin(&self, owner: &Owner, cancel: Cancel) -> Result<(Ending, RunHandle), Problem> {
-        let id = new_id()?;
+        let id = new_run_id()?;
         let (sender, receiver) = events::channel(id, self.inner.limits.events, cancel.clone());
         let (envelope, joined) = oneshot::channel();
         self.inner.register(id, &cancel, &sender)?;
@@ -218,8 +218,8 @@ impl std::fmt::Debug for ExecutionService {
     }
 }
 
-/// A new identifier. It is random, so that runs of several processes can be kept in one place.
-fn new_id() -> Result<RunId, Problem> {
+/// Creates an identifier for a run. It is random, so that runs of several processes can be kept in one place.
+pub fn new_run_id() -> Result<RunId, Problem> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| {
         let message = format!("no random numbers for the id of a run: {error}");

@@ -595,6 +595,13 @@ fn events_are_lines_of_json() {
     let run = "run ../skills/probe/say --yes --format events --input text=hi";
     let mut lines = events(run);
     lines[2]["data"]["envelope"]["duration_ms"] = json!(0);
+    let run_id = lines[0]["run_id"].clone();
+    assert_eq!(run_id.as_str().map(str::len), Some(32));
+    for (number, line) in lines.iter_mut().enumerate() {
+        let line = line.as_object_mut().expect("an object");
+        assert_eq!(line.remove("run_id").as_ref(), Some(&run_id), "one run has one id");
+        assert_eq!(line.remove("sequence"), Some(json!(number)));
+    }
     assert_eq!(
         lines,
         [
@@ -611,6 +618,7 @@ fn events_are_lines_of_json() {
         ]
     );
     let failed = events("run ../skills/probe/fail --yes --format events");
+    assert_ne!(failed[0]["run_id"], run_id, "another run has another id");
     let names: Vec<&str> = failed.iter().filter_map(|line| line["event"].as_str()).collect();
     // Output may come in any number of pieces.
     assert_eq!(names[..2], ["started", "output"]);

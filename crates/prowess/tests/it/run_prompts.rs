@@ -56,15 +56,18 @@ fn events_and_envelope_are_for_programs() {
     let answer = || Reply::answer(Answer::text(["Milk ", "becomes cheese."]).usage(20, 4));
     let (scene, _provider) = asking(SUMMARY, Script::new([answer(), answer()]));
     // AFL-8-1, AFL-8-3
-    assert_snapshot!(scene.stdout("run article-summary --input article=x --format events"), @r#"
-    {"event":"thought","data":{"type":"validation","status":"start"}}
-    {"event":"thought","data":{"type":"validation","status":"complete","message":"All required inputs provided"}}
-    {"event":"thought","data":{"type":"substitution","status":"start"}}
-    {"event":"thought","data":{"type":"substitution","status":"complete","message":"Variables substituted"}}
-    {"event":"thought","data":{"type":"generation","status":"start"}}
-    {"event":"token","data":{"content":"Milk "}}
-    {"event":"token","data":{"content":"becomes cheese."}}
-    {"event":"done","data":{"status":"success","message":"Skill execution completed successfully"}}
+    let events = scene.stdout("run article-summary --input article=x --format events");
+    let first: Value = serde_json::from_str(events.lines().next().unwrap_or("")).expect("JSON");
+    let events = events.replace(first["run_id"].as_str().expect("an id"), "[RUN]");
+    assert_snapshot!(events, @r#"
+    {"event":"thought","data":{"type":"validation","status":"start"},"run_id":"[RUN]","sequence":0}
+    {"event":"thought","data":{"type":"validation","status":"complete","message":"All required inputs provided"},"run_id":"[RUN]","sequence":1}
+    {"event":"thought","data":{"type":"substitution","status":"start"},"run_id":"[RUN]","sequence":2}
+    {"event":"thought","data":{"type":"substitution","status":"complete","message":"Variables substituted"},"run_id":"[RUN]","sequence":3}
+    {"event":"thought","data":{"type":"generation","status":"start"},"run_id":"[RUN]","sequence":4}
+    {"event":"token","data":{"content":"Milk "},"run_id":"[RUN]","sequence":5}
+    {"event":"token","data":{"content":"becomes cheese."},"run_id":"[RUN]","sequence":6}
+    {"event":"done","data":{"status":"success","message":"Skill execution completed successfully"},"run_id":"[RUN]","sequence":7}
     "#);
     let text = scene.stdout("run article-summary --input article=x --format json");
     let mut envelope: Value = serde_json::from_str(&text).expect("JSON");
