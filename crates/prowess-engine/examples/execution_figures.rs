@@ -14,10 +14,9 @@ use prowess_engine::service::{
     EventLimits, EventReceiver, ExecutionService, Owner, QueueLimits, ServiceLimits, StreamLimits,
 };
 use prowess_engine::{
-    ApprovalStore, Call, Cancel, Consent, FolderShelf, NoApprover, PromptCall, PromptSurroundings,
-    Subject, SystemClock, World, approve, prepare, run, run_prompt,
+    ApprovalStore, Call, Cancel, Consent, LoadedSkill, NoApprover, PromptCall, PromptSurroundings,
+    SkillFolders, SkillResolver as _, SystemClock, World, approve, prepare, run_prompt,
 };
-use prowess_format::skill::Skill;
 use prowess_policy::{Mode, Origin, Tier, Trust};
 use prowess_sandbox::{Observer, Spec, Stream};
 use serde_json::{Map, Value, json};
@@ -85,13 +84,10 @@ fn rate(count: usize, time: Duration) -> f64 {
     count as f64 / time.as_secs_f64()
 }
 
-/// What is the same for all tool runs. It lives as long as the process.
+/// What is the same for all tool runs.
 struct Tools {
-    skill: &'static Skill,
-    folder: &'static std::path::Path,
-    file: &'static std::path::Path,
-    world: &'static World,
-    values: &'static Map<String, Value>,
+    skill: Arc<LoadedSkill>,
+    world: Arc<World>,
 }
 
 impl Tools {
@@ -101,24 +97,14 @@ impl Tools {
         service: &ExecutionService,
         owner: &Owner,
     ) -> Result<prowess_engine::service::RunHandle, Error> {
-        let trust = Trust::of(self.skill, Tier::Experimental, None, Origin::Local);
-        let subject = Subject {
-            skill: self.skill,
-            name: "bench",
-            directory: Some(self.folder),
-            file: self.file,
-            trust,
-        };
-        let tool = self.skill.tool("say").ok_or("the skill has the tool")?;
-        let call = Call { subject, tool, values: self.values, mode: Mode::Global };
-        let prepared = prepare(call, self.world)?;
+        let skill = Arc::clone(&self.skill);
+        let tool = skill.skill.tool("say").ok_or("the skill has the tool")?.clone();
+        let call = Call { skill, tool, values: Map::new(), mode: Mode::Global };
+        let prepared = prepare(call, &self.world)?;
         let store = ApprovalStore::of(&self.world.state);
         let allowed =
             approve(&prepared, Consent::InAdvance, &mut NoApprover, &SystemClock, &store)?;
-        let world = self.world;
-        Ok(service.submit(owner, move |context, sink| {
-            run(&prepared, &allowed, world, context.cancel(), sink)
-        })?)
+        Ok(service.submit_prepared(owner, prepared, allowed)?)
     }
 }
 
@@ -247,7 +233,16 @@ impl Model for Together {
 }
 
 async fn streams() -> Result<Value, Error> {
-    let skill = Arc::new(prowess_format::check(PROMPT, prowess_format::ReadOptions::DETECT).skill);
+    let skill = prowess_format::check(PROMPT, prowess_format::ReadOptions::DETECT).skill;
+    let skill = Arc::new(LoadedSkill {
+        trust: Trust::of(&skill, Tier::Experimental, None, Origin::Local),
+        skill,
+        name: "bench".to_owned(),
+        directory: None,
+        file: "SKILL.md".into(),
+        diagnostics: Vec::new(),
+        digest: None,
+    });
     let world = Arc::new(World::of_this_process()?);
     let (begun, mut all) = watch::channel(0);
     let model = Arc::new(Together { begun: begun.clone() });
@@ -260,23 +255,21 @@ async fn streams() -> Result<Value, Error> {
         let (skill, world, model) = (Arc::clone(&skill), Arc::clone(&world), Arc::clone(&model));
         let mut handle = service.spawn(&owner, |context, mut sink| async move {
             let cancel: Cancel = context.cancel().clone();
-            let (values, shelf) = (Map::new(), FolderShelf::default());
+            let (values, skills) = (Map::new(), SkillFolders::default());
             let around = PromptSurroundings {
                 world: &world,
                 model: Ok(&*model),
                 retriever: None,
-                shelf: &shelf,
+                skills: &skills,
                 cancel: &cancel,
             };
-            let subject = Subject {
+            let call = PromptCall {
                 skill: &skill,
-                name: "bench",
-                directory: None,
-                file: std::path::Path::new("SKILL.md"),
-                trust: Trust::of(&skill, Tier::Experimental, None, Origin::Local),
+                values: &values,
+                arguments: None,
+                history: &[],
+                time: None,
             };
-            let call =
-                PromptCall { subject, values: &values, arguments: None, history: &[], time: None };
             run_prompt(&call, &around, &mut |event| sink.send(event)).await
         })?;
         readers.spawn(async move {
@@ -319,19 +312,13 @@ fn main() -> Result<(), Error> {
     let root = folder.path().canonicalize()?;
     std::fs::create_dir_all(root.join("home"))?;
     std::fs::create_dir_all(root.join("repo/.git"))?;
-    std::fs::create_dir_all(root.join("skill"))?;
+    std::fs::create_dir_all(root.join("skills/bench"))?;
     std::fs::write(root.join("repo/.git/HEAD"), "ref: refs/heads/main\n")?;
-    std::fs::write(root.join("skill/SKILL.md"), TOOL)?;
+    std::fs::write(root.join("skills/bench/SKILL.md"), TOOL)?;
     let path = std::ffi::OsString::from("/usr/local/bin:/usr/bin:/bin");
     let world = World::at(&root.join("home"), &root.join("repo"), &path, Vec::new())?;
-    let skill = prowess_format::check(TOOL, prowess_format::ReadOptions::DETECT).skill;
-    let shared = Tools {
-        skill: Box::leak(Box::new(skill)),
-        folder: Box::leak(root.join("skill").into_boxed_path()),
-        file: Box::leak(root.join("skill/SKILL.md").into_boxed_path()),
-        world: Box::leak(Box::new(world)),
-        values: Box::leak(Box::new(Map::new())),
-    };
+    let skill = SkillFolders { folders: vec![root.join("skills")] }.resolve("bench")?;
+    let shared = Tools { skill, world: Arc::new(world) };
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     // Whatever happens once per process happens here.
     bare(20, threads);

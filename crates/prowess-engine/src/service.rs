@@ -20,9 +20,11 @@ use std::time::Duration;
 use prowess_core::{
     Envelope, Event, EventFrame, INTERRUPTED, Outcome, Problem, ProblemKind, REFUSED, RunId,
 };
+use prowess_policy::Allowed;
 use tokio::sync::oneshot;
 
-use crate::run::Cancel;
+use crate::prepare::Prepared;
+use crate::run::{self, Cancel};
 use active::{Active, Ended};
 pub use events::{EventLimits, EventReceiver};
 pub use handle::{RunHandle, RunState};
@@ -135,6 +137,19 @@ impl ExecutionService {
                 Err(problem)
             }
         }
+    }
+
+    /// Queues a call that was prepared and allowed. What it was decided on is compared again when it starts, however long it
+    /// has waited.
+    pub fn submit_prepared(
+        &self,
+        owner: &Owner,
+        prepared: Prepared,
+        allowed: Allowed,
+    ) -> Result<RunHandle, Problem> {
+        self.submit(owner, move |context, sink| {
+            run::run(&prepared, &allowed, &prepared.world, context.cancel(), sink)
+        })
     }
 
     /// Runs something on the calling thread: no queue, no other thread, no limit.
