@@ -1,10 +1,10 @@
-//! Tells files that are no text from texts with mistakes.
+//! Detects files that are not text.
 
 use crate::diagnostic::Diagnostic;
 use crate::rules;
 use crate::span::Span;
 
-/// How files begin that people take for text by mistake.
+/// Magic bytes of binary formats that are passed by mistake.
 const BEGINNINGS: &[(&[u8], &str)] = &[
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -16,10 +16,10 @@ const BEGINNINGS: &[(&[u8], &str)] = &[
     (b"\x7fELF", "a program"),
 ];
 
-/// The byte order marks of UTF-16, which is text in an encoding that has a finding of its own.
+/// Byte order marks of UTF-16. A wrong encoding has its own rule.
 const UTF_16: &[&[u8]] = &[b"\xff\xfe", b"\xfe\xff"];
 
-/// Says why bytes are no text, if they are none.
+/// Returns a diagnostic if the bytes are not text.
 pub fn not_text(bytes: &[u8]) -> Option<Diagnostic> {
     if UTF_16.iter().any(|mark| bytes.starts_with(mark)) {
         return None;
@@ -27,12 +27,12 @@ pub fn not_text(bytes: &[u8]) -> Option<Diagnostic> {
     let known = BEGINNINGS.iter().find(|(beginning, _)| bytes.starts_with(beginning));
     let why = match known {
         Some((_, what)) => format!("it begins like {what}"),
-        // No text holds it: YAML forbids it, and editors can't type it.
+        // Text never contains NUL: YAML forbids it and editors can't type it.
         None => format!("byte {} is NUL", memchr::memchr(0, bytes)?),
     };
     Some(
         rules::NOT_TEXT
             .at(Span::at(0), format!("this is not a text file: {why}"))
-            .help("name a SKILL.md; a text in UTF-16 has to be saved as UTF-8"),
+            .help("pass a SKILL.md; if this is UTF-16 text, save it as UTF-8"),
     )
 }

@@ -1,6 +1,8 @@
-//! What each client makes of a file: loads it, loads it without its description, or drops it, and why.
+//! Predicts how each client treats a file: loads it, loads it without its description, or drops it,
+//! and why.
 //!
-//! The clients' rules are data, see [`Client`]; their sources stand beside them. What no source says is not claimed.
+//! The clients' rules are data, see [`Client`]; each names its source. Nothing is claimed without a
+//! source.
 
 mod table;
 
@@ -13,19 +15,19 @@ use crate::rules::Place;
 
 pub use table::CLIENTS;
 
-/// What becomes of a skill in a client, from best to worst.
+/// How a client treats a skill, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    /// It is there, with its description.
+    /// The skill loads, with its description.
     Loads,
-    /// It is there, but the model never reads the description that its author wrote.
+    /// The skill loads, but the model never reads the author's description.
     LoadsWithoutDescription,
-    /// It is not there.
+    /// The client ignores the skill.
     Dropped,
 }
 
 impl Outcome {
-    /// The word on the wire.
+    /// The value in JSON output.
     pub fn as_str(self) -> &'static str {
         match self {
             Outcome::Loads => "loads",
@@ -34,7 +36,7 @@ impl Outcome {
         }
     }
 
-    /// The outcome in a sentence, behind the name of the skill.
+    /// The outcome as the end of a sentence that starts with the skill's name.
     pub fn phrase(self) -> &'static str {
         match self {
             Outcome::Loads => "loads",
@@ -44,40 +46,40 @@ impl Outcome {
     }
 }
 
-/// A program that reads SKILL.md files, by its rules.
+/// A program that reads SKILL.md files, described by its rules.
 #[derive(Debug)]
 pub struct Client {
-    /// The word for `--for`.
+    /// The value of `--for`.
     pub id: &'static str,
-    /// Its name.
+    /// Display name.
     pub title: &'static str,
-    /// What it is and how it reads, in one sentence.
+    /// One sentence about the client and how it reads files.
     pub about: &'static str,
-    /// Where its rules were read.
+    /// Source of its rules.
     pub source: &'static str,
-    /// The spellings of the file that it looks for.
+    /// File names that it looks for.
     pub file_names: &'static [&'static str],
-    /// The most bytes of a file that it opens.
+    /// Largest file that it opens, in bytes.
     pub most_bytes: Option<usize>,
-    /// A file that is not UTF-8.
+    /// How it treats a file that is not UTF-8.
     pub invalid_utf8: Outcome,
-    /// What it forgives before and on the opening fence.
+    /// What it tolerates before and on the opening fence.
     pub opening: Opening,
-    /// A file without front matter that it recognises.
+    /// How it treats a file without recognisable front matter.
     pub without_front_matter: Outcome,
-    /// Front matter that is not YAML.
+    /// How it treats front matter that is not valid YAML.
     pub broken_yaml: BrokenYaml,
-    /// What it wants of `name`.
+    /// Requirements for `name`.
     pub name: NameRule,
-    /// What it wants of `description`.
+    /// Requirements for `description`.
     pub description: DescriptionRule,
-    /// A `metadata` that is not a map.
+    /// How it treats a `metadata` that is not a map.
     pub metadata_not_a_map: Outcome,
-    /// A `name`, `description` or `metadata` that is given twice.
+    /// How it treats a duplicate `name`, `description` or `metadata`.
     pub given_twice: Outcome,
-    /// A skill with `disable-model-invocation: true`.
+    /// How it treats a skill with `disable-model-invocation: true`.
     pub disabled_for_the_model: Outcome,
-    /// The dialect whose strict check decides, where a client is a specification.
+    /// The dialect whose strict check decides, for a client that is a specification.
     pub strict: Option<&'static str>,
 }
 
@@ -87,70 +89,71 @@ impl PartialEq for Client {
     }
 }
 
-/// What a client forgives before and on the opening fence.
+/// What a client tolerates before and on the opening fence.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is forgiven or not, by itself")]
+#[expect(clippy::struct_excessive_bools, reason = "each is tolerated or not, independently")]
 pub struct Opening {
-    /// A byte order mark in front of it.
+    /// A byte order mark before the fence.
     pub byte_order_mark: bool,
-    /// Blank lines in front of it.
+    /// Blank lines before the fence.
     pub blank_lines: bool,
-    /// Blanks behind its three dashes.
+    /// Trailing spaces after the three dashes.
     pub trailing_blanks: bool,
-    /// Lines that end with a carriage return alone, as on old Macs.
+    /// Lines that end with a lone carriage return.
     pub lone_carriage_returns: bool,
 }
 
-/// What a client does with front matter that is not YAML.
+/// How a client treats front matter that is not valid YAML.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BrokenYaml {
-    /// The skill is gone.
+    /// The skill is dropped.
     Drops,
-    /// Values on one line are put in quotes and read again; anything else loses every field, and the body stays.
+    /// One-line values are quoted and read again; otherwise every field is lost and only the body
+    /// remains.
     QuotesValues,
     /// `key: value` lines are read one by one; `indented` ones too, where the client allows it.
     ReadsLines {
-        /// Whether a key may stand behind blanks.
+        /// Whether a key may be indented.
         indented: bool,
     },
 }
 
-/// What a client wants of `name`.
+/// A client's requirements for `name`.
 #[derive(Clone, Copy, Debug)]
 pub struct NameRule {
-    /// The directory's name stands in for a missing one.
+    /// The directory name is used if `name` is missing.
     pub from_directory: bool,
-    /// The most characters; a longer name drops the skill.
+    /// Maximum length in characters; a longer name drops the skill.
     pub most: Option<usize>,
-    /// A number or a boolean in its place drops the skill.
+    /// A number or a boolean drops the skill.
     pub text_only: bool,
 }
 
-/// What a client wants of `description`.
+/// A client's requirements for `description`.
 #[derive(Clone, Copy, Debug)]
 pub struct DescriptionRule {
-    /// A skill without one.
+    /// How it treats a skill without a description.
     pub missing: Outcome,
-    /// The most characters; a longer one drops the skill.
+    /// Maximum length in characters; a longer description drops the skill.
     pub most: Option<usize>,
-    /// The most characters that the catalogue shows, `when_to_use` included.
+    /// Number of characters that the catalogue shows, including `when_to_use`.
     pub shown: Option<usize>,
-    /// A number or a boolean in its place drops the skill.
+    /// A number or a boolean drops the skill.
     pub text_only: bool,
 }
 
-/// What a client makes of one file.
+/// A client's treatment of one file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// The client.
     pub client: &'static Client,
-    /// What becomes of the skill.
+    /// Whether the skill loads.
     pub outcome: Outcome,
-    /// Why, each with the next step; also a skill that loads may have some.
+    /// The reasons, each with the next step. A skill that loads may have some too.
     pub reasons: Vec<String>,
 }
 
-/// The client of an id.
+/// Looks up a client by its id.
 pub fn by_id(id: &str) -> Option<&'static Client> {
     CLIENTS.iter().copied().find(|client| client.id == id)
 }
@@ -160,7 +163,7 @@ pub fn ids() -> Vec<&'static str> {
     CLIENTS.iter().map(|client| client.id).collect()
 }
 
-/// What a client makes of a file with this name in this directory.
+/// Predicts how a client treats a file with this name in this directory.
 pub fn verdict(
     checked: &Checked<'_>,
     file_name: &str,
@@ -183,7 +186,7 @@ struct Judge {
 }
 
 impl Judge {
-    /// Adds a reason; the worst outcome counts.
+    /// Adds a reason and keeps the worst outcome.
     fn find(&mut self, outcome: Outcome, reason: String) {
         self.outcome = self.outcome.max(outcome);
         self.reasons.push(reason);
@@ -196,7 +199,7 @@ impl Judge {
             self.find(
                 Outcome::Dropped,
                 format!(
-                    "the file is called `{file_name}`, and {} looks for {wanted} only: rename it",
+                    "the file is called `{file_name}`, but {} only looks for {wanted}: rename it",
                     client.title
                 ),
             );
@@ -205,7 +208,7 @@ impl Judge {
         if let Some(most) = client.most_bytes.filter(|most| bytes > *most) {
             self.find(
                 Outcome::Dropped,
-                format!("the file has {bytes} bytes, and {} opens at most {most}: move material into files beside it", client.title),
+                format!("the file has {bytes} bytes, and {} opens at most {most}: move material into other files", client.title),
             );
         }
         if has(checked, "invalid-utf8") && client.invalid_utf8 != Outcome::Loads {
@@ -219,7 +222,7 @@ impl Judge {
         }
     }
 
-    /// The strict check of a dialect, in the words of its findings.
+    /// Applies the strict check of a dialect and reports its messages.
     fn specification(&mut self, checked: &Checked<'_>, directory: Option<&str>, id: &str) {
         let options = ReadOptions {
             form: Form::Markdown,
@@ -239,7 +242,7 @@ impl Judge {
             let outcome = self.client.without_front_matter;
             let instead = match outcome {
                 Outcome::LoadsWithoutDescription => {
-                    ", and the first paragraph stands in for the description"
+                    ", and the first paragraph is used as the description"
                 }
                 Outcome::Loads | Outcome::Dropped => "",
             };
@@ -263,7 +266,7 @@ impl Judge {
             BrokenYaml::QuotesValues if only_lacks_quotes(checked) => {
                 self.find(
                     Outcome::Loads,
-                    format!("the front matter is not valid YAML{line}, and {title} reads the value as if it were in quotes; others will not: {next}"),
+                    format!("the front matter is not valid YAML{line}; {title} reads the value as if it were quoted, but other clients do not: {next}"),
                 );
                 self.fields(&checked.document.root, checked, directory);
             }
@@ -277,7 +280,7 @@ impl Judge {
         }
     }
 
-    /// Why the client sees no front matter, if it sees none, and what to do about it.
+    /// Why the client does not recognise the front matter, and how to fix it.
     fn unrecognised(&self, checked: &Checked<'_>) -> Option<(String, &'static str)> {
         let document = &checked.document;
         let opening = self.client.opening;
@@ -297,7 +300,7 @@ impl Judge {
             Some(("the front matter is never closed".to_owned(), "end it with a line `---`"))
         } else if has(checked, "front-matter-language") {
             Some((
-                "the front matter names a language behind `---`".to_owned(),
+                "the front matter names a language after `---`".to_owned(),
                 "write the three dashes alone",
             ))
         } else if document.front_matter == FrontMatter::Absent {
@@ -306,14 +309,14 @@ impl Judge {
                 "begin the file with `---`, `name`, `description` and `---`",
             ))
         } else if document.text.starts_with('\u{feff}') && !opening.byte_order_mark {
-            Some((blind("a byte order mark stands before `---`"), "save the file without it"))
+            Some((blind("there is a byte order mark before `---`"), "save the file without it"))
         } else if has(checked, "blank-lines-before-fence") && !opening.blank_lines {
-            Some((blind("blank lines stand before `---`"), "remove them"))
+            Some((blind("there are blank lines before `---`"), "remove them"))
         } else if trailing.is_some() && !opening.trailing_blanks {
-            Some((blind("blanks stand behind the opening `---`"), "remove them"))
+            Some((blind("there are spaces after the opening `---`"), "remove them"))
         } else if ends_with_lone_return(document) && !opening.lone_carriage_returns {
-            let what = "its lines end with a carriage return alone";
-            Some((blind(what), "save the file with the line breaks of Unix or Windows"))
+            let what = "its lines end with a lone carriage return";
+            Some((blind(what), "save the file with Unix or Windows line endings"))
         } else {
             None
         }
@@ -329,10 +332,7 @@ impl Judge {
             if let Some(node) = node.filter(|node| text_only && node.kind() != "text") {
                 self.find(
                     Outcome::Dropped,
-                    format!(
-                        "`{key}` is {}, and {title} takes text only: put it in quotes",
-                        node.kind()
-                    ),
+                    format!("`{key}` is {}, but {title} only accepts text: quote it", node.kind()),
                 );
             }
         }
@@ -342,7 +342,7 @@ impl Judge {
             let kind = metadata.kind();
             self.find(
                 client.metadata_not_a_map,
-                format!("`metadata` is {kind}, and {title} takes a map only: write it as one or remove it"),
+                format!("`metadata` is {kind}, but {title} only accepts a map: write it as one or remove it"),
             );
         }
         let twice = checked.diagnostics.iter().find(|found| {
@@ -368,12 +368,12 @@ impl Judge {
         if disabled && client.disabled_for_the_model != Outcome::Loads {
             self.find(
                 client.disabled_for_the_model,
-                "`disable-model-invocation` keeps the description from the model: only the user can start the skill, by its name".to_owned(),
+                "`disable-model-invocation` hides the description from the model: only the user can invoke the skill, by name".to_owned(),
             );
         }
     }
 
-    /// Front matter that is not YAML, read by a client that looks for `key: value` lines.
+    /// Reads invalid YAML the way a client does that looks for `key: value` lines.
     fn lines(&mut self, yaml: &str, directory: Option<&str>, indented: bool, line: &str) {
         let value = |key: &str| {
             yaml.lines().find_map(|line| {
@@ -395,7 +395,7 @@ impl Judge {
         if let Some(indicator) = block.filter(|_| !indented) {
             return self.find(
                 Outcome::LoadsWithoutDescription,
-                format!("the description begins on the next line, and {title} then takes `{indicator}` for all of it: write it on one line"),
+                format!("the description begins on the next line, but {title} then reads only `{indicator}`: write it on one line"),
             );
         }
         self.description(description, None);
@@ -408,7 +408,7 @@ impl Judge {
         if name.is_none() && !rule.from_directory {
             self.find(
                 Outcome::Dropped,
-                format!("`name` is missing, and {title} does not take the directory's instead: add `name`"),
+                format!("`name` is missing, and {title} does not fall back to the directory name: add `name`"),
             );
         }
         let name = name.or_else(|| directory.map(one_line)).unwrap_or_default();
@@ -417,7 +417,7 @@ impl Judge {
             self.find(
                 Outcome::Dropped,
                 format!(
-                    "the name has {length} characters, and {title} takes at most {most}: shorten it"
+                    "the name has {length} characters, but {title} allows at most {most}: shorten it"
                 ),
             );
         }
@@ -443,14 +443,14 @@ impl Judge {
         if let Some(most) = rule.most.filter(|most| length > *most) {
             self.find(
                 Outcome::Dropped,
-                format!("the description has {length} characters, and {title} takes at most {most}: shorten it"),
+                format!("the description has {length} characters, but {title} allows at most {most}: shorten it"),
             );
         }
         let length = length + when_to_use.map_or(0, |text| one_line(&text).chars().count());
         if let Some(shown) = rule.shown.filter(|shown| length > *shown) {
             self.find(
                 Outcome::Loads,
-                format!("the description with `when_to_use` has {length} characters, and {title} shows the first {shown}: put what matters first"),
+                format!("the description with `when_to_use` has {length} characters, but {title} shows only the first {shown}: put the important part first"),
             );
         }
     }
@@ -462,14 +462,14 @@ fn has(checked: &Checked<'_>, rule: &str) -> bool {
     checked.diagnostics.iter().any(|found| found.rule.name == rule)
 }
 
-/// Whether nothing but a carriage return ends the line of the opening fence.
+/// Whether a lone carriage return ends the line of the opening fence.
 fn ends_with_lone_return(document: &Document<'_>) -> bool {
     let rest = document.text.get(document.opening.end as usize..).unwrap_or_default();
     let line_break = rest.find(['\r', '\n']).map_or("", |at| &rest[at..]);
     line_break.starts_with('\r') && !line_break.starts_with("\r\n")
 }
 
-/// The line of the first thing that is not YAML.
+/// The first line that is not valid YAML.
 fn broken_line(checked: &Checked<'_>) -> Option<usize> {
     let rules = ["repaired-yaml", "invalid-yaml", "front-matter-not-a-map", "yaml-limit"];
     let found = checked.diagnostics.iter().find(|found| rules.contains(&found.rule.name))?;
@@ -477,7 +477,7 @@ fn broken_line(checked: &Checked<'_>) -> Option<usize> {
     Some(crate::span::LineIndex::new(text).position(text, found.span.start as usize).line)
 }
 
-/// Whether quotes around values on one line are all that the front matter lacks.
+/// Whether quoting one-line values would be enough to make the front matter valid.
 fn only_lacks_quotes(checked: &Checked<'_>) -> bool {
     let quoted = |found: &Diagnostic| {
         let edits = found.fix.as_ref().map_or(&[][..], |fix| &fix.edits);
@@ -493,7 +493,7 @@ fn only_lacks_quotes(checked: &Checked<'_>) -> bool {
         && repairs.all(quoted)
 }
 
-/// Runs of white space as one blank, which is how the clients count.
+/// Collapses white space, which is how the clients count characters.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -11,13 +11,13 @@ use crate::skill::Parameter;
 /// A piece of an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fragment {
-    /// Text as it stands.
+    /// Literal text.
     Literal(String),
     /// `{{name}}` or `{{name:modifier}}`.
     Variable {
-        /// The parameter.
+        /// Name of the parameter.
         name: String,
-        /// What follows the colon: a flag or a default.
+        /// The part after the colon: a flag or a default.
         modifier: Option<String>,
     },
 }
@@ -25,23 +25,23 @@ pub enum Fragment {
 /// One argument of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
-    /// Its pieces in order.
+    /// The fragments, in order.
     pub fragments: Vec<Fragment>,
 }
 
-/// A command line taken apart; the first argument is the program.
+/// A parsed command line; the first argument is the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     /// The words.
     pub arguments: Vec<Argument>,
 }
 
-/// Why a command line can't be taken apart.
+/// Why a command line can't be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TemplateError {
     /// A quote is opened and never closed.
     UnclosedQuote(char),
-    /// There is no word.
+    /// The command is empty.
     Empty,
 }
 
@@ -57,7 +57,7 @@ impl std::fmt::Display for TemplateError {
 impl std::error::Error for TemplateError {}
 
 impl Argument {
-    /// The only piece, if it is a placeholder.
+    /// The placeholder, if it is the only fragment.
     pub fn lone_variable(&self) -> Option<(&str, Option<&str>)> {
         match self.fragments.as_slice() {
             [Fragment::Variable { name, modifier }] => Some((name, modifier.as_deref())),
@@ -65,7 +65,7 @@ impl Argument {
         }
     }
 
-    /// The text, if there is no placeholder in it.
+    /// The text, if it contains no placeholder.
     pub fn literal(&self) -> Option<&str> {
         match self.fragments.as_slice() {
             [] => Some(""),
@@ -124,7 +124,7 @@ pub fn first_command(block: &str) -> String {
     command.trim().to_owned()
 }
 
-/// Takes a command line apart by POSIX word splitting; `{{…}}` is never split.
+/// Parses a command line by POSIX word splitting; `{{…}}` is never split.
 pub fn parse(text: &str) -> Result<Template, TemplateError> {
     let mut arguments = Vec::new();
     let mut current: Option<Argument> = None;
@@ -179,7 +179,7 @@ fn push(current: &mut Option<Argument>, character: char) {
     }
 }
 
-/// The most bytes of a name with its modifier.
+/// Maximum length of a name with its modifier, in bytes.
 const MAX_PLACEHOLDER: usize = 1024;
 
 /// A placeholder at the start of `text`, and what follows it.
@@ -199,7 +199,8 @@ fn variable(text: &str) -> Option<(Fragment, &str)> {
     valid.then(|| (Fragment::Variable { name: name.to_owned(), modifier }, &inner[end + 2..]))
 }
 
-/// A word as a person would type it at a shell, for previews and for writing templates. Placeholders stay as they are.
+/// Quotes a word for a shell, for previews and for writing templates. Placeholders stay as they
+/// are.
 pub fn quote(word: &str) -> String {
     let plain = !word.is_empty()
         && word.chars().all(|character| {
@@ -238,36 +239,36 @@ pub fn quote(word: &str) -> String {
     quoted
 }
 
-/// Words joined to one line that [`parse`] takes apart again.
+/// Joins words to one line that [`parse`] splits again.
 pub fn join(words: &[String]) -> String {
     words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// What stands in the way of an argv.
+/// Why a template can't be rendered to an argv.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RenderError {
     /// A required parameter has no value (GIB §9.3).
     Missing {
-        /// The parameter.
+        /// Name of the parameter.
         parameter: String,
     },
-    /// A value has another type than declared (GIB §3.3).
+    /// A value does not have the declared type (GIB §3.3).
     WrongType {
-        /// The parameter.
+        /// Name of the parameter.
         parameter: String,
         /// The declared type.
         expected: String,
         /// What was given.
         given: &'static str,
     },
-    /// A value was given for something that is no parameter.
+    /// A value was given for an undeclared parameter.
     Undeclared {
         /// The name.
         parameter: String,
         /// The declared ones.
         known: Vec<String>,
     },
-    /// The template can't be taken apart.
+    /// The template can't be parsed.
     Template(TemplateError),
 }
 
@@ -290,7 +291,7 @@ impl std::fmt::Display for RenderError {
 
 impl std::error::Error for RenderError {}
 
-/// An argv, and what a careful person should know about it.
+/// An argv with warnings about its values.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Rendered {
     /// Program and arguments.
@@ -299,7 +300,7 @@ pub struct Rendered {
     pub option_like: Vec<(String, String)>,
 }
 
-/// Puts values into a template. Every problem is reported, not only the first.
+/// Substitutes values into a template. Reports every problem, not only the first.
 pub fn render(
     template: &Template,
     parameters: &[Parameter],
@@ -319,7 +320,7 @@ pub fn render(
         })
     };
     let mut rendered = Rendered::default();
-    // Whether the last word is a literal option such as `-n`, which goes with the value behind it.
+    // Whether the last word is a literal option such as `-n`, which belongs to the value after it.
     let mut lone_option = false;
     let mut options_ended = false;
     for argument in &template.arguments {
@@ -347,7 +348,7 @@ pub fn render(
             (Some(Value::Array(items)), _) => items.iter().map(plain).collect(),
             (Some(value), _) => vec![plain(&value)],
             (None, None) => {
-                // R11: an omitted value takes the option before it along.
+                // R11: omitting a value also omits the option before it.
                 if lone_option {
                     rendered.argv.pop();
                 }
@@ -368,12 +369,12 @@ pub fn render(
     Ok(rendered)
 }
 
-/// What is wrong with the values of a call: missing, of another type, or for no parameter.
+/// Checks the values of a call: missing, of the wrong type, or undeclared.
 pub fn check_values(parameters: &[Parameter], values: &Map<String, Value>) -> Vec<RenderError> {
     let mut errors = Vec::new();
     for parameter in parameters {
         match values.get(parameter.name.as_str()).filter(|value| !value.is_null()) {
-            // R33: a default does not stand in for a required value.
+            // R33: a default does not replace a required value.
             None if parameter.required => {
                 errors.push(RenderError::Missing { parameter: parameter.name.value.clone() });
             }
@@ -397,7 +398,7 @@ pub fn check_values(parameters: &[Parameter], values: &Map<String, Value>) -> Ve
     errors
 }
 
-/// Whether a JSON value has a declared type (GIB §3.3; words that are no type of a tool pass).
+/// Whether a JSON value has a declared type (GIB §3.3; unknown types pass).
 pub fn has_type(value: &Value, kind: &str) -> bool {
     match kind {
         "string" | "text" | "textarea" | "url" | "file" => value.is_string(),
@@ -412,7 +413,7 @@ pub fn has_type(value: &Value, kind: &str) -> bool {
     }
 }
 
-/// The word a message uses for a JSON value.
+/// The name of a JSON value's type in messages.
 pub fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -425,7 +426,8 @@ pub fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// An argument with text around its placeholders; `None` when a value is absent, which drops the whole word (R11).
+/// Renders an argument with text around its placeholders. Returns `None` if a value is absent,
+/// which drops the whole word (R11).
 fn embedded(argument: &Argument, value_of: &impl Fn(&str) -> Option<Value>) -> Option<String> {
     let mut word = String::new();
     for fragment in &argument.fragments {
@@ -443,7 +445,7 @@ fn embedded(argument: &Argument, value_of: &impl Fn(&str) -> Option<Value>) -> O
                     (None, Some(default)) => default.clone(),
                     (None, None) => return None,
                 };
-                if behind_authority(&word) {
+                if after_authority(&word) {
                     percent_encode(&mut word, &text);
                 } else {
                     word.push_str(&text);
@@ -454,8 +456,8 @@ fn embedded(argument: &Argument, value_of: &impl Fn(&str) -> Option<Value>) -> O
     Some(word)
 }
 
-/// R10: values are percent-encoded only in a URL, and there only behind the authority.
-fn behind_authority(word: &str) -> bool {
+/// R10: values are percent-encoded only in a URL, and only after the authority.
+fn after_authority(word: &str) -> bool {
     let rest = word.strip_prefix("https://").or_else(|| word.strip_prefix("http://"));
     rest.is_some_and(|rest| rest.contains(['/', '?', '#']))
 }

@@ -1,4 +1,4 @@
-//! A skill in another dialect, with an honest list of what that dialect can't say.
+//! Converts a skill to another dialect and lists what that dialect can't express.
 
 mod carry;
 mod entries;
@@ -20,26 +20,26 @@ pub(crate) use entries::insert as insert_lines;
 pub use facets::facets;
 pub use join::{JoinError, Pack, convert_packs};
 
-/// What a conversion gives.
+/// The result of a conversion.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Conversion {
-    /// The files to write, by path relative to the skill's directory. Empty when the target has no way to say anything
-    /// of the source; the notes say why.
+    /// The files to write, by path relative to the skill's directory. Empty if the target can't
+    /// express any of the source; the notes say why.
     pub files: Vec<(String, String)>,
-    /// What the source says and the target's reader does not find.
+    /// Parts of the source that a reader of the target does not see.
     pub losses: Vec<Loss>,
-    /// What was filled in, renamed or moved, for a person to look at.
+    /// What was filled in, renamed or moved, for review.
     pub notes: Vec<String>,
-    /// The name of the converted skill, and of its directory; `None` where nothing gives it one.
+    /// The name of the converted skill, and of its directory; `None` if it has no name.
     pub name: Option<String>,
 }
 
-/// Something that the target can't carry.
+/// Something that the target can't express.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// The facet, such as `tools` or `requirements.env_vars`.
     pub field: String,
-    /// A sentence without a full stop.
+    /// A phrase without a full stop.
     pub detail: String,
 }
 
@@ -48,7 +48,7 @@ pub fn convert(checked: &Checked<'_>, to: &'static Dialect) -> Conversion {
     convert_in(checked, to, None)
 }
 
-/// The same for a skill whose directory is known: its name counts where the file has none (R3).
+/// Converts a skill in a known directory, whose name is used if the file has none (R3).
 pub fn convert_in(
     checked: &Checked<'_>,
     to: &'static Dialect,
@@ -88,7 +88,7 @@ pub fn convert_in(
     let lost = entries::comments_lost(&checked.document, &copied);
     if lost > 0 {
         let noun = if lost == 1 { "line" } else { "lines" };
-        notes.push(format!("comments of the front matter are left behind: {lost} {noun}"));
+        notes.push(format!("comments in the front matter are not copied: {lost} {noun}"));
     }
     let mut written = (to.write)(&skill);
     if !copied.is_empty() && to.id != "prose" {
@@ -105,7 +105,7 @@ pub fn convert_in(
     conversion
 }
 
-/// A text with the line breaks of the source, in the front matter too.
+/// Uses the line endings of the source throughout, including the front matter.
 pub(crate) fn own_line_breaks(document: &Document<'_>, text: String) -> String {
     let (all, windows) =
         (document.text.matches('\n').count(), document.text.matches("\r\n").count());
@@ -118,7 +118,7 @@ pub(crate) fn own_line_breaks(document: &Document<'_>, text: String) -> String {
 
 /// The path from OpenClaw to GAIA has rules of its own (GAIA §8.2).
 fn migrated(checked: &Checked<'_>, to: &'static Dialect, directory: Option<&str>) -> Conversion {
-    // Nothing is known of the files here, so the handlers are taken to be there.
+    // Nothing is known about the files here, so the handlers are assumed to exist.
     let handlers: Vec<String> = checked.skill.tools.iter().filter_map(handler_file).collect();
     let migration = crate::migrate::migrate(checked, &handlers, directory);
     let kept = carry::carry(checked, to, directory).kept;
@@ -159,11 +159,12 @@ fn finish(
     if to.id == "tool-pack" {
         after.body = tool_text(source);
     }
-    // The open standard is what remains when nothing speaks for another dialect: no reason to worry.
+    // The open standard is the fallback when nothing indicates another dialect, so that is not
+    // worth a note.
     let detected = dialect::detect(&document)[0];
     if *detected != *to && !dialect::FAMILY.contains(&detected.id) {
         notes.push(format!(
-            "without `--dialect {}` the file is read as {}, because of what it still holds",
+            "without `--dialect {}` the file is read as {}, because of fields that it still contains",
             to.id, detected.id
         ));
     }
@@ -173,7 +174,7 @@ fn finish(
     Conversion { files, losses, notes, name: None }
 }
 
-/// Whether a body says anything: a description is never made up.
+/// Whether a body has any text. A description is never invented.
 fn has_text(document: &Document<'_>) -> bool {
     document.blocks().iter().any(|block| match block {
         Block::Heading { text, .. } | Block::Text { text, .. } => !text.trim().is_empty(),
@@ -188,7 +189,8 @@ fn parse<'t>(file_name: &str, text: &'t str, findings: &mut Findings) -> Documen
     }
 }
 
-/// The layers with which a written file is read again. Registry fields in `metadata` belong to the open standard's family.
+/// The layers with which a written file is read again. Registry fields in `metadata` belong to the
+/// open standard's family of dialects.
 fn reading_layers(to: &'static Dialect) -> Vec<&'static Dialect> {
     let mut layers = dialect::layers_of(to);
     if dialect::FAMILY.contains(&to.id) {
@@ -197,7 +199,7 @@ fn reading_layers(to: &'static Dialect) -> Vec<&'static Dialect> {
     layers
 }
 
-/// Fields of the source that its own dialect could not read, so that the model does not have them.
+/// Fields of the source that its own dialect could not read, so they are missing from the model.
 fn not_understood(checked: &Checked<'_>, conversion: &Conversion) -> Vec<Loss> {
     let unreadable = |span| {
         let mut found = checked.diagnostics.iter();
@@ -221,7 +223,8 @@ fn not_understood(checked: &Checked<'_>, conversion: &Conversion) -> Vec<Loss> {
         .collect()
 }
 
-/// Takes unknown fields out of the model whose lines can be copied from the source, and returns the lines.
+/// Removes the unknown fields from the model whose lines can be copied from the source, and returns
+/// those lines.
 pub(crate) fn take_lines(checked: &Checked<'_>, skill: &mut Skill, to: &Dialect) -> Vec<String> {
     if matches!(to.id, "tool-pack" | "prose") {
         return Vec::new();

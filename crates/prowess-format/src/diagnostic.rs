@@ -1,20 +1,20 @@
-//! What the reader and the rules say about a file: one type for every finding.
+//! Diagnostics: one type for every finding of the reader and the rules.
 
 use crate::span::Span;
 
-/// How much a finding matters.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing; nothing is wrong.
     Info,
-    /// The skill works, but not as well or as widely as its author may think.
+    /// The skill works, but perhaps not everywhere or not as intended.
     Warning,
     /// The specification forbids it.
     Error,
 }
 
 impl Severity {
-    /// The word that stands in every output format.
+    /// The name used in every output format.
     pub fn as_str(self) -> &'static str {
         match self {
             Severity::Info => "info",
@@ -31,18 +31,18 @@ pub struct Rule {
     pub name: &'static str,
     /// Severity of an ordinary check.
     pub severity: Severity,
-    /// Severity under `--strict`, which is where a specification's own wording counts.
+    /// Severity under `--strict`, which enforces the specification to the letter.
     pub strict: Severity,
     /// The first release that knows the rule.
     pub since: &'static str,
     /// The page: the doc comment of the rule, as Markdown.
     pub page: &'static str,
-    /// Looks at a skill that has been read. Rules that only a reader can notice have none.
+    /// Checks a parsed skill. `None` for rules that only the reader can detect.
     pub check: Option<fn(&crate::rules::Subject<'_>, &mut Findings)>,
 }
 
 impl Rule {
-    /// A finding of this rule.
+    /// Creates a finding of this rule.
     pub fn at(&'static self, span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             rule: self,
@@ -107,7 +107,7 @@ pub struct Diagnostic {
     pub file: Option<String>,
     /// What to do next.
     pub help: Option<String>,
-    /// A change that resolves the finding.
+    /// An edit that resolves the finding.
     pub fix: Option<Fix>,
 }
 
@@ -126,7 +126,7 @@ impl Diagnostic {
         self
     }
 
-    /// Overrides the severities, where a dialect takes the rule more or less seriously.
+    /// Overrides the severities, for a dialect that is more or less strict about the rule.
     #[must_use]
     pub fn severity(mut self, severity: Severity, strict: Severity) -> Self {
         self.severity = severity;
@@ -134,14 +134,14 @@ impl Diagnostic {
         self
     }
 
-    /// Says that the finding is in another file of the skill.
+    /// Places the finding in another file of the skill.
     #[must_use]
     pub fn in_file(mut self, file: impl Into<String>) -> Self {
         self.file = Some(file.into());
         self
     }
 
-    /// The severity that counts.
+    /// The severity of an ordinary or a strict check.
     pub fn effective(&self, strict: bool) -> Severity {
         if strict { self.strict } else { self.severity }
     }
@@ -152,7 +152,7 @@ impl Diagnostic {
 pub struct Fix {
     /// What the change does, as an imperative phrase.
     pub title: String,
-    /// Whether `check --fix` may apply it unasked.
+    /// Whether `check --fix` may apply it without asking.
     pub safety: Safety,
     /// The replacements, in ascending order, never overlapping.
     pub edits: Vec<Edit>,
@@ -161,7 +161,7 @@ pub struct Fix {
 /// Whether a fix keeps the meaning of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Safety {
-    /// The file means what its author meant; applied by `check --fix`.
+    /// Preserves what the author meant; applied by `check --fix`.
     Safe,
     /// Probably right; only shown.
     Suggested,
@@ -182,20 +182,21 @@ impl Fix {
         Self { title: title.into(), safety: Safety::Safe, edits }
     }
 
-    /// A fix that a person should look at.
+    /// A fix that a person should review.
     pub fn suggested(title: impl Into<String>, edits: Vec<Edit>) -> Self {
         Self { title: title.into(), safety: Safety::Suggested, edits }
     }
 }
 
 impl Edit {
-    /// Replaces `span` by `text`.
+    /// Replaces `span` with `text`.
     pub fn replace(span: Span, text: impl Into<String>) -> Self {
         Self { span, text: text.into() }
     }
 }
 
-/// Applies edits to a text. Edits that overlap an earlier one are left out, so that two fixes of one place never garble it.
+/// Applies edits to a text. Edits that overlap an earlier one are skipped, so that two fixes of the
+/// same text never garble it.
 pub fn apply_edits(text: &str, edits: &[Edit]) -> String {
     let mut edits: Vec<&Edit> = edits.iter().collect();
     edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
@@ -214,13 +215,13 @@ pub fn apply_edits(text: &str, edits: &[Edit]) -> String {
     result
 }
 
-/// Where findings are collected.
+/// A bounded collection of findings.
 #[derive(Debug, Default)]
 pub struct Findings {
     found: Vec<Diagnostic>,
 }
 
-/// How many findings of one file are kept: a hostile file must not fill the memory.
+/// Maximum number of findings kept per file: a hostile file must not exhaust memory.
 const MOST_FINDINGS: usize = 1_000;
 
 impl Findings {
@@ -238,25 +239,25 @@ impl Findings {
         }
     }
 
-    /// Whether a rule has been found already.
+    /// Whether a rule has already fired.
     pub fn has(&self, rule: &Rule) -> bool {
         self.found.iter().any(|diagnostic| diagnostic.rule == rule)
     }
 
-    /// Whether a rule has been found at this place already: one mistake is told once.
+    /// Whether a rule has already fired at this position, so that a mistake is reported once.
     pub fn has_at(&self, rule: &Rule, span: Span) -> bool {
         self.found.iter().any(|diagnostic| {
             diagnostic.rule == rule && diagnostic.span == span && diagnostic.file.is_none()
         })
     }
 
-    /// The places at which a rule has been found in the skill's own file.
+    /// The positions in the skill's own file at which a rule has fired.
     pub fn places(&self, rule: &Rule) -> impl Iterator<Item = Span> {
         let own = self.found.iter().filter(|diagnostic| diagnostic.file.is_none());
         own.filter(move |diagnostic| diagnostic.rule == rule).map(|diagnostic| diagnostic.span)
     }
 
-    /// All findings, in the order of their places.
+    /// All findings, sorted by position.
     pub fn into_sorted(mut self) -> Vec<Diagnostic> {
         self.found.sort_by(|a, b| {
             (&a.file, a.span.start, a.span.end, a.rule.name, &a.message).cmp(&(
@@ -267,7 +268,7 @@ impl Findings {
                 &b.message,
             ))
         });
-        // Two layers may say the same; the more serious one counts.
+        // Two layers may report the same problem; keep the more severe one.
         self.found.dedup_by(|later, kept| {
             let same = (&later.file, later.span, later.rule, &later.message)
                 == (&kept.file, kept.span, kept.rule, &kept.message);

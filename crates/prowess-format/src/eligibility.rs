@@ -1,13 +1,14 @@
-//! Whether a machine has what a skill asks for, and what is missing (OC-4, SRT §4.6, GAIA §2.1).
+//! Checks whether a machine meets the requirements of a skill, and what is missing (OC-4, SRT §4.6,
+//! GAIA §2.1).
 //!
-//! Pure: whoever may look at the machine hands in what is there.
+//! Pure: the caller provides the facts about the machine.
 
 use crate::skill::Skill;
 use crate::span::Spanned;
 
-/// What a machine has.
+/// Facts about a machine.
 pub trait Machine {
-    /// Its operating system in OpenClaw's words: `darwin`, `linux` or `win32`.
+    /// The operating system in OpenClaw's terms: `darwin`, `linux` or `win32`.
     fn os(&self) -> &str;
     /// Whether a program is on PATH.
     fn has_program(&self, name: &str) -> bool;
@@ -15,14 +16,15 @@ pub trait Machine {
     fn has_variable(&self, name: &str) -> bool;
     /// Whether a setting such as `browser.enabled` is on.
     fn has_setting(&self, path: &str) -> bool;
-    /// What is wrong with an MCP server, as the end of a sentence that begins with its name; `None` if it is there.
+    /// The problem with an MCP server, as the end of a sentence that begins with its name; `None`
+    /// if it is available.
     fn server_problem(&self, name: &str) -> Option<String>;
 }
 
-/// One thing that stands in the way.
+/// A requirement that is not met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// A newer runtime than there is (SRT §4.3, §10).
+    /// A newer runtime than this one (SRT §4.3, §10).
     Runtime(String),
     /// The skill runs only on these systems.
     Os(Vec<String>),
@@ -38,13 +40,13 @@ pub enum Missing {
     Server {
         /// Its name.
         name: String,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
 }
 
 impl Missing {
-    /// Whether it is something to be started, which is an error of its own (GIB §9.3).
+    /// Whether it is a program to start, which has its own error (GIB §9.3).
     pub fn is_for_starting(&self) -> bool {
         match self {
             Missing::Program(_) | Missing::AnyProgram(_) | Missing::Server { .. } => true,
@@ -63,7 +65,7 @@ impl std::fmt::Display for Missing {
         match self {
             Missing::Runtime(version) => write!(
                 f,
-                "it wants a runtime of version {version}, {UNDERSTOOD_RUNTIME} is understood"
+                "it requires runtime version {version}, but only {UNDERSTOOD_RUNTIME} is supported"
             ),
             Missing::Os(systems) => write!(f, "it runs only on {}", list(systems)),
             Missing::Program(name) => write!(f, "the program `{name}` is not on PATH"),
@@ -75,9 +77,10 @@ impl std::fmt::Display for Missing {
     }
 }
 
-/// Everything a skill needs and the machine lacks; nothing means that it may run.
+/// Lists the requirements that the machine does not meet; an empty list means that the skill may
+/// run.
 ///
-/// OC-4: `always` skips every gate but the operating system.
+/// `always` skips every gate except the operating system (OC-4).
 pub fn missing(skill: &Skill, machine: &dyn Machine) -> Vec<Missing> {
     let wanted = &skill.requirements;
     let mut missing = Vec::new();
@@ -108,17 +111,17 @@ pub fn missing(skill: &Skill, machine: &dyn Machine) -> Vec<Missing> {
     missing
 }
 
-/// The version of the skillrt specification that is understood here.
+/// The supported version of the skillrt specification.
 pub const UNDERSTOOD_RUNTIME: semver::Version = semver::Version::new(0, 1, 0);
 
-/// The oldest runtime that a skill wants, where it is newer than the one here (SRT §4.3).
+/// The minimum runtime version of a skill, if it is newer than the supported one (SRT §4.3).
 pub fn newer_runtime(skill: &Skill) -> Option<&Spanned<String>> {
     let wanted = skill.runtime.as_ref()?.min_version.as_ref()?;
     let is_newer = semver::Version::parse(wanted).is_ok_and(|wanted| wanted > UNDERSTOOD_RUNTIME);
     is_newer.then_some(wanted)
 }
 
-/// Published files call the same system by several names.
+/// Compares operating systems, for which published files use several names.
 fn same_os(declared: &str, ours: &str) -> bool {
     let plain = |word: &str| match word.to_lowercase().as_str() {
         "macos" | "mac" | "osx" => "darwin".to_owned(),

@@ -1,4 +1,4 @@
-//! Writing front matter: values to YAML that reads back as the same values.
+//! Writes front matter: values to YAML that reads back as the same values.
 
 use std::fmt::Write as _;
 
@@ -7,18 +7,18 @@ use serde_json::Value;
 use crate::document::yaml::needs_quotes;
 use crate::span::Spanned;
 
-/// The text of a YAML mapping in the making.
+/// A YAML mapping under construction.
 #[derive(Clone, Debug, Default)]
 pub struct Yaml {
     text: String,
 }
 
-/// What a dialect's writer gives: the main file, and files beside it.
+/// The output of a dialect's writer: the main file and other files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     /// The text of the main file.
     pub text: String,
-    /// The main file's name; `SKILL.md` but for tool packs.
+    /// The main file's name; `SKILL.md` except for tool packs.
     pub file_name: String,
     /// Other files, by relative path.
     pub files: Vec<(String, String)>,
@@ -37,7 +37,7 @@ impl Written {
 }
 
 impl Yaml {
-    /// Nothing yet.
+    /// An empty mapping.
     pub fn new() -> Self {
         Self::default()
     }
@@ -56,14 +56,14 @@ impl Yaml {
             .any(|line| line.strip_prefix(&key).is_some_and(|rest| rest.starts_with(':')))
     }
 
-    /// `key: text`, if there is one.
+    /// Writes `key: text`, if there is a text.
     pub fn text(&mut self, key: &str, text: Option<&str>) {
         if let Some(text) = text {
             self.value(key, &Value::String(text.to_owned()));
         }
     }
 
-    /// A list of texts on one line, if there is any.
+    /// Writes a list of texts on one line, if it is not empty.
     pub fn texts(&mut self, key: &str, texts: &[Spanned<String>]) {
         if texts.is_empty() {
             return;
@@ -72,21 +72,21 @@ impl Yaml {
         let _ = writeln!(self.text, "{}: [{}]", scalar(key), items.join(", "));
     }
 
-    /// `key: true` or `key: false`, if declared.
+    /// Writes `key: true` or `key: false`, if declared.
     pub fn boolean(&mut self, key: &str, value: Option<bool>) {
         if let Some(value) = value {
             let _ = writeln!(self.text, "{key}: {value}");
         }
     }
 
-    /// Any value; null is left out.
+    /// Writes any value except null.
     pub fn value(&mut self, key: &str, value: &Value) {
         if !value.is_null() {
             entry(&mut self.text, 0, key, value);
         }
     }
 
-    /// Lines as they are: an entry of the source text that nobody needs to understand.
+    /// Writes lines verbatim: an entry copied from the source text.
     pub fn raw(&mut self, lines: &str) {
         self.text.push_str(lines);
         if !lines.ends_with('\n') {

@@ -1,4 +1,4 @@
-//! Textual formats with a name: one check for the reader and one pattern for the schema, meaning the same.
+//! Named text formats: a check for the reader and an equivalent pattern for the schema.
 
 use crate::permission::Permission;
 use crate::range;
@@ -13,7 +13,7 @@ pub static NAME: Format = Format {
     check: check_name,
 };
 
-/// The same with lower-case letters of every script, as the open standard allows.
+/// A kebab-case name with lower-case letters of every script, as the open standard allows.
 pub static UNICODE_NAME: Format = Format {
     title: "a name of lower-case letters, digits and single hyphens",
     pattern: "^(?=.{1,64}$)[\\p{Ll}\\p{Lm}\\p{Lo}\\p{N}]+(-[\\p{Ll}\\p{Lm}\\p{Lo}\\p{N}]+)*$",
@@ -21,7 +21,7 @@ pub static UNICODE_NAME: Format = Format {
     check: check_unicode_name,
 };
 
-/// What GAIA §2.3 allows, or the canonical form, which may begin with a digit (R2).
+/// A name by GAIA §2.3, or in the canonical form, which may begin with a digit (R2).
 pub static GAIA_NAME: Format = Format {
     title: "a name of lower-case letters, digits and hyphens",
     pattern: "^([a-z][a-z0-9-]{0,63}|(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*)$",
@@ -77,9 +77,9 @@ pub static RANGE: Format = Format {
     check: check_range,
 };
 
-/// A smallest size such as `>=7B` or `>=8K` (GAIA §2.1).
+/// A minimum size such as `>=7B` or `>=8K` (GAIA §2.1).
 pub static SIZE: Format = Format {
-    title: "a smallest size such as `>=7B`",
+    title: "a minimum size such as `>=7B`",
     pattern: "^\\s*(>=|>|==|=)?\\s*[0-9]+(\\.[0-9]+)?\\s*([kKmMbBtT]|[gGmM]i?[bB])?\\s*$",
     plain: &["number"],
     check: check_size,
@@ -117,7 +117,7 @@ pub static DEPENDENCY: Format = Format {
     check: check_dependency,
 };
 
-/// Each of the name rules says its own sentence (AFL-4-1, GIB-1.2-3).
+/// Checks a kebab-case name; each rule has its own message (AFL-4-1, GIB-1.2-3).
 pub fn check_name(name: &str) -> Result<(), String> {
     kebab(name, 64, |character| character.is_ascii_lowercase() || character.is_ascii_digit())
 }
@@ -134,17 +134,17 @@ fn kebab(name: &str, most: usize, allowed: impl Fn(char) -> bool) -> Result<(), 
     if name.is_empty() {
         return Err("it is empty".to_owned());
     }
-    // Nearly every name is plain, and this runs for every file.
+    // Fast path: nearly every name is plain, and this runs for every file.
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let is_plain = name.bytes().all(plain);
     if !is_plain && name.chars().any(char::is_uppercase) {
-        return Err("it holds upper-case letters".to_owned());
+        return Err("it contains upper-case letters".to_owned());
     }
     if !is_plain
         && let Some(character) =
             name.chars().find(|character| *character != '-' && !allowed(*character))
     {
-        return Err(format!("it holds {}", shown(character)));
+        return Err(format!("it contains {}", shown(character)));
     }
     if name.starts_with('-') {
         return Err("it starts with a hyphen".to_owned());
@@ -153,7 +153,7 @@ fn kebab(name: &str, most: usize, allowed: impl Fn(char) -> bool) -> Result<(), 
         return Err("it ends with a hyphen".to_owned());
     }
     if name.contains("--") {
-        return Err("it holds two hyphens in a row".to_owned());
+        return Err("it contains two hyphens in a row".to_owned());
     }
     let length = name.chars().count();
     if length > most {
@@ -164,7 +164,7 @@ fn kebab(name: &str, most: usize, allowed: impl Fn(char) -> bool) -> Result<(), 
 
 fn shown(character: char) -> String {
     match character {
-        ' ' => "a blank".to_owned(),
+        ' ' => "a space".to_owned(),
         _ if character.is_control() || crate::text::is_deceptive(character) => {
             format!("the character {}", character.escape_unicode())
         }
@@ -185,12 +185,12 @@ pub(crate) fn check_letter_first(name: &str) -> Result<(), String> {
         Some(_) => {}
     }
     if name.chars().any(char::is_uppercase) {
-        return Err("it holds upper-case letters".to_owned());
+        return Err("it contains upper-case letters".to_owned());
     }
     if let Some(character) = name.chars().find(|character| {
         !(character.is_ascii_lowercase() || character.is_ascii_digit() || *character == '-')
     }) {
-        return Err(format!("it holds {}", shown(character)));
+        return Err(format!("it contains {}", shown(character)));
     }
     let length = name.chars().count();
     if length > 64 {
@@ -203,7 +203,7 @@ pub(crate) fn check_letter_first(name: &str) -> Result<(), String> {
 pub(crate) fn check_dotted(name: &str) -> Result<(), String> {
     let first = name.chars().next().ok_or("it is empty")?;
     if name.chars().any(char::is_uppercase) {
-        return Err("it holds upper-case letters".to_owned());
+        return Err("it contains upper-case letters".to_owned());
     }
     if !(first.is_ascii_lowercase() || first.is_ascii_digit()) {
         return Err(format!("it begins with {}", shown(first)));
@@ -213,7 +213,7 @@ pub(crate) fn check_dotted(name: &str) -> Result<(), String> {
             || character.is_ascii_digit()
             || matches!(character, '.' | '_' | '-'))
     }) {
-        return Err(format!("it holds {}", shown(character)));
+        return Err(format!("it contains {}", shown(character)));
     }
     let length = name.chars().count();
     if length > 128 {
@@ -225,7 +225,7 @@ pub(crate) fn check_dotted(name: &str) -> Result<(), String> {
 
 fn check_tool_pack_name(name: &str) -> Result<(), String> {
     match name.chars().find(|character| !(character.is_ascii_alphanumeric() || *character == '_')) {
-        Some(character) => Err(format!("it holds {}", shown(character))),
+        Some(character) => Err(format!("it contains {}", shown(character))),
         None if name.is_empty() => Err("it is empty".to_owned()),
         None => Ok(()),
     }
@@ -237,12 +237,12 @@ pub fn check_tool_name(name: &str) -> Result<(), String> {
         return Err("it is empty".to_owned());
     }
     if name.chars().any(char::is_uppercase) {
-        return Err("it holds upper-case letters".to_owned());
+        return Err("it contains upper-case letters".to_owned());
     }
     if let Some(character) = name.chars().find(|character| {
         !(character.is_ascii_lowercase() || character.is_ascii_digit() || *character == '_')
     }) {
-        return Err(format!("it holds {}", shown(character)));
+        return Err(format!("it contains {}", shown(character)));
     }
     let length = name.len();
     if length > 32 {
@@ -252,7 +252,7 @@ pub fn check_tool_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// The words of a table's Required column (GIB-3.1-4).
+/// Checks a value of a table's Required column (GIB-3.1-4).
 pub fn check_yes_no(word: &str) -> Result<(), String> {
     let known = ["yes", "no", "true", "false", "y", "n", ""];
     if known.iter().any(|known| word.eq_ignore_ascii_case(known)) {
@@ -266,7 +266,7 @@ fn check_version(version: &str) -> Result<(), String> {
     semver::Version::parse(version).map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// `v2.1` as `2.1.0` (OC-8).
+/// Normalises a version: `v2.1` becomes `2.1.0` (OC-8).
 pub fn normal_version(text: &str) -> Option<String> {
     let text = text.trim().trim_start_matches(['v', 'V']);
     if semver::Version::parse(text).is_ok() {
@@ -287,11 +287,11 @@ pub fn normal_version(text: &str) -> Option<String> {
 
 fn check_url(text: &str) -> Result<(), String> {
     if text.contains(char::is_whitespace) {
-        return Err("it holds blanks".to_owned());
+        return Err("it contains spaces".to_owned());
     }
     match url::Url::parse(text) {
         Ok(url) if url.has_host() && text.contains("://") => Ok(()),
-        Ok(_) => Err("it names no host".to_owned()),
+        Ok(_) => Err("it has no host".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -319,7 +319,7 @@ fn check_size(text: &str) -> Result<(), String> {
     if numeric && known.iter().any(|known| unit.eq_ignore_ascii_case(known)) {
         Ok(())
     } else {
-        Err(format!("`{text}` is not a number with K, M, B or T behind it"))
+        Err(format!("`{text}` is not a number followed by K, M, B or T"))
     }
 }
 
@@ -330,7 +330,7 @@ fn check_variable(text: &str) -> Result<(), String> {
         return Err(format!("it begins with {}", shown(first)));
     }
     match characters.find(|character| !(character.is_ascii_alphanumeric() || *character == '_')) {
-        Some(character) => Err(format!("it holds {}", shown(character))),
+        Some(character) => Err(format!("it contains {}", shown(character))),
         None => Ok(()),
     }
 }
@@ -357,7 +357,7 @@ fn check_tag_list(text: &str) -> Result<(), String> {
     }
 }
 
-/// What the author of a wrong text probably meant.
+/// Suggests what the author probably meant.
 pub fn suggestion(format: &Format, text: &str) -> Option<String> {
     let is_name = [&NAME, &UNICODE_NAME, &GAIA_NAME, &DOTTED_NAME]
         .into_iter()
@@ -384,7 +384,7 @@ fn check_dependency(text: &str) -> Result<(), String> {
         _ => (text, None),
     };
     let bare = name.strip_prefix('@').unwrap_or(name);
-    let first = bare.chars().next().ok_or("it names no skill")?;
+    let first = bare.chars().next().ok_or("it has no skill name")?;
     let valid = (first.is_ascii_lowercase() || first.is_ascii_digit())
         && bare.bytes().all(|byte| {
             byte.is_ascii_lowercase()

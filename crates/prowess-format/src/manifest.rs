@@ -18,19 +18,19 @@ use crate::span::Spanned;
 
 pub use sets::{ActiveSkills, ChosenBy, SkillSetError};
 
-/// The file names under which manifests are found.
+/// File names of manifests.
 pub const FILE_NAMES: &[&str] = &["AGENT.yaml", "gaia-agent.yaml"];
 
-/// A manifest with everything that was found out about it.
+/// A manifest with its diagnostics.
 #[derive(Debug)]
 pub struct CheckedManifest {
     /// The model.
     pub manifest: AgentManifest,
-    /// What is wrong, in the order of places.
+    /// The diagnostics, sorted by position.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// An agent: skills, tools of its own and the model it wants.
+/// An agent: its skills, its own tools and the model it needs.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct AgentManifest {
     /// The agent's name.
@@ -41,26 +41,26 @@ pub struct AgentManifest {
     pub description: Text,
     /// The skills it is made of.
     pub skills: Vec<SkillDependency>,
-    /// The model it wants.
+    /// The model it needs.
     pub model: AgentModel,
-    /// Tools of the agent's own, which are not shared (§9.3).
+    /// The agent's own tools, which are not shared (§9.3).
     pub tools: Vec<Tool>,
     /// Named sets of skills of which one is active at a time (GAIX-18).
     pub skill_sets: Vec<SkillSet>,
-    /// The set that counts when nobody names one.
+    /// The set to use if none is chosen.
     pub default_set: Text,
     /// Other fields.
     pub extra: Vec<(String, Value)>,
 }
 
-/// The model an agent wants (§9.1).
+/// The model that an agent needs (§9.1).
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct AgentModel {
     /// The model by name.
     pub default: Text,
-    /// The smallest model, such as `>=7B`.
+    /// The minimum model size, such as `>=7B`.
     pub minimum: Text,
-    /// The smallest context window, such as `>=32K`.
+    /// The minimum context window, such as `>=32K`.
     pub context: Text,
 }
 
@@ -79,7 +79,7 @@ const SKILL: &[Field] = &[
         "version",
         Shape::Format(&formats::RANGE),
         "§10.2",
-        "Range of versions; any when absent.",
+        "Version range; any version if absent.",
     )
     .rule(&rules::INVALID_RANGE),
     Field::new("required", Shape::Boolean, "§9.1", "Whether the agent fails without it.")
@@ -95,8 +95,8 @@ const SKILLS: Shape = Shape::List {
 
 const MODEL: &[Field] = &[
     Field::new("default", TEXT, "§9.1", "The model by name."),
-    Field::new("minimum", Shape::Format(&formats::SIZE), "§9.1", "Smallest model."),
-    Field::new("context", Shape::Format(&formats::SIZE), "§9.1", "Smallest context window."),
+    Field::new("minimum", Shape::Format(&formats::SIZE), "§9.1", "Minimum model size."),
+    Field::new("context", Shape::Format(&formats::SIZE), "§9.1", "Minimum context window."),
 ];
 
 const FIELDS: &[Field] = &[
@@ -104,20 +104,20 @@ const FIELDS: &[Field] = &[
     Field::new("version", Shape::Format(&formats::VERSION), "§9.1", "SemVer version.")
         .rule(&rules::INVALID_VERSION),
     Field::new("description", TEXT, "§9.1", "What the agent does."),
-    Field::new("skills", SKILLS, "§9.1", "Skills by name and range of versions.")
+    Field::new("skills", SKILLS, "§9.1", "Skills by name and version range.")
         .default("[]")
         .rule(&rules::INVALID_DEPENDENCY),
     Field::new(
         "model",
         Shape::Either(&[Shape::Map(MODEL), TEXT]),
         "§9.1",
-        "The model it wants; a text is a name (R14).",
+        "The model it needs; text is a model name.",
     ),
     Field::new(
         "tools",
         Shape::List { item: &Shape::Map(dialect::GAIA_TOOL), least: 0, most: 1000 },
         "§9.3",
-        "Tools of the agent's own.",
+        "The agent's own tools.",
     ),
     Field::new(
         "skill_sets",
@@ -126,7 +126,7 @@ const FIELDS: &[Field] = &[
         "Named sets of skills, one of which is active.",
     )
     .rule(&rules::INVALID_DEPENDENCY),
-    Field::new("default_set", TEXT, "implementation", "The set that counts when nobody names one."),
+    Field::new("default_set", TEXT, "implementation", "The set to use if none is chosen."),
     Field::new("default_skill_set", TEXT, "implementation", "Another name for `default_set`."),
     Field::new("metadata", ANY_MAP, "implementation", "Any further keys and values."),
 ];
@@ -148,7 +148,8 @@ pub fn check(text: &str) -> CheckedManifest {
         check_sets(&manifest, &mut findings);
     }
     let mut diagnostics = findings.into_sorted();
-    // Skills are repaired because thousands of published ones need it. Which skills an agent gets is not to be guessed.
+    // Skills are repaired because thousands of published ones need it. The skills of an agent must
+    // not be guessed.
     for repaired in diagnostics.iter_mut().filter(|found| *found.rule == rules::REPAIRED_YAML) {
         repaired.severity = Severity::Error;
         repaired.strict = Severity::Error;
@@ -194,7 +195,7 @@ fn read(root: &Mapping<'_>) -> AgentManifest {
                 skills: dialect::skill_dependencies(Some(&entry.value)),
             })
             .collect(),
-        // What GAIA's own agents write is the longer one.
+        // GAIA's own agents write the longer name.
         default_set: common::text(root, "default_set")
             .or_else(|| common::text(root, "default_skill_set")),
         extra: common::rest(
@@ -208,7 +209,7 @@ fn read(root: &Mapping<'_>) -> AgentManifest {
     }
 }
 
-/// One skill listed twice has two ranges, of which only one could count.
+/// Reports a skill that is listed twice: it has two ranges, of which only one could apply.
 fn check_duplicates(manifest: &AgentManifest, findings: &mut Findings) {
     let sets = manifest.skill_sets.iter().map(|set| set.skills.as_slice());
     for skills in std::iter::once(manifest.skills.as_slice()).chain(sets) {
@@ -246,39 +247,39 @@ fn check_default_set(manifest: &AgentManifest, findings: &mut Findings) {
     };
     findings.push(
         rules::NOT_A_CHOICE
-            .at(default.span, format!("no skill set is called `{}`", default.value))
+            .at(default.span, format!("there is no skill set `{}`", default.value))
             .help(help),
     );
 }
 
-/// A set adds to the skills that are always there, so one that repeats them has two ranges for one skill; and one that
-/// adds nothing is a slip (GAIX-18).
+/// Reports a set that repeats a skill of `skills:`, which then has two ranges, and a set that adds
+/// nothing (GAIX-18).
 fn check_sets(manifest: &AgentManifest, findings: &mut Findings) {
     for set in &manifest.skill_sets {
         if set.skills.is_empty() {
             findings.push(
                 rules::INVALID_DEPENDENCY
                     .at(set.name.span, format!("the skill set `{}` has no skills", set.name.value))
-                    .help("name at least one skill, or take the set out"),
+                    .help("name at least one skill, or remove the set"),
             );
         }
         for skill in &set.skills {
             if manifest.skills.iter().any(|always| always.name == skill.name) {
                 let message =
-                    format!("`{}` is under `skills:` already, for every set", skill.name.value);
+                    format!("`{}` is already under `skills:`, for every set", skill.name.value);
                 findings.push(
                     rules::INVALID_DEPENDENCY
                         .at(skill.name.span, message)
-                        .help("keep it in one of the two places"),
+                        .help("keep only one of the two"),
                 );
             }
         }
     }
     if let (Some(first), None) = (manifest.skill_sets.first(), &manifest.default_set) {
         let finding = rules::MISSING_FIELD
-            .at(first.name.span, "there are skill sets and no `default_set`")
-            .help(format!("write `default_set: {}`, or whichever is meant", first.name.value));
-        // Whoever always names a set can do without.
+            .at(first.name.span, "there are skill sets but no `default_set`")
+            .help(format!("write `default_set: {}`, or another one", first.name.value));
+        // A default is optional if a set is always named.
         findings.push(Diagnostic { severity: Severity::Warning, ..finding });
     }
 }
@@ -292,16 +293,18 @@ pub struct SizeError {
 impl fmt::Display for SizeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = crate::text::shorten(&self.text, 40);
-        write!(f, "`{shown}` is not a number with `K`, `M`, `B` or nothing behind it")
+        write!(f, "`{shown}` is not a number, optionally followed by `K`, `M` or `B`")
     }
 }
 
 impl std::error::Error for SizeError {}
 
-/// The number behind a minimum: `>=7B` is 7,000,000,000, `>=32K` is 32,000. Reads exactly what [`formats::SIZE`] accepts.
+/// Parses a minimum: `>=7B` is 7,000,000,000, `>=32K` is 32,000. Reads exactly what
+/// [`formats::SIZE`] accepts.
 ///
-/// Suffixes are powers of a thousand: a window of 32,768 tokens and one of 32,000 are both sold as "32K", and a minimum
-/// must accept either. The units of memory are what they say: `GB` and `MB` of a thousand, `GiB` and `MiB` of 1,024.
+/// Suffixes are powers of a thousand: a window of 32,768 tokens and one of 32,000 are both sold as
+/// "32K", and a minimum must accept either. Units of memory are exact: `GB` and `MB` are powers of
+/// 1,000, `GiB` and `MiB` of 1,024.
 pub fn parse_size(text: &str) -> Result<u64, SizeError> {
     let error = || SizeError { text: text.to_owned() };
     (formats::SIZE.check)(text).map_err(|_| error())?;
@@ -322,7 +325,7 @@ pub fn parse_size(text: &str) -> Result<u64, SizeError> {
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     let whole = whole.parse::<u64>().ok().and_then(|whole| whole.checked_mul(unit));
-    // Twelve digits behind the point reach below one of the largest unit.
+    // Twelve decimal places are enough for the largest unit.
     let part: String = fraction.chars().chain("000000000000".chars()).take(12).collect();
     let part = part.parse::<u128>().map_err(|_| error())? * u128::from(unit) / 1_000_000_000_000;
     whole.and_then(|whole| whole.checked_add(u64::try_from(part).ok()?)).ok_or_else(error)

@@ -1,8 +1,10 @@
-//! OpenClaw to GAIA (GAIA §8.2): the shape that published skills have, and the older one of seed 001 §8.
+//! Migrates OpenClaw skills to GAIA (GAIA §8.2), from the shape of published skills and from the
+//! older one of seed 001 §8.
 //!
-//! What is granted is never more than what the source names: coarse network access becomes the two levels that the
-//! seed prescribes, required programs become a scoped grant, and everything that needs a decision is left out and put
-//! on the list for review. Every migrated skill is experimental, because trust must be established anew.
+//! Never grants more than the source declares: coarse network access becomes the two levels that
+//! the seed prescribes, required programs become a scoped grant, and everything that needs a
+//! decision is omitted and listed for review. Every migrated skill is experimental, because trust
+//! must be established again.
 
 mod install;
 mod permissions;
@@ -18,31 +20,32 @@ use crate::skill::{Skill, ToolKind};
 use crate::span::{Span, Spanned};
 use crate::text::{shorten, slug};
 
-/// What a migration gives.
+/// The result of a migration.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Migration {
     /// The files to write, by path relative to the new directory; `SKILL.md` first. Empty when the source can't be read.
     pub files: Vec<(String, String)>,
-    /// Files of the skill to take along unchanged.
+    /// Files of the skill to copy unchanged.
     pub copied: Vec<String>,
-    /// Files of the skill to take along under another name, because the old one is needed: from, to.
+    /// Files of the skill to copy under another name because the old one is taken: from, to.
     pub renamed: Vec<(String, String)>,
-    /// What a person should look at.
+    /// Items for review.
     pub review: Vec<ReviewItem>,
     /// The name of the migrated skill, and of its directory.
     pub name: String,
 }
 
-/// Something that a person should look at.
+/// Something that a person should review.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewItem {
-    /// What it is about.
+    /// The subject.
     pub what: String,
-    /// Why it needs a decision, and the next step.
+    /// Why it needs a decision and what to do next.
     pub why: String,
 }
 
-/// Migrates an OpenClaw skill. `listing` names the other files of the skill, `directory` is where it lies.
+/// Migrates an OpenClaw skill. `listing` names the other files of the skill, `directory` the folder
+/// it is in.
 pub fn migrate(checked: &Checked<'_>, listing: &[String], directory: Option<&str>) -> Migration {
     let Some(gaia) = dialect::by_id("gaia").filter(|_| checked.is_skill()) else {
         return unreadable(directory);
@@ -86,18 +89,19 @@ pub fn migrate(checked: &Checked<'_>, listing: &[String], directory: Option<&str
 fn unreadable(directory: Option<&str>) -> Migration {
     let review = vec![ReviewItem {
         what: "SKILL.md".to_owned(),
-        why: "it can't be read: run `prowess check` and correct what it says first".to_owned(),
+        why: "it can't be read: run `prowess check` and fix the errors first".to_owned(),
     }];
     Migration { review, name: slug(directory.unwrap_or("skill")), ..Migration::default() }
 }
 
-/// All spellings of the file itself (OC-7), and the lock beside it, which is never content (R25).
+/// Whether a path is the skill file in any spelling (OC-7), or its lock file, which is never
+/// content (R25).
 fn is_skill_file(path: &str) -> bool {
     let lower = path.to_lowercase();
     matches!(lower.as_str(), "skill.md" | "skills.md" | "skill.md.lock" | "skills.md.lock")
 }
 
-/// A `tools.py` of the source makes room for the wrapper.
+/// Renames a `tools.py` of the source to make room for the wrapper.
 fn renamed(listing: &[String], source: &Skill) -> Vec<(String, String)> {
     let taken = listing.iter().any(|path| path == "tools.py");
     if taken && source.tools.iter().any(|tool| tool.kind == ToolKind::Handler) {
@@ -134,12 +138,12 @@ fn requirements(source: &Skill, skill: &mut Skill, review: &mut Vec<ReviewItem>)
         item(
             review,
             "environment variables",
-            format!("{} may be set but need not be: GAIA knows only required ones", listed(&names)),
+            format!("optional: {}; GAIA only has required variables", listed(&names)),
         );
     }
 }
 
-/// §8.2, step 4, and GAIX-22: a claim raises nothing, and losing it is said.
+/// Resets the security tier and reports a lost claim (§8.2, step 4; GAIX-22).
 fn reset_tier(source: &Skill, skill: &mut Skill, review: &mut Vec<ReviewItem>) {
     skill.extra.retain(|(key, _)| key != "security_tier");
     skill.security_tier = Some(Spanned::new("experimental".to_owned(), Span::default()));
@@ -161,7 +165,7 @@ fn reset_tier(source: &Skill, skill: &mut Skill, review: &mut Vec<ReviewItem>) {
     }
 }
 
-/// What the target has no field for, or wants and does not get.
+/// Reports what the target has no field for, and required fields that are missing.
 fn left_to_decide(source: &Skill, skill: &Skill, review: &mut Vec<ReviewItem>) {
     let wanted = &source.requirements;
     let words = |texts: &[Spanned<String>]| {
@@ -189,7 +193,7 @@ fn left_to_decide(source: &Skill, skill: &Skill, review: &mut Vec<ReviewItem>) {
             review,
             "operating system",
             format!(
-                "the skill is for {} only: GAIA has no such gate, so say it in the body",
+                "the skill is for {} only: GAIA has no such gate, so mention it in the body",
                 words(&wanted.os)
             ),
         );
@@ -207,7 +211,7 @@ fn left_to_decide(source: &Skill, skill: &Skill, review: &mut Vec<ReviewItem>) {
                 review,
                 "main secret",
                 format!(
-                    "`{}` is the skill's own key: the user must set it, GAIA stores none",
+                    "`{}` is the skill's own key: the user must set it; GAIA stores no keys",
                     shorten(primary, 60)
                 ),
             );
@@ -228,14 +232,14 @@ fn left_to_decide(source: &Skill, skill: &Skill, review: &mut Vec<ReviewItem>) {
         item(
             review,
             "handlers",
-            "no files, programs or variables are granted to them: read the code and declare what it needs",
+            "they get no files, programs or variables: read the code and declare what it needs",
         );
     }
     if skill.tools.is_empty() {
         item(
             review,
             "tools",
-            "the skill is instructions only, which today's GAIA loads; its specification wants at least one tool (§2.2)",
+            "the skill is instructions only, which today's GAIA loads; its specification requires at least one tool (§2.2)",
         );
     }
     let missing: Vec<&str> =
@@ -248,7 +252,7 @@ fn left_to_decide(source: &Skill, skill: &Skill, review: &mut Vec<ReviewItem>) {
         item(
             review,
             "identity",
-            format!("GAIA wants {}, which the source does not say (§2.2)", listed(&missing)),
+            format!("GAIA requires {}, which the source does not have (§2.2)", listed(&missing)),
         );
     }
     if skill.description.as_ref().is_some_and(|description| description.chars().count() > 200) {
@@ -256,8 +260,8 @@ fn left_to_decide(source: &Skill, skill: &Skill, review: &mut Vec<ReviewItem>) {
     }
 }
 
-/// Fields of the invocation have no counterpart. Those that other hosts know stay where they are, OpenClaw's own go to
-/// its block.
+/// Keeps invocation fields, which have no counterpart: those that other hosts know stay, OpenClaw's
+/// own go to its block.
 fn keep_invocation(source: &Skill, skill: &mut Skill) {
     let invocation = &source.invocation;
     for (key, flag) in [

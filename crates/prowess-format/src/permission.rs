@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::text::{alternatives, closest};
 
-/// What a permission is about (GAIA §3.1).
+/// The domain of a permission (GAIA §3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Domain {
     /// Files.
@@ -29,23 +29,23 @@ pub enum Domain {
 pub enum Level {
     /// Nothing.
     None,
-    /// Reading; of the network, requests that change nothing.
+    /// Reading; for the network, requests that change nothing.
     Read,
     /// Reading and changing.
     Write,
     /// Running programs.
     Execute,
-    /// Steering the desktop.
+    /// Controlling the desktop.
     Control,
     /// Connecting.
     Connect,
 }
 
-/// A domain, its word, and the words for its levels.
-pub type DomainWords = (Domain, &'static str, &'static [(&'static str, Level)]);
+/// A domain, its name, and the names of its levels.
+pub type DomainNames = (Domain, &'static str, &'static [(&'static str, Level)]);
 
-/// All domains with the words for their levels (GAIA §3.1).
-pub const DOMAINS: &[DomainWords] = &[
+/// All domains with the names of their levels (GAIA §3.1).
+pub const DOMAINS: &[DomainNames] = &[
     (
         Domain::Filesystem,
         "filesystem",
@@ -67,14 +67,14 @@ pub const DOMAINS: &[DomainWords] = &[
     ),
 ];
 
-/// One grant that a skill asks for (R15).
+/// A permission that a skill requests (R15).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Permission {
-    /// What it is about.
+    /// The domain.
     pub domain: Domain,
-    /// How much.
+    /// The level.
     pub level: Level,
-    /// Which part of the domain; all of it when absent.
+    /// The part of the domain; all of it if absent.
     pub scope: Option<String>,
 }
 
@@ -96,7 +96,7 @@ impl fmt::Display for PermissionError {
 impl std::error::Error for PermissionError {}
 
 impl Domain {
-    /// The word for the domain.
+    /// The name of the domain.
     pub fn as_str(self) -> &'static str {
         DOMAINS.iter().find(|(domain, _, _)| *domain == self).map_or("", |(_, word, _)| word)
     }
@@ -108,7 +108,7 @@ impl Domain {
 }
 
 impl Level {
-    /// The word for the level.
+    /// The name of the level.
     pub fn as_str(self) -> &'static str {
         match self {
             Level::None => "none",
@@ -200,12 +200,13 @@ impl fmt::Display for Permission {
 }
 
 impl Permission {
-    /// A permission of parts.
+    /// Creates a permission from its parts.
     pub fn new(domain: Domain, level: Level, scope: Option<&str>) -> Self {
         Self { domain, level, scope: scope.map(str::to_owned) }
     }
 
-    /// Whether everything that `other` grants is granted by this one too. Scopes are compared as texts: only an equal or an absent scope covers, so the answer is never too wide.
+    /// Whether this permission grants everything that `other` grants. Scopes are compared as text:
+    /// only an equal or absent scope matches, so the result is conservative.
     pub fn covers(&self, other: &Permission) -> bool {
         if other.level == Level::None {
             return true;

@@ -1,4 +1,5 @@
-//! What is known of a `tools.py` without running it. Another crate reads the Python; the rules here only compare.
+//! The functions of a `tools.py`, known without running it. Another crate parses the Python; the
+//! rules here only compare.
 
 use crate::span::Span;
 
@@ -14,9 +15,9 @@ pub struct PythonModule {
 pub struct PythonFunction {
     /// Its name.
     pub name: String,
-    /// Where the name stands.
+    /// Span of the name.
     pub span: Span,
-    /// Whether a decorator called `tool` is above it.
+    /// Whether it is decorated with `@tool`.
     pub is_tool: bool,
     /// Whether it has a docstring.
     pub has_docstring: bool,
@@ -33,7 +34,7 @@ pub struct PythonFunction {
 pub struct PythonParameter {
     /// Its name.
     pub name: String,
-    /// Where it stands.
+    /// Its span.
     pub span: Span,
     /// The JSON type of its annotation.
     pub kind: PythonType,
@@ -41,16 +42,16 @@ pub struct PythonParameter {
     pub has_default: bool,
 }
 
-/// What an annotation means in JSON.
+/// The JSON type of an annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PythonType {
     /// No annotation.
     Unannotated,
-    /// An annotation such as `Any` that says nothing, or one that nobody can look into.
+    /// An annotation without a known JSON type, such as `Any`.
     Unknown,
-    /// One of JSON Schema's type words.
+    /// A type name of JSON Schema.
     Json(&'static str),
-    /// Something that JSON can't hold; the text of the annotation.
+    /// A type that JSON can't represent; the text of the annotation.
     NotJson(String),
 }
 

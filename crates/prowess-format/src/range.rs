@@ -1,4 +1,5 @@
-//! The grammar of version ranges: a text to comparators (GAIA §10.2). What they select is the resolver's business.
+//! The grammar of version ranges: text to comparators (GAIA §10.2). The resolver decides which
+//! versions they select.
 
 use std::fmt;
 
@@ -6,13 +7,14 @@ use semver::{BuildMetadata, Prerelease};
 
 use crate::text::{shorten, visible};
 
-/// The most comparators of one range. People write two or three; each costs a resolver time.
+/// Maximum number of comparators in a range. People write two or three; each costs the resolver
+/// time.
 pub const MOST_COMPARATORS: usize = 32;
 
 /// How a version is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
-    /// `==`, `=` or nothing: the version itself.
+    /// `==`, `=` or nothing: exactly this version.
     Exact,
     /// `!=`: every other version.
     Not,
@@ -24,11 +26,11 @@ pub enum Operator {
     Above,
     /// `<`.
     Below,
-    /// `^`: up to the next version that may break.
+    /// `^`: up to the next incompatible version.
     Caret,
     /// `~`: the same minor version.
     Tilde,
-    /// `~=` of PEP 440: the last number may grow.
+    /// `~=` of PEP 440: the last number may increase.
     Compatible,
 }
 
@@ -57,25 +59,25 @@ pub struct PartialVersion {
     pub minor: Option<u64>,
     /// The third number, if written.
     pub patch: Option<u64>,
-    /// What stands behind the hyphen; only a version of three numbers can have it.
+    /// The pre-release after the hyphen; only a full version can have one.
     pub pre: Prerelease,
 }
 
 /// One comparison of a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparator {
-    /// How it is compared.
+    /// The operator.
     pub operator: Operator,
-    /// With what.
+    /// The version to compare with.
     pub version: PartialVersion,
 }
 
 /// Why a text is not a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RangeError {
-    /// What is wrong, beginning with the part that is.
+    /// The problem, beginning with the invalid part.
     pub problem: String,
-    /// The whole range as the author probably meant it.
+    /// The range that the author probably meant.
     pub suggestion: Option<String>,
 }
 
@@ -87,13 +89,14 @@ impl fmt::Display for RangeError {
 
 impl std::error::Error for RangeError {}
 
-/// Reads comparators between commas, all of which have to hold. A text that can't be read is an error and never "any
-/// version"; so is an empty one, because who wants any version leaves the range away.
+/// Parses comma-separated comparators, all of which must match. An invalid text is an error and
+/// never means "any version"; so is an empty one, because any version is expressed by omitting the
+/// range.
 pub fn parse(text: &str) -> Result<Vec<Comparator>, RangeError> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     if parts.len() > MOST_COMPARATORS {
         return Err(RangeError {
-            problem: format!("{} comparisons are more than {MOST_COMPARATORS}", parts.len()),
+            problem: format!("{} comparators exceed the limit of {MOST_COMPARATORS}", parts.len()),
             suggestion: None,
         });
     }
@@ -116,7 +119,7 @@ fn comparator(part: &str) -> Result<Comparator, &'static str> {
     let written = part[spelling.len()..].trim_start();
     let version = partial_version(written).ok_or_else(|| problem(part, written))?;
     if operator == Operator::Compatible && version.minor.is_none() {
-        return Err("needs two numbers: `~=` lets the last one grow");
+        return Err("needs two numbers: `~=` lets the last one increase");
     }
     Ok(Comparator { operator, version })
 }
@@ -154,20 +157,20 @@ fn number(text: &str) -> Option<u64> {
     (digits && (text == "0" || !text.starts_with('0'))).then(|| text.parse().ok())?
 }
 
-/// What people write who know ranges from elsewhere.
+/// Explains common mistakes from other range syntaxes.
 fn problem(part: &str, written: &str) -> &'static str {
     if part.contains("||") {
-        "has alternatives, of which a range has none"
+        "uses `||`, but alternatives aren't supported"
     } else if matches!(part, "*" | "x" | "X" | "any" | "latest") {
-        "is not a comparison with a version: leave the range away for any version"
+        "is not a version comparison; omit the range for any version"
     } else if written.split('.').any(|number| matches!(number, "x" | "X" | "*")) {
-        "has a wildcard: leave the number away"
+        "has a wildcard, which isn't supported: drop that part"
     } else {
-        "is not a comparison with a version"
+        "is not a version comparison"
     }
 }
 
-/// The whole range with the usual foreign spellings replaced, if it can be read then.
+/// The range with spellings of other tools replaced, if it is then valid.
 fn meant(parts: &[&str]) -> Option<String> {
     let parts: Vec<String> = parts.iter().map(|part| familiar(part)).collect::<Option<_>>()?;
     let text = parts.join(", ");

@@ -1,4 +1,4 @@
-//! The way from a text to a skill with its findings: document, layers, shapes, model, rules.
+//! Reads a text to a skill with its findings: document, layers, shapes, model, rules.
 
 use crate::binary::not_text;
 use crate::diagnostic::{Diagnostic, Findings, Severity};
@@ -22,7 +22,7 @@ pub struct ReadOptions<'o> {
 }
 
 impl ReadOptions<'_> {
-    /// A SKILL.md of unknown dialect, as a text without a place.
+    /// A SKILL.md of unknown dialect that is not in a directory.
     pub const DETECT: ReadOptions<'static> = ReadOptions {
         form: Form::Markdown,
         dialect: None,
@@ -30,19 +30,19 @@ impl ReadOptions<'_> {
     };
 }
 
-/// A skill with everything that was found out about it.
+/// A skill with its diagnostics.
 #[derive(Debug)]
 pub struct Checked<'a> {
-    /// The text taken apart.
+    /// The parsed text.
     pub document: Document<'a>,
     /// The model.
     pub skill: Skill,
-    /// What is wrong, in the order of places.
+    /// The diagnostics, sorted by position.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Checked<'_> {
-    /// Whether the file gives a skill at all: front matter that could be read, or prose.
+    /// Whether the file is a skill: readable front matter, or prose.
     pub fn is_skill(&self) -> bool {
         self.document.front_matter != FrontMatter::Broken
     }
@@ -65,7 +65,7 @@ pub fn check<'a>(text: &'a str, options: ReadOptions<'_>) -> Checked<'a> {
     finish(document, options, findings)
 }
 
-/// Reads and checks bytes, which need not be UTF-8; the text they stand for is put into `text`.
+/// Reads and checks bytes, which need not be UTF-8; the decoded text is stored in `text`.
 pub fn check_bytes<'a>(
     bytes: &'a [u8],
     text: &'a mut std::borrow::Cow<'a, str>,
@@ -73,7 +73,7 @@ pub fn check_bytes<'a>(
 ) -> Checked<'a> {
     let mut findings = Findings::default();
     if let Some(diagnostic) = not_text(bytes) {
-        // There is nothing to read, and nothing else to say.
+        // There is nothing to read, and nothing else to report.
         let mut document = parse("", Form::Markdown, &mut findings);
         document.front_matter = FrontMatter::Broken;
         findings.push(diagnostic);
@@ -107,7 +107,7 @@ fn finish<'a>(
     Checked { skill, diagnostics: findings.into_sorted(), document }
 }
 
-/// Reads the model out of a document, without checking anything.
+/// Reads the model from a document without checking it.
 pub fn read(document: &Document<'_>, dialect: Option<&'static Dialect>) -> Skill {
     let layers = match dialect {
         Some(dialect) => dialect::layers_of(dialect),
@@ -116,7 +116,7 @@ pub fn read(document: &Document<'_>, dialect: Option<&'static Dialect>) -> Skill
     read_layers(document, &layers)
 }
 
-/// Reads the model out of a document with the given layers, of which there is at least one.
+/// Reads the model from a document with the given layers, of which there is at least one.
 pub(crate) fn read_layers(document: &Document<'_>, layers: &[&'static Dialect]) -> Skill {
     let mut skill = Skill::empty(layers[0]);
     layers.clone_into(&mut skill.layers);
@@ -137,7 +137,7 @@ pub(crate) fn read_layers(document: &Document<'_>, layers: &[&'static Dialect]) 
     for layer in layers {
         skill.kind = Kind::Instructions;
         (layer.read)(document, &mut skill);
-        // The first layer that knows better than "instructions" decides.
+        // The first layer with a more specific kind than "instructions" decides.
         if kind == Kind::Instructions {
             kind = skill.kind;
         }
@@ -170,12 +170,13 @@ fn check_shapes(document: &Document<'_>, skill: &Skill, findings: &mut Findings)
             continue;
         }
         let Some(cap) = severity_cap(document, skill.dialect, layer) else { continue };
-        // A value that is not YAML has been reported, and whatever kind it seems to have is a guess.
+        // A value that is not valid YAML has been reported, and its apparent kind is a guess.
         let broken: Vec<Span> = findings.places(&rules::INVALID_YAML).collect();
         let is_guess = |found: &Diagnostic| {
             found.rule == &rules::WRONG_TYPE && broken.iter().any(|span| found.span.covers(*span))
         };
-        // A file that borrows a field of another dialect does not owe it the others.
+        // A file that uses one field of another dialect does not need that dialect's required
+        // fields.
         let is_borrowed = cap != Severity::Error;
         let is_owed = |found: &Diagnostic| is_borrowed && found.rule == &rules::MISSING_FIELD;
         let told = found.into_iter().filter(|found| !is_guess(found) && !is_owed(found));
@@ -187,8 +188,9 @@ fn check_shapes(document: &Document<'_>, skill: &Skill, findings: &mut Findings)
     }
 }
 
-/// A second layer is a guess from a few fields: what its specification forbids is at most a warning, from a single
-/// field a note, and nothing where only words speak for it that everybody uses, such as `version` and `category`.
+/// The highest severity for a second layer, which is only a guess from a few fields: a warning, a
+/// note if a single field indicates it, and nothing if only common keys such as `version` and
+/// `category` do.
 fn severity_cap(document: &Document<'_>, main: &Dialect, layer: &Dialect) -> Option<Severity> {
     if layer == main || main.bases.contains(&layer.id) {
         return Some(Severity::Error);

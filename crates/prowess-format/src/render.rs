@@ -1,6 +1,7 @@
-//! The exact text or argv that a skill gives for some inputs. Nothing runs here.
+//! Renders the exact text or argv of a skill for given inputs. Nothing is run.
 //!
-//! One pass over the body: whatever is inserted is never looked at again (AFL §5.2), so a value can't bring a placeholder, an argument or a command of its own.
+//! One pass over the body: inserted text is never scanned again (AFL §5.2), so a value can't
+//! introduce a placeholder, an argument or a command.
 
 mod arguments;
 mod inputs;
@@ -16,18 +17,18 @@ use scan::{Piece, Variable};
 
 pub use inputs::{InputError, parse_input};
 
-/// A rendered prompt larger than this is refused: a small body can repeat a large value without end.
+/// Maximum size of a rendered prompt, in bytes: a small body can repeat a large value many times.
 pub const MAX_RENDERED_BYTES: usize = 64 << 20;
 
-/// The subagent of `context: fork` when the skill names none (SKL layer 2).
+/// The default subagent of `context: fork`.
 const DEFAULT_AGENT: &str = "general-purpose";
 
-/// What a body is rendered with.
+/// The values to render a body with.
 #[derive(Clone, Copy, Debug)]
 pub struct RenderContext<'c> {
     /// Values of inputs.
     pub inputs: &'c Map<String, Value>,
-    /// What the user typed behind the skill's name.
+    /// What the user typed after the skill's name.
     pub arguments: Option<&'c str>,
     /// The session, for `${CLAUDE_SESSION_ID}`.
     pub session_id: Option<&'c str>,
@@ -37,29 +38,29 @@ pub struct RenderContext<'c> {
     pub project_dir: Option<&'c str>,
 }
 
-/// A body with everything in its place.
+/// A rendered body.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct RenderedPrompt {
     /// The text for the model.
     pub text: String,
-    /// What a careful person should know, as lowercase phrases.
+    /// Warnings, as lowercase phrases.
     pub warnings: Vec<String>,
-    /// The commands whose output belongs into the text; each is a marked place in it.
+    /// The commands whose output belongs in the text; each has a marker in it.
     pub commands: Vec<InjectedCommand>,
     /// The type of the subagent that should get the text, for `context: fork`.
     pub fork: Option<String>,
 }
 
-/// A command whose output the author wants in the text.
+/// A command whose output belongs in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InjectedCommand {
     /// The command, arguments substituted.
     pub command: String,
-    /// The marker that stands for its output in [`RenderedPrompt::text`].
+    /// The marker for its output in [`RenderedPrompt::text`].
     pub span: Span,
 }
 
-/// Renders the body of a skill. Every problem with the inputs is reported, not only the first.
+/// Renders the body of a skill. Reports every problem with the inputs, not only the first.
 pub fn prompt(
     skill: &Skill,
     context: &RenderContext<'_>,
@@ -129,7 +130,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// The text that a piece other than a command stands for.
+    /// Substitutes a piece other than a command.
     fn substitute(&mut self, piece: &Piece<'_>) -> String {
         match piece {
             Piece::Text(text) => (*text).to_owned(),
@@ -143,7 +144,7 @@ impl Renderer<'_> {
                     self.used_arguments = true;
                     word.clone()
                 }
-                // A missing argument leaves its place as written; a price of $5 survives this way.
+                // A missing argument stays as written, so that a price of $5 survives.
                 None => (*written).to_owned(),
             },
             Piece::NamedArgument { index } => {
@@ -151,7 +152,7 @@ impl Renderer<'_> {
                 self.words.get(*index).cloned().unwrap_or_default()
             }
             Piece::Variable { variable, written } => self.variable(*variable, written),
-            // Commands hold no further commands: the scanner looks for them in the body only.
+            // Commands don't contain other commands: the scanner only looks for them in the body.
             Piece::Command { source, .. } => (*source).to_owned(),
         }
     }
@@ -174,13 +175,13 @@ impl Renderer<'_> {
         match value {
             Some(value) => value.to_owned(),
             None => {
-                self.warn(format!("`{written}` has no value here and stays as it is"));
+                self.warn(format!("`{written}` has no value here and is left as it is"));
                 written.to_owned()
             }
         }
     }
 
-    /// SKL-L2-7: the place is marked and listed, and nothing runs.
+    /// Inserts a marker for a command and lists it; nothing is run (SKL-L2-7).
     fn command(&mut self, source: &str, block: bool) {
         let syntax =
             template::Syntax { inputs: template::syntax_of(self.skill).inputs, arguments: true };
@@ -190,7 +191,7 @@ impl Renderer<'_> {
             if piece.is_typed_by_the_user() && text.contains(SHELL_CHARACTERS) {
                 let shown = crate::text::shorten(&text, 40);
                 self.warn(format!(
-                    "the argument `{shown}` holds shell syntax and stands in a command"
+                    "the argument `{shown}` contains shell syntax and is used in a command"
                 ));
             }
             command.push_str(&text);
@@ -207,7 +208,7 @@ impl Renderer<'_> {
         self.rendered.commands.push(InjectedCommand { command, span });
     }
 
-    /// A body that never mentions its arguments gets them at its end, as Claude Code does.
+    /// Appends the arguments to a body that never mentions them, as Claude Code does.
     fn append_arguments(&mut self, takes_arguments: bool) {
         let Some(arguments) = self.context.arguments.filter(|text| !text.is_empty()) else {
             return;
@@ -230,7 +231,7 @@ impl Renderer<'_> {
     }
 
     fn warn(&mut self, warning: String) {
-        // Each thing once, and no list without an end.
+        // Report each warning once, and bound the list.
         let warnings = &mut self.rendered.warnings;
         if warnings.len() < MOST_WARNINGS && !warnings.contains(&warning) {
             warnings.push(warning);
@@ -240,6 +241,6 @@ impl Renderer<'_> {
 
 const MOST_WARNINGS: usize = 100;
 
-/// Characters by which a value could become more than one argument of a shell command.
+/// Characters with which a value could become more than one argument of a shell command.
 const SHELL_CHARACTERS: &[char] =
     &[';', '|', '&', '$', '`', '<', '>', '(', ')', '\n', '\r', '\\', '"', '\'', '*', '?', '!'];

@@ -1,18 +1,19 @@
-//! A useful starting point for a new skill in each dialect. What is written passes `check --strict`.
+//! Templates for a new skill in each dialect. The result passes `check --strict`.
 
 use crate::dialect::{Dialect, NameStyle};
 use crate::formats;
 use crate::text::slug;
 
-/// One file of a scaffold: its path and its text, both with `@NAME@`, `@TOOL@` and `@TITLE@` to fill in.
+/// One file of a scaffold: its path and its text, with the placeholders `@NAME@`, `@TOOL@` and
+/// `@TITLE@`.
 type Template = (&'static str, &'static str);
 
-/// The files of a new skill, by path relative to its directory, which should be called like the skill.
+/// The files of a new skill, by path relative to its directory, which should have the skill's name.
 ///
-/// A name that the dialect does not allow is written as its slug.
+/// A name that the dialect does not allow is replaced with its slug.
 pub fn scaffold(name: &str, dialect: &'static Dialect) -> Vec<(String, String)> {
     let name = if formats::check_name(name).is_ok() { name.to_owned() } else { slug(name) };
-    // GAIA §2.3 wants a letter first.
+    // GAIA §2.3 requires a letter first.
     let name =
         if dialect.name == NameStyle::LetterFirst && formats::check_letter_first(&name).is_err() {
             slug(&format!("skill-{name}"))
@@ -74,7 +75,7 @@ fn tool_name(name: &str) -> String {
     if KEYWORDS.contains(&cut.as_str()) { format!("run_{cut}") } else { cut }
 }
 
-/// Words that Python does not take as a function's name.
+/// Python keywords, which can't be function names.
 pub(crate) const KEYWORDS: &[&str] = &[
     "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
     "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda",

@@ -1,5 +1,5 @@
-//! The fields a dialect knows, as a table that does four jobs: it checks front matter, writes the JSON Schema, fills the
-//! reference pages and tells unknown fields from known ones. Reader and schema agree because they are one thing.
+//! The tables of fields. Each table checks front matter, generates the JSON Schema and the
+//! reference page, and tells which fields are known, so reader and schema can't disagree.
 
 use std::borrow::Cow;
 
@@ -12,89 +12,90 @@ use crate::rules;
 use crate::span::Span;
 use crate::text::{alternatives, closest};
 
-/// One field of a front matter.
+/// One field of front matter.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// The key.
     pub name: &'static str,
-    /// What its value may be.
+    /// The allowed values.
     pub shape: Shape,
-    /// Whether it must be there.
+    /// Whether it is required.
     pub need: Need,
-    /// The value that counts when it is absent, as shown in the reference.
+    /// The default, as shown in the reference.
     pub default: &'static str,
     /// The section of the dialect's specification.
     pub section: &'static str,
     /// What it is for.
     pub about: &'static str,
-    /// The rule a wrong value breaks, where it has one of its own.
+    /// The rule for an invalid value, if the field has its own.
     pub rule: Option<&'static Rule>,
-    /// A wrong value is ignored by the dialect's own reader: a warning, and the schema accepts it.
+    /// Whether the dialect's own reader ignores an invalid value: it is then a warning, and the
+    /// schema accepts it.
     pub lenient: bool,
-    /// What people write by mistake for it, with a value of its kind behind it, though it looks more like another field.
+    /// Common mistakes for this key that look more like another field.
     pub mistakes: &'static [&'static str],
 }
 
-/// Whether a field must be there.
+/// Whether a field is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// Its absence is an error.
+    /// A missing field is an error.
     Required,
-    /// Its absence is a warning, and an error under `--strict`.
+    /// A missing field is a warning, and an error under `--strict`.
     Expected,
-    /// It may be absent.
+    /// The field may be missing.
     Optional,
 }
 
-/// What a value may be.
+/// The shape of a value.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
     /// Anything.
     Any,
-    /// Text of so many characters; empty text counts as absent where the field is required.
+    /// Text with a maximum length; empty text is treated as missing if the field is required.
     Text {
-        /// The most characters.
+        /// Maximum length in characters.
         most: usize,
     },
-    /// Text, and no number or boolean that could be read as text: JSON tells them apart.
+    /// Text only, not a number or a boolean: JSON distinguishes them.
     String {
-        /// The most characters.
+        /// Maximum length in characters.
         most: usize,
     },
-    /// Text in a format that has a name.
+    /// Text in a named format.
     Format(&'static Format),
     /// `true` or `false`.
     Boolean,
     /// A whole number in a range.
     Integer {
-        /// The smallest.
+        /// The minimum.
         from: i64,
-        /// The largest.
+        /// The maximum.
         to: i64,
     },
     /// A number in a range.
     Number {
-        /// The smallest.
+        /// The minimum.
         from: f64,
-        /// The largest.
+        /// The maximum.
         to: f64,
     },
-    /// One of these words.
+    /// One of these values.
     Choice(&'static [&'static str]),
-    /// One of these words, or an older word for one of them, which counts with a warning.
+    /// One of these values, or an older alias, which is accepted with a warning.
     ChoiceOrAlias {
-        /// The words.
+        /// The values.
         words: &'static [&'static str],
-        /// An older word, and the one it stands for.
+        /// The aliases, each with its value.
         aliases: &'static [(&'static str, &'static str)],
     },
     /// A list.
     List {
-        /// What each item may be.
+        /// The shape of each item.
         item: &'static Shape,
-        /// The fewest items.
+        /// Minimum number of items.
         least: usize,
-        /// The most items.
+        /// Maximum number of items.
         most: usize,
     },
     /// A map with known keys; others are allowed.
@@ -106,22 +107,22 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Whether a value is made of others.
+    /// Whether a value contains other values.
     pub fn is_structure(&self) -> bool {
         matches!(self, Shape::List { .. } | Shape::Map(_) | Shape::MapOf(_))
     }
 }
 
-/// A textual format with a name, a pattern for the schema and a check for the reader; the two mean the same.
+/// A named text format with a pattern for the schema and an equivalent check for the reader.
 #[derive(Debug)]
 pub struct Format {
-    /// What a message calls it.
+    /// Description in messages.
     pub title: &'static str,
     /// A regular expression of JSON Schema.
     pub pattern: &'static str,
-    /// JSON types that values without quotes may have and still be in this format, such as the name `2048`.
+    /// JSON types that unquoted values in this format may have, such as the name `2048`.
     pub plain: &'static [&'static str],
-    /// Says what is wrong with a text.
+    /// Checks a text and describes the problem.
     pub check: fn(&str) -> Result<(), String>,
 }
 
@@ -131,11 +132,11 @@ pub const TEXT: Shape = Shape::Text { most: usize::MAX };
 pub const TEXTS: Shape = Shape::List { item: &TEXT, least: 0, most: usize::MAX };
 /// A text or a list of texts (R42 to R44).
 pub const TEXT_OR_TEXTS: Shape = Shape::Either(&[TEXT, TEXTS]);
-/// A map with whatever keys.
+/// A map with any keys.
 pub const ANY_MAP: Shape = Shape::MapOf(&Shape::Any);
 
 impl Field {
-    /// An optional field.
+    /// Creates an optional field.
     pub const fn new(
         name: &'static str,
         shape: Shape,
@@ -155,42 +156,42 @@ impl Field {
         }
     }
 
-    /// The same field, its absence an error.
+    /// Makes the field required.
     #[must_use]
     pub const fn required(mut self) -> Self {
         self.need = Need::Required;
         self
     }
 
-    /// The same field, its absence a warning.
+    /// Makes a missing field a warning.
     #[must_use]
     pub const fn expected(mut self) -> Self {
         self.need = Need::Expected;
         self
     }
 
-    /// The same field with the default that the reference shows.
+    /// Sets the default that the reference shows.
     #[must_use]
     pub const fn default(mut self, default: &'static str) -> Self {
         self.default = default;
         self
     }
 
-    /// The same field, wrong values breaking a rule of its own.
+    /// Sets the rule for invalid values.
     #[must_use]
     pub const fn rule(mut self, rule: &'static Rule) -> Self {
         self.rule = Some(rule);
         self
     }
 
-    /// The same field with what people write for it by mistake.
+    /// Sets common mistakes for the key.
     #[must_use]
     pub const fn mistakes(mut self, mistakes: &'static [&'static str]) -> Self {
         self.mistakes = mistakes;
         self
     }
 
-    /// The same field, wrong values only a warning.
+    /// Makes invalid values a warning.
     #[must_use]
     pub const fn lenient(mut self) -> Self {
         self.lenient = true;
@@ -198,10 +199,10 @@ impl Field {
     }
 }
 
-/// What a dialect thinks of fields it does not know.
+/// How a dialect treats unknown fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
-    /// They are kept and nobody complains.
+    /// They are kept without a finding.
     Kept,
     /// A warning, whatever the strictness (GIB §9.2).
     Warned,
@@ -220,7 +221,7 @@ pub fn check(
     check_each(fields.iter(), mapping, place, context, findings);
 }
 
-/// The same for any choice of fields.
+/// Checks a mapping against any selection of fields.
 pub fn check_each<'f>(
     fields: impl Iterator<Item = &'f Field>,
     mapping: &Mapping<'_>,
@@ -280,7 +281,7 @@ fn missing(
         (None, None) => rule.at(place, format!("`{}` is missing{owner}", field.name)).help(add),
         (None, Some(similar)) => rule
             .at(similar.key_span, format!("`{}` is missing{owner}", field.name))
-            .help(format!("did you mean `{}` where it says `{}`?", field.name, similar.key))
+            .help(format!("did you mean `{}` instead of `{}`?", field.name, similar.key))
             .fix(Fix::suggested(
                 format!("rename it to `{}`", field.name),
                 vec![Edit::replace(similar.key_span, field.name)],
@@ -289,7 +290,7 @@ fn missing(
     findings.push(diagnostic.severity(severity, strict));
 }
 
-/// A key that nobody knows and that looks like a field that is missing.
+/// An unknown key that resembles a missing field.
 fn misspelt<'m, 'a>(
     field: &Field,
     fields: &[&Field],
@@ -311,7 +312,7 @@ fn value(
     let wrong = |rule_of_kind: &'static Rule, message: String, help: String| {
         rule.unwrap_or(rule_of_kind).at(node.span, message).help(help)
     };
-    // A field's own rule is about its values; a value of another kind is always a wrong type.
+    // A field's own rule is about its values; a value of the wrong kind is always a type error.
     let wrong_type = || {
         rules::WRONG_TYPE
             .at(node.span, format!("`{path}` is {}, expected {}", node.kind(), describe(shape)))
@@ -346,7 +347,7 @@ fn value(
                 if let Err(problem) = (format.check)(&scalar.text) {
                     findings.push(wrong(
                         &rules::WRONG_FORMAT,
-                        // A problem that names the value itself needs no introduction.
+                        // The problem already names the value.
                         if problem.starts_with('`') {
                             format!("{problem} (`{path}`)")
                         } else {
@@ -373,7 +374,7 @@ fn value(
                     rules::AMBIGUOUS_BOOLEAN
                         .at(
                             node.span,
-                            format!("`{path}: {}` is a boolean only in old YAML", brief(node)),
+                            format!("`{path}: {}` is a boolean only in YAML 1.1", brief(node)),
                         )
                         .help(format!("write `{word}`"))
                         .fix(fix),
@@ -411,7 +412,7 @@ fn value(
             let fix = Fix::safe(format!("write `{word}`"), vec![Edit::replace(node.span, *word)]);
             findings.push(
                 rule.unwrap_or(&rules::NOT_A_CHOICE)
-                    .at(node.span, format!("`{old}` is an older word for `{word}`"))
+                    .at(node.span, format!("`{old}` is an old name for `{word}`"))
                     .severity(Severity::Warning, Severity::Error)
                     .help(format!("write `{word}`"))
                     .fix(fix),
@@ -474,7 +475,7 @@ fn value(
             }
         },
         Shape::Either(shapes) => {
-            // The alternative whose kind fits speaks; if none fits, the type is wrong.
+            // Report the alternative whose kind matches; if none matches, the type is wrong.
             match shapes.iter().find(|shape| fits_kind(shape, node)) {
                 Some(shape) => value(shape, node, path, rule, findings),
                 None => findings.push(wrong_type()),
@@ -485,7 +486,7 @@ fn value(
 
 fn unquoted(node: &Node<'_>, path: &str, text: &str, findings: &mut Findings) {
     let quoted = format!("\"{text}\"");
-    let fix = Fix::safe("put it in quotes", vec![Edit::replace(node.span, quoted.clone())]);
+    let fix = Fix::safe("quote it", vec![Edit::replace(node.span, quoted.clone())]);
     findings.push(
         rules::UNQUOTED_TEXT
             .at(node.span, format!("`{path}` is read as {}", node.kind()))
@@ -515,7 +516,7 @@ fn fits_kind(shape: &Shape, node: &Node<'_>) -> bool {
     }
 }
 
-/// A shape in words.
+/// Describes a shape in words.
 pub fn describe(shape: &Shape) -> String {
     match shape {
         Shape::Any => "any value".to_owned(),
@@ -530,7 +531,7 @@ pub fn describe(shape: &Shape) -> String {
         Shape::Number { from, to } => format!("a number from {from} to {to}"),
         Shape::Choice(words) | Shape::ChoiceOrAlias { words, .. } => alternatives(words),
         Shape::List { item, .. } => match item {
-            Shape::Text { .. } | Shape::String { .. } => "a list of texts".to_owned(),
+            Shape::Text { .. } | Shape::String { .. } => "a list of strings".to_owned(),
             Shape::Map(_) => "a list of maps".to_owned(),
             other => format!("a list, each {}", describe(other)),
         },
@@ -556,12 +557,12 @@ pub fn schema(fields: &[Field], unknown: Unknown) -> Value {
                     .unwrap_or_else(|_| Value::String(field.default.to_owned()));
                 map.insert("default".to_owned(), default);
             }
-            // An empty text counts as missing, and that is a warning here.
+            // Empty text is treated as missing, which is only a warning here.
             if let (Need::Expected, Shape::Format(format)) = (field.need, &field.shape) {
                 let pattern = format!("^\\s*$|{}", format.pattern);
                 map.insert("pattern".to_owned(), Value::String(pattern));
             }
-            // An empty required text counts as missing (GIB-2.2-2).
+            // Empty required text is treated as missing (GIB-2.2-2).
             if field.need == Need::Required
                 && matches!(field.shape, Shape::Text { .. } | Shape::String { .. })
             {
@@ -577,14 +578,14 @@ pub fn schema(fields: &[Field], unknown: Unknown) -> Value {
     if !required.is_empty() {
         schema["required"] = Value::Array(required);
     }
-    // Unknown fields are warnings at most in an ordinary check, so the schema lets them pass; `--strict` has its own words.
+    // Unknown fields are at most warnings in an ordinary check, so the schema accepts them.
     if unknown == Unknown::Forbidden {
         schema["unevaluatedProperties"] = json!({ "deprecated": true });
     }
     schema
 }
 
-/// Null counts as absent (R39), so an optional field may be null.
+/// Null is treated as absent (R39), so an optional field may be null.
 fn nullable(schema: Value, need: Need) -> Value {
     if need == Need::Required || schema.as_object().is_some_and(Map::is_empty) {
         return schema;
@@ -612,7 +613,7 @@ fn shape_schema(shape: &Shape) -> Value {
         Shape::Any => json!({}),
         Shape::String { most } if *most == usize::MAX => json!({ "type": "string" }),
         Shape::String { most } => json!({ "type": "string", "maxLength": most }),
-        // A number or a boolean written without quotes is text with a warning.
+        // An unquoted number or boolean is accepted as text, with a warning.
         Shape::Text { most } if *most == usize::MAX => {
             json!({ "type": ["string", "number", "boolean"] })
         }
@@ -620,7 +621,7 @@ fn shape_schema(shape: &Shape) -> Value {
             json!({ "type": ["string", "number", "boolean"], "maxLength": most })
         }
         Shape::Format(format) => {
-            // A pattern speaks about texts only, so plain values need no exception from it.
+            // A pattern only applies to strings, so plain values need no exception.
             let mut kinds = vec!["string"];
             kinds.extend(format.plain);
             match kinds.as_slice() {
@@ -628,7 +629,7 @@ fn shape_schema(shape: &Shape) -> Value {
                 kinds => json!({ "type": kinds, "pattern": format.pattern }),
             }
         }
-        // YAML 1.1's words count as booleans, with a warning (R39).
+        // The booleans of YAML 1.1 are accepted, with a warning (R39).
         Shape::Boolean => {
             json!({ "enum": [true, false, "yes", "no", "on", "off", "Yes", "No", "On", "Off", "YES", "NO", "ON", "OFF", "y", "n", "Y", "N"] })
         }

@@ -1,6 +1,7 @@
-//! The one model that every dialect is read into and written from.
+//! The model that every dialect is read into and written from.
 //!
-//! `None` and empty lists mean "not declared"; what counts then is a question for the dialect, see [`Skill::timeout_secs_or_default`] and its siblings.
+//! `None` and empty lists mean "not declared"; methods such as [`Skill::timeout_secs_or_default`]
+//! return the defaults.
 
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use crate::tool_output::OutputShape;
 /// A declared text.
 pub type Text = Option<Spanned<String>>;
 
-/// What a skill is, by what it holds.
+/// The kind of a skill, by its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Free text without front matter (SRT §3.1).
@@ -21,12 +22,12 @@ pub enum Kind {
     Instructions,
     /// A prompt template with inputs.
     Prompt,
-    /// Tools that run.
+    /// Runnable tools.
     Tools,
 }
 
 impl Kind {
-    /// The word on the wire.
+    /// The value in JSON output.
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::Prose => "prose",
@@ -42,9 +43,9 @@ impl Kind {
 pub struct Skill {
     /// The dialect that explains most of the file.
     pub dialect: &'static Dialect,
-    /// Every dialect whose fields the file carries, the main one first.
+    /// Every dialect whose fields the file has, the main one first.
     pub layers: Vec<&'static Dialect>,
-    /// What the skill is.
+    /// The kind of skill.
     pub kind: Kind,
     /// The declared name.
     pub name: Text,
@@ -56,7 +57,7 @@ pub struct Skill {
     pub authors: Vec<Spanned<String>>,
     /// The licence as written.
     pub license: Text,
-    /// What the skill needs around it, in words.
+    /// Environment requirements, as text.
     pub compatibility: Vec<Spanned<String>>,
     /// Home page.
     pub homepage: Text,
@@ -68,23 +69,23 @@ pub struct Skill {
     pub tags: Vec<Spanned<String>>,
     /// The registry's category.
     pub category: Text,
-    /// The badge the file claims (R19); a claim raises nothing.
+    /// The badge the file claims; a claim grants nothing (R19).
     pub trust_level: Text,
-    /// The tier the file claims (R19); a claim raises nothing.
+    /// The tier the file claims; a claim grants nothing (R19).
     pub security_tier: Text,
     /// The digest the file claims.
     pub checksum: Text,
-    /// The oldest registry client that may install it.
+    /// Minimum version of the registry client.
     pub min_client_version: Text,
     /// Inputs of a prompt or a procedure.
     pub inputs: Vec<Parameter>,
-    /// What a procedure returns.
+    /// The output of a procedure.
     pub outputs: Option<Outputs>,
     /// Tools.
     pub tools: Vec<Tool>,
     /// Declared permissions.
     pub permissions: Vec<Spanned<Permission>>,
-    /// What must be there before it runs.
+    /// What it needs to run.
     pub requirements: Requirements,
     /// Sampling settings (`model` as a map, R14).
     pub sampling: Option<Sampling>,
@@ -94,7 +95,7 @@ pub struct Skill {
     pub knowledge_base: Text,
     /// The owner on a studio server.
     pub owner: Text,
-    /// The runtime family and its oldest version.
+    /// The runtime family and its minimum version.
     pub runtime: Option<Runtime>,
     /// How a host agent may invoke it.
     pub invocation: Invocation,
@@ -108,17 +109,17 @@ pub struct Skill {
     pub read_only: Option<Spanned<bool>>,
     /// Asks even when read-only.
     pub always_ask: Option<Spanned<bool>>,
-    /// Time limit of a tool.
+    /// Timeout of a tool, in seconds.
     pub timeout_secs: Option<Spanned<i64>>,
-    /// The flag by which a command skill says that it wants the network (R53).
+    /// Whether a command skill needs the network (R53).
     pub network: Option<Spanned<bool>>,
-    /// Tools of the host that the author wants pre-approved (R16).
+    /// Tools of the host that the author pre-approves (R16).
     pub allowed_tools: Vec<Spanned<String>>,
-    /// Tools of the host that the author wants withheld.
+    /// Tools of the host that the skill may not use.
     pub disallowed_tools: Vec<Spanned<String>>,
     /// OpenClaw's own block.
     pub openclaw: Option<OpenClaw>,
-    /// The `metadata` map, less what a layer has read from it.
+    /// The `metadata` map without the entries that a layer has read.
     pub metadata: Vec<(String, Value)>,
     /// Top-level fields that no layer knows.
     pub extra: Vec<(String, Value)>,
@@ -131,23 +132,23 @@ pub struct Skill {
 pub struct Parameter {
     /// The name.
     pub name: Spanned<String>,
-    /// The type's word, as declared (R13).
+    /// The type, as declared (R13).
     pub kind: Spanned<String>,
     /// Whether a value must be given.
     pub required: bool,
     /// What it is for.
     pub description: Option<String>,
-    /// The value that counts when none is given.
+    /// The default value.
     pub default: Option<Value>,
-    /// What a form shows in place of the name.
+    /// Label in a form.
     pub label: Option<String>,
-    /// Where a tool pack takes the value from.
+    /// Where a tool pack gets the value from.
     pub source: Option<String>,
     /// Other keys of the declaration.
     pub extra: Vec<(String, Value)>,
 }
 
-/// What a procedure returns (SRT §4.5).
+/// The output of a procedure (SRT §4.5).
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Outputs {
     /// `text`, `json` or `file`.
@@ -168,7 +169,7 @@ pub enum ToolKind {
 }
 
 impl ToolKind {
-    /// The word on the wire.
+    /// The value in JSON output.
     pub fn as_str(self) -> &'static str {
         match self {
             ToolKind::Command => "command",
@@ -201,16 +202,16 @@ pub struct Tool {
     pub atomic: Option<bool>,
     /// How its output becomes its result; `None` where the output is the result.
     pub output_shape: Option<OutputShape>,
-    /// What a tool pack says about policy and output, key by key.
+    /// Policy and output fields of a tool pack.
     pub extra: Vec<(String, Value)>,
 }
 
-/// What must be there before a skill runs (R17).
+/// What a skill needs to run (R17).
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Requirements {
-    /// Smallest model, such as `>=7B`.
+    /// Minimum model size, such as `>=7B`.
     pub model: Text,
-    /// Smallest context window, such as `>=8K`.
+    /// Minimum context window, such as `>=8K`.
     pub context: Text,
     /// Python version range.
     pub python: Text,
@@ -236,14 +237,14 @@ pub struct Requirements {
     pub skills: Vec<SkillDependency>,
 }
 
-/// Another skill that is needed.
+/// A required skill.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkillDependency {
     /// Its name.
     pub name: Spanned<String>,
-    /// The range of versions, as written; empty means any.
+    /// The version range, as written; empty means any version.
     pub range: String,
-    /// Whether the owner fails without it.
+    /// Whether the skill fails without it.
     pub required: bool,
 }
 
@@ -263,7 +264,7 @@ pub struct Sampling {
 pub struct Runtime {
     /// The family.
     pub kind: Text,
-    /// The oldest version that understands it.
+    /// The minimum version.
     pub min_version: Text,
 }
 
@@ -272,11 +273,11 @@ pub struct Runtime {
 pub struct Invocation {
     /// Only the user may invoke it.
     pub disable_model_invocation: Option<Spanned<bool>>,
-    /// It stands in the `/` menu.
+    /// Listed in the `/` menu.
     pub user_invocable: Option<Spanned<bool>>,
-    /// It is listed as a mode command.
+    /// Listed as a mode command.
     pub mode: Option<Spanned<bool>>,
-    /// Shown behind the name during completion.
+    /// Shown after the name during completion.
     pub argument_hint: Text,
     /// `fork` runs it in a subagent.
     pub context: Text,
@@ -290,13 +291,13 @@ pub struct Invocation {
     pub effort: Text,
     /// Runs in the background.
     pub background: Option<Spanned<bool>>,
-    /// Globs of files that make the skill relevant.
+    /// File globs that activate the skill.
     pub paths: Vec<Spanned<String>>,
     /// The shell for injected commands.
     pub shell: Text,
     /// OpenClaw: `tool` sends `/name` straight to a tool.
     pub command_dispatch: Text,
-    /// OpenClaw: that tool.
+    /// OpenClaw: the tool for `command_dispatch`.
     pub command_tool: Text,
     /// OpenClaw: how arguments are passed.
     pub command_arg_mode: Text,
@@ -307,9 +308,9 @@ pub struct Invocation {
 pub struct Hook {
     /// The event.
     pub event: Spanned<String>,
-    /// Which tools it concerns.
+    /// Tools that the hook applies to.
     pub matcher: Option<String>,
-    /// What happens.
+    /// The handlers.
     pub handlers: Vec<HookHandler>,
 }
 
@@ -320,9 +321,9 @@ pub struct HookHandler {
     pub kind: Spanned<String>,
     /// The command or the prompt.
     pub action: Text,
-    /// Seconds.
+    /// Timeout in seconds.
     pub timeout: Option<i64>,
-    /// Whether nobody waits for it.
+    /// Whether it runs in the background.
     pub is_async: bool,
     /// The model of a prompt or an agent.
     pub model: Option<String>,
@@ -339,11 +340,11 @@ pub struct Quiz {
     pub description: Option<String>,
     /// Must be passed before the body is shown.
     pub gate: bool,
-    /// Percentage that passes.
+    /// Percentage needed to pass.
     pub passing_score: f64,
     /// Questions.
     pub questions: Vec<Question>,
-    /// Where the block stands.
+    /// Span of the block.
     pub span: Span,
 }
 
@@ -365,13 +366,13 @@ pub struct Question {
 /// One choice of a question.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Choice {
-    /// What is shown.
+    /// Text of the choice.
     pub label: String,
-    /// Whether it is right.
+    /// Whether the choice is correct.
     pub correct: bool,
 }
 
-/// What follows an answer.
+/// What happens after an answer.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Branch {
     /// A section of the body.
@@ -384,38 +385,38 @@ pub struct Branch {
     pub message: Text,
 }
 
-/// OpenClaw's own block, beyond what the model has a place for.
+/// OpenClaw's vendor block, without the fields that the model has elsewhere.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct OpenClaw {
     /// The namespace it was found under; empty for fields without one.
     pub namespace: String,
     /// Shown beside the name.
     pub emoji: Option<String>,
-    /// Skips every gate but the operating system.
+    /// Skips every gate except the operating system.
     pub always: Option<bool>,
-    /// The key of its settings.
+    /// Key of the skill's settings.
     pub skill_key: Option<String>,
     /// The main secret.
     pub primary_env: Option<String>,
     /// Environment variables with their descriptions.
     pub env_vars: Vec<Value>,
-    /// Ways to install what it needs; none is ever run by itself.
+    /// Install steps for what it needs; never run automatically.
     pub install: Vec<Install>,
     /// Other keys.
     pub extra: Vec<(String, Value)>,
 }
 
-/// One way to install a requirement.
+/// One install step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Install {
-    /// `brew`, `node`, `go`, `uv`, `download` or something rarer.
+    /// `brew`, `node`, `go`, `uv`, `download` or a less common kind.
     pub kind: Spanned<String>,
     /// The whole entry.
     pub entry: Value,
 }
 
 impl Tool {
-    /// The JSON Schema of a call's arguments (GIB §3.3): an array holds texts.
+    /// The JSON Schema of a call's arguments (GIB §3.3); array items are strings.
     pub fn arguments_schema(&self) -> Value {
         let mut properties = serde_json::Map::new();
         for parameter in &self.parameters {
@@ -504,12 +505,12 @@ impl Skill {
         self.name.as_ref().map(|name| name.as_str())
     }
 
-    /// The name that counts: the directory's when none is declared (R3).
+    /// The declared name, or the directory's (R3).
     pub fn name_or<'s>(&'s self, directory: &'s str) -> &'s str {
         self.name_text().unwrap_or(directory)
     }
 
-    /// The description that counts: the name when none is declared (AFL §3.1).
+    /// The declared description, or the name (AFL §3.1).
     pub fn description_or<'s>(&'s self, name: &'s str) -> &'s str {
         self.description.as_ref().map_or(name, |description| description.as_str())
     }
@@ -526,17 +527,17 @@ impl Skill {
         end.map_or(description, |(end, _)| &description[..end])
     }
 
-    /// The version that counts: `0.0.0` when none is declared (R5).
+    /// The declared version; `0.0.0` by default (R5).
     pub fn version_or_default(&self) -> &str {
         self.version.as_ref().map_or("0.0.0", |version| version.as_str())
     }
 
-    /// The time limit that counts: 30 s when none is declared (GIB §2.2).
+    /// The declared timeout; 30 s by default (GIB §2.2).
     pub fn timeout_secs_or_default(&self) -> i64 {
         self.timeout_secs.as_ref().map_or(30, |timeout| timeout.value)
     }
 
-    /// The modes that count: `Global` when none is declared (GIB §2.2, R46).
+    /// The declared modes; `Global` by default (GIB §2.2, R46).
     pub fn modes_or_default(&self) -> Vec<&str> {
         if self.modes.is_empty() {
             vec!["Global"]
@@ -545,17 +546,17 @@ impl Skill {
         }
     }
 
-    /// The temperature that counts: 0.7 when none is declared (AFL §3.2).
+    /// The declared temperature; 0.7 by default (AFL §3.2).
     pub fn temperature_or_default(&self) -> f64 {
         self.sampling.as_ref().and_then(|sampling| sampling.temperature).unwrap_or(0.7)
     }
 
-    /// The token limit that counts: 2000 when none is declared (AFL §3.2).
+    /// The declared token limit; 2000 by default (AFL §3.2).
     pub fn max_tokens_or_default(&self) -> i64 {
         self.sampling.as_ref().and_then(|sampling| sampling.max_tokens).unwrap_or(2000)
     }
 
-    /// The runtime family that counts: `markdown-skill` when none is declared (SRT §4.3).
+    /// The declared runtime family; `markdown-skill` by default (SRT §4.3).
     pub fn runtime_or_default(&self) -> &str {
         self.runtime
             .as_ref()
@@ -563,12 +564,12 @@ impl Skill {
             .map_or("markdown-skill", |kind| kind.as_str())
     }
 
-    /// Whether a layer of this name is present.
+    /// Whether the skill has a layer with this id.
     pub fn has_layer(&self, id: &str) -> bool {
         self.layers.iter().any(|layer| layer.id == id)
     }
 
-    /// The tool of a name.
+    /// Looks up a tool by name.
     pub fn tool(&self, name: &str) -> Option<&Tool> {
         self.tools.iter().find(|tool| *tool.name == name)
     }

@@ -1,4 +1,4 @@
-//! Byte ranges in a source text, and the way from a byte offset to a line and column.
+//! Byte ranges in a source text, and the conversion of offsets to lines and columns.
 
 use std::fmt;
 use std::ops::{Deref, Range};
@@ -13,7 +13,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The range `start..end`. Offsets above 4 GiB saturate; the readers refuse such files earlier.
+    /// The range `start..end`. Offsets above 4 GiB saturate; the readers reject such files earlier.
     pub fn new(start: usize, end: usize) -> Self {
         let clamp = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
         Self { start: clamp(start), end: clamp(end.max(start)) }
@@ -24,7 +24,7 @@ impl Span {
         Self::new(offset, offset)
     }
 
-    /// The same range as `usize` offsets, ready to slice with.
+    /// Converts to a range of `usize` offsets for slicing.
     pub fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
@@ -45,7 +45,7 @@ impl Span {
         Self::new(self.start as usize + offset, self.end as usize + offset)
     }
 
-    /// Whether another span lies inside this one.
+    /// Whether this span contains another one.
     pub fn covers(self, other: Span) -> bool {
         self.start <= other.start && other.end <= self.end
     }
@@ -63,23 +63,23 @@ impl fmt::Debug for Span {
     }
 }
 
-/// A value together with the place it was written at.
+/// A value with its span in the source.
 #[derive(Clone, Debug, Default)]
 pub struct Spanned<T> {
     /// The value.
     pub value: T,
-    /// Where it stands in the source.
+    /// Its span in the source.
     pub span: Span,
 }
 
 impl<T> Spanned<T> {
-    /// Puts a value and its place together.
+    /// Combines a value with its span.
     pub fn new(value: T, span: Span) -> Self {
         Self { value, span }
     }
 }
 
-/// Two values are equal wherever they stand: models of two texts can be compared.
+/// Ignores the span, so that models of two texts can be compared.
 impl<T: PartialEq> PartialEq for Spanned<T> {
     fn eq(&self, other: &Self) -> bool {
         self.value == other.value

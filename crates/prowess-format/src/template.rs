@@ -34,7 +34,7 @@ pub fn placeholders(text: &str, spelling: Spelling) -> Vec<Placeholder<'_>> {
                 from = placeholder.span.end as usize;
                 found.push(placeholder);
             }
-            // Not two: `{{{x}}}` holds a placeholder one byte further on.
+            // Not two: `{{{x}}}` contains a placeholder one byte further on.
             None => from = at + 1,
         }
     }
@@ -65,21 +65,22 @@ pub fn spelling_of(skill: &Skill) -> Spelling {
     if skill.dialect.id == "skillrt" { Spelling::Spaced } else { Spelling::Tight }
 }
 
-/// What is substituted in a body.
+/// The substitutions in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Syntax {
-    /// `{{name}}` stands for an input, in this spelling.
+    /// `{{name}}` is replaced with an input, in this spelling.
     pub inputs: Option<Spelling>,
-    /// `$ARGUMENTS`, `$0`, `${CLAUDE_SKILL_DIR}`, `{baseDir}` and `` !`command` `` mean something.
+    /// `$ARGUMENTS`, `$0`, `${CLAUDE_SKILL_DIR}`, `{baseDir}` and `` !`command` `` are substituted.
     pub arguments: bool,
 }
 
-/// Dialects whose bodies are handed to a host agent with the text that the user typed behind the skill's name.
+/// Dialects whose bodies are passed to a host agent with the text that the user typed after the
+/// skill's name.
 const HOSTED: &[&str] = &["agent-skills", "claude-code", "skillli", "openclaw"];
 
-/// What is substituted in the body of a skill.
+/// Which substitutions apply to the body of a skill.
 ///
-/// A tool skill keeps its body as it stands: `$1` in its examples is the shell's own.
+/// None apply to a tool skill: `$1` in its examples belongs to the shell.
 pub fn syntax_of(skill: &Skill) -> Syntax {
     Syntax {
         inputs: (skill.kind == Kind::Prompt).then(|| spelling_of(skill)),
@@ -101,7 +102,7 @@ pub(crate) fn undeclared<'d>(skill: &Skill, document: &'d Document<'_>) -> Vec<(
         .collect()
 }
 
-/// `{{ x }}` as `{{x}}`, for dialects that know only the tight spelling.
+/// Rewrites `{{ x }}` as `{{x}}`, for dialects that only have the tight spelling.
 pub fn tighten(text: &str) -> String {
     let edits: Vec<_> = placeholders(text, Spelling::Spaced)
         .into_iter()

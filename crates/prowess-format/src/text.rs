@@ -1,6 +1,7 @@
-//! Small things about text that several modules need: shortening, similarity, names, visible forms.
+//! Text utilities: shortening, similarity, names, visible forms.
 
-/// The first `most` characters of a one-line rendering of `text`, with an ellipsis where something was cut.
+/// The first `most` characters of a one-line rendering of `text`, with an ellipsis if it was
+/// truncated.
 pub fn shorten(text: &str, most: usize) -> String {
     let mut short = String::new();
     for (count, character) in text.chars().enumerate() {
@@ -13,7 +14,8 @@ pub fn shorten(text: &str, most: usize) -> String {
     short
 }
 
-/// The candidate closest to `word`, when it is close enough to be a likely slip. Case, `_` and blanks do not count.
+/// The candidate closest to `word`, if it is close enough to be a likely typo. Ignores case, `_`
+/// and spaces.
 pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let mut wanted = [0; LONGEST_WORD];
     let wanted = plain_bytes(word, &mut wanted)?;
@@ -30,7 +32,8 @@ pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         }
         let mut bytes = [0; LONGEST_WORD];
         let Some(bytes) = plain_bytes(candidate, &mut bytes) else { continue };
-        // An edit changes at most two letters of the set, which rules out nearly all candidates at once.
+        // An edit changes at most two letters of the set, which excludes nearly all candidates at
+        // once.
         if (letters(bytes) ^ wanted_letters).count_ones() as usize > 2 * most {
             continue;
         }
@@ -42,12 +45,12 @@ pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
-/// Which bytes a word holds, as a set of 64 in which several bytes share a place.
+/// The bytes of a word, as a bit set of 64 in which several bytes share a bit.
 fn letters(word: &[u8]) -> u64 {
     word.iter().fold(0, |set, byte| set | 1 << (byte & 63))
 }
 
-/// Longer words are not compared: keys and codes are short.
+/// Maximum length of words to compare: keys and codes are short.
 const LONGEST_WORD: usize = 64;
 
 /// The word in lower case with hyphens, in a buffer on the stack: this runs for every unknown field of every file.
@@ -63,7 +66,8 @@ fn plain_bytes<'b>(word: &str, buffer: &'b mut [u8; LONGEST_WORD]) -> Option<&'b
     Some(target)
 }
 
-/// How many single-byte edits (insert, delete, replace, swap neighbours) lead from one word to the other; more than `most` is not told apart.
+/// The edit distance of two words in bytes (insert, delete, replace, swap neighbours), up to
+/// `most`.
 fn distance(a: &[u8], b: &[u8], most: usize) -> usize {
     if a == b {
         return 0;
@@ -99,7 +103,8 @@ fn distance(a: &[u8], b: &[u8], most: usize) -> usize {
     rows[a.len() % 3][b.len()]
 }
 
-/// A skill name from any text (AFL §4, "Normalization"): lower case, blanks to hyphens, other characters dropped, hyphens collapsed and trimmed.
+/// A skill name from any text (AFL §4, "Normalization"): lower case, spaces to hyphens, other
+/// characters dropped, hyphens collapsed and trimmed.
 pub fn normalize_name(text: &str) -> String {
     let mut name = String::new();
     for character in text.to_lowercase().chars() {
@@ -118,7 +123,8 @@ pub fn normalize_name(text: &str) -> String {
     if name.is_empty() { "skill".to_owned() } else { name.to_owned() }
 }
 
-/// The slug of a name that may hold underscores and dots: like [`normalize_name`], but separators become hyphens (OC-8).
+/// The slug of a name that may contain underscores and dots: like [`normalize_name`], but
+/// separators become hyphens (OC-8).
 pub fn slug(text: &str) -> String {
     let spaced: String = text
         .chars()
@@ -133,7 +139,7 @@ pub fn slug(text: &str) -> String {
     cut.trim_end_matches('-').to_owned()
 }
 
-/// Says that nothing has a name, and which name may be meant.
+/// A message that nothing has this name, with a suggestion.
 pub fn no_such(noun: &str, name: &str, known: &[String]) -> String {
     let name = shorten(name, 60);
     match closest(&name, known.iter().map(String::as_str)) {
@@ -158,15 +164,17 @@ pub fn alternatives(words: &[&str]) -> String {
     }
 }
 
-/// Whether a character is invisible, breaks the line or changes the direction of text: shown as an escape wherever a person reads.
+/// Whether a character is invisible, breaks the line or changes the direction of text. It is
+/// escaped in all output for people.
 pub fn is_deceptive(character: char) -> bool {
     matches!(
         character,
-        // Without width, and changes of direction.
+        // Zero-width characters, and changes of direction.
         '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{e0000}'..='\u{e007f}'
-        // Line breaks that are not called so.
+        // Unusual line breaks.
         | '\u{2028}' | '\u{2029}'
-        // Letters and marks that show nothing: fillers, joiners, annotations, selectors beyond those of emoji.
+        // Invisible letters and marks: fillers, joiners, annotations, selectors other than those of
+        // emoji.
         | '\u{034f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{3164}' | '\u{ffa0}'
         | '\u{fff9}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0080}'..='\u{e0fff}'
     ) || (character.is_control() && !matches!(character, '\n' | '\t' | '\r'))
@@ -189,7 +197,7 @@ pub fn visible(text: &str) -> std::borrow::Cow<'_, str> {
         .into()
 }
 
-/// Text for the middle of a line: what [`visible`] gives, with line breaks as escapes. A file's name may hold one.
+/// Like [`visible`], with line breaks escaped too. A file name may contain one.
 pub fn visible_line(text: &str) -> std::borrow::Cow<'_, str> {
     if !text.contains(['\n', '\r']) {
         return visible(text);

@@ -100,7 +100,8 @@ impl OutputShape {
         self.cut(text, length)
     }
 
-    /// Counts characters, so that none is split. `length` is the number of bytes that the whole result would have.
+    /// Truncates at a character boundary. `length` is the number of bytes that the whole result
+    /// would have.
     fn cut(&self, mut text: String, length: usize) -> Shaped {
         let by_characters = text.char_indices().nth(self.max_chars).map(|(at, _)| at);
         let by_bytes = (text.len() > MOST_BYTES).then(|| text.floor_char_boundary(MOST_BYTES));

@@ -60,7 +60,7 @@ impl fmt::Display for Closed {
     }
 }
 
-/// A request that may run, once. Whatever starts a process takes one of these, and only [`decide`](crate::decide) and the approval of a [`Question`] give one. It can not be cloned: a yes for one run is not a yes for two.
+/// A request that may run, once. Whatever starts a process takes one of these, and only [`decide`](crate::decide) and the approval of a [`Question`] give one. It can't be cloned: a yes for one run is not a yes for two.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Allowed {
     pub(crate) case: Box<Case>,
@@ -143,7 +143,7 @@ pub enum Denial {
         /// The one that is on.
         active: Mode,
     },
-    /// It asks for something that can not be granted.
+    /// It asks for something that can't be granted.
     Refused(Refusal),
     /// It starts a program that it says it does not start.
     ProgramNotGranted(String),

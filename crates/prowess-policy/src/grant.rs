@@ -73,7 +73,7 @@ pub enum GrantError {
     #[error(transparent)]
     Variable(#[from] VariableError),
     /// A scope where none can be kept to.
-    #[error("`{0}` can not be narrowed: it is all or nothing")]
+    #[error("`{0}` can't be narrowed: it is all or nothing")]
     Unscopable(&'static str),
     /// A name that is empty, too long or holds control characters.
     #[error("`{0}` is not a name")]
@@ -245,7 +245,7 @@ fn scopes(domain: Domain, scope: Option<&str>) -> Result<Vec<Scope>, GrantError>
             .collect()),
         Domain::Database => Ok(vec![Scope::Name(checked_name(scope)?)]),
         Domain::Desktop => Err(GrantError::Unscopable("desktop:control")),
-        // A comma can not stand in the name of a host, a program or a variable, so it separates them (GAIA §3.2: `git,npm`).
+        // A comma can't stand in the name of a host, a program or a variable, so it separates them (GAIA §3.2: `git,npm`).
         Domain::Network | Domain::Shell | Domain::Env | Domain::Mcp => {
             scope.split(',').map(|item| item_of(domain, item.trim())).collect()
         }

@@ -33,7 +33,7 @@ pub struct Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let error = self.error.to_string();
-        write!(f, "`{}` can not be granted: {}", visible(&self.text), visible(&error))
+        write!(f, "`{}` can't be granted: {}", visible(&self.text), visible(&error))
     }
 }
 

@@ -73,7 +73,7 @@ impl Row {
     }
 }
 
-/// The cell of a permission at a tier. A pair that no table has can not be granted by anybody's list, so it asks.
+/// The cell of a permission at a tier. A pair that no table has can't be granted by anybody's list, so it asks.
 pub fn cell(domain: Domain, level: Level, tier: Tier) -> Cell {
     TABLE
         .iter()

@@ -1,4 +1,4 @@
-//! What an annotation means in JSON.
+//! The JSON type of an annotation.
 
 use std::cell::Cell;
 
@@ -11,22 +11,22 @@ use ruff_text_size::Ranged;
 use crate::names::{Meaning, Names, TYPING};
 use crate::nesting;
 
-/// What the annotation is for. A function may take what it likes, but what it returns has to be JSON all the way
-/// down (GAIA §5.4).
+/// What the annotation is for. A parameter may have any type, but a return value must be JSON at
+/// every level (GAIA §5.4).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
     Parameter,
     Return,
 }
 
-/// Steps that one annotation may take: aliases of unions of aliases grow exponentially.
+/// Maximum number of steps per annotation: aliases of unions of aliases grow exponentially.
 const MAX_STEPS: u32 = 1_000;
-/// Aliases, classes and quotes within each other: aliases that name each other never end.
+/// Maximum depth of aliases, classes and quotes: aliases can refer to each other.
 const MAX_INDIRECTIONS: u32 = 16;
-/// Characters of an annotation that a message shows.
+/// Maximum length of an annotation in a message, in characters.
 const MAX_SHOWN: usize = 60;
 
-/// The surroundings of an annotation.
+/// The context of an annotation.
 pub(crate) struct Context<'a> {
     names: &'a Names<'a>,
     /// Type parameters of the function itself.
@@ -35,7 +35,7 @@ pub(crate) struct Context<'a> {
     steps: Cell<u32>,
 }
 
-/// What is known of a type.
+/// What is known about a type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Known {
     Json(&'static str),
@@ -66,9 +66,9 @@ pub(crate) fn kind(
     }
 }
 
-/// What the head of an annotation stands for.
+/// The meaning of the head of an annotation.
 enum Head<'a> {
-    /// A built-in, or a name of `typing` and its relatives.
+    /// A built-in, or a name of `typing` and similar modules.
     Word(&'a str),
     NotJson,
     Foreign,
@@ -108,7 +108,7 @@ impl<'a> Context<'a> {
     }
 
     fn quoted(&self, text: &str, indirections: u32) -> Known {
-        // What stands in quotes was no bracket when the module was measured.
+        // Brackets inside quotes were not counted when the nesting was checked.
         if nesting::check(text).is_err() {
             return Known::Unknown;
         }
@@ -154,7 +154,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A name without brackets behind it.
+    /// A name without a subscript.
     fn word(&self, word: &str) -> Known {
         match word {
             "str" | "Text" | "LiteralString" => Known::Json("string"),
@@ -167,7 +167,8 @@ impl<'a> Context<'a> {
             "dict" | "Dict" | "Mapping" | "MutableMapping" | "OrderedDict" | "defaultdict"
             | "DefaultDict" | "Counter" | "TypedDict" => Known::Json("object"),
             "NoneType" => Known::Json("null"),
-            // A list is iterable, so a function that takes an iterable takes an array; what it returns may be a set.
+            // A list is iterable, so an iterable parameter accepts an array; a returned iterable
+            // may be a set.
             "Iterable" | "Collection" | "Container" | "Reversible" => match self.usage {
                 Use::Parameter => Known::Json("array"),
                 Use::Return => Known::Unknown,
@@ -181,8 +182,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A type that nobody looks into. It may be JSON under another name, so a parameter is given the benefit of the
-    /// doubt; of a return value GAIA §5.4 wants to know.
+    /// A type of another module, which is not inspected. It may be JSON, so a parameter gets the
+    /// benefit of the doubt; for a return value GAIA §5.4 requires certainty.
     fn foreign(&self) -> Known {
         match self.usage {
             Use::Parameter => Known::Unknown,
@@ -201,7 +202,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A class of the module is JSON when one of its bases is: `TypedDict`, `dict`, `str` beside `Enum`.
+    /// A class of the module is JSON if one of its bases is: `TypedDict`, `dict`, or `str` with
+    /// `Enum`.
     fn class(&self, class: &StmtClassDef, indirections: u32) -> Known {
         let is_dataclass = class.decorator_list.iter().any(|decorator| {
             let name = match &decorator.expression {
@@ -239,7 +241,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A name with brackets behind it.
+    /// A name with a subscript.
     fn generic(&self, subscript: &ExprSubscript, indirections: u32) -> Known {
         let arguments = match &*subscript.slice {
             Expr::Tuple(tuple) => tuple.elts.as_slice(),
@@ -253,7 +255,7 @@ impl<'a> Context<'a> {
         match word {
             "Optional" | "Annotated" | "Required" | "NotRequired" | "ReadOnly" | "Final"
             | "ClassVar" | "Awaitable" => argument(0),
-            // What is awaited comes last: `Coroutine[Yields, Sends, Returns]`.
+            // The awaited value comes last: `Coroutine[Yields, Sends, Returns]`.
             "Coroutine" => argument(2),
             "Union" => {
                 let members: Vec<Known> =
@@ -276,7 +278,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// One of several. An absent value has no type, so `None` beside others does not count.
+    /// A union. `None` is ignored if there are other members, because an absent value has no type.
     fn union(&self, members: &[Known]) -> Known {
         let null = Known::Json("null");
         let mut rest = members.iter().copied().filter(|member| *member != null);

@@ -1,4 +1,4 @@
-//! What a `tools.py` defines, read without running it (GAIA §5.3, §5.4).
+//! Reads the functions of a `tools.py` without running it (GAIA §5.3, §5.4).
 //!
 //! Pure like the format crate: text in, values out. The Python is parsed, never imported or executed, and no
 //! input makes it panic.
@@ -29,24 +29,24 @@ use ruff_text_size::{Ranged, TextRange};
 use annotation::Use;
 use names::Names;
 
-/// A larger `tools.py` is refused unread; the largest in public skill collections stay far below it.
+/// Maximum size of a `tools.py`, in bytes; the largest in public skill collections are far smaller.
 pub const MAX_BYTES: usize = 2 << 20;
 
 /// Reads the functions that a `tools.py` defines at its top level.
 pub fn read(text: &str) -> Result<PythonModule, PythonError> {
     if text.len() > MAX_BYTES {
-        let message = format!("{} bytes, at most {MAX_BYTES} are read", text.len());
+        let message = format!("{} bytes exceed the limit of {MAX_BYTES}", text.len());
         return Err(PythonError { message, span: Span::at(0) });
     }
-    // The parser asserts its own progress. Should an assertion fail on some odd file, that file is
-    // unreadable; it must not end the check of all the others.
+    // The parser asserts its own progress. If an assertion fails on a file, that file is
+    // unreadable; it must not abort the check of the others.
     catch_unwind(AssertUnwindSafe(|| {
         nesting::check(text)?;
         let module = parse_module(text).map_err(|error| syntax_error(&error))?;
         Ok(functions(text, module.suite()))
     }))
     .unwrap_or_else(|_| {
-        let message = "the file could not be taken apart".to_owned();
+        let message = "the file could not be parsed".to_owned();
         Err(PythonError { message, span: Span::at(0) })
     })
 }
@@ -114,7 +114,8 @@ fn function(text: &str, definition: &StmtFunctionDef, names: &Names<'_>) -> Pyth
     }
 }
 
-/// Whether a body begins with a text that says something: it is the description of last resort (GAIA §5.4).
+/// Whether a body begins with a docstring that is not blank, the fallback for the description (GAIA
+/// §5.4).
 fn has_docstring(body: &[Stmt]) -> bool {
     let Some(Stmt::Expr(first)) = body.first() else { return false };
     first.value.as_string_literal_expr().is_some_and(|text| !text.value.to_str().trim().is_empty())

@@ -1,10 +1,10 @@
-//! What the names of a module stand for: imports, classes and aliases at its top level.
+//! Resolves the names of a module: imports, classes and aliases at its top level.
 
 use std::collections::HashMap;
 
 use ruff_python_ast::{Expr, Stmt, StmtClassDef};
 
-/// Modules whose names mean what their documentation says. A name from any other module is foreign.
+/// Modules whose names are known. A name from any other module is foreign.
 pub(crate) const TYPING: &[&str] = &[
     "typing",
     "typing_extensions",
@@ -16,7 +16,7 @@ pub(crate) const TYPING: &[&str] = &[
     "enum",
 ];
 
-/// Well-known modules whose classes JSON has no place for.
+/// Well-known modules whose classes have no JSON representation.
 const NOT_JSON: &[&str] = &[
     "array",
     "datetime",
@@ -31,14 +31,14 @@ const NOT_JSON: &[&str] = &[
     "uuid",
 ];
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy)]
 pub(crate) enum Meaning<'m> {
-    /// A name of a module that everybody knows, under its own name.
+    /// A name of a well-known module, under its original name.
     Known(&'m str),
-    /// A name of a well-known module without a JSON form.
+    /// A name of a well-known module without a JSON representation.
     NotJson,
-    /// A name of some other module, which nobody looks into.
+    /// A name of another module, which is not inspected.
     Foreign,
     /// A class of this module.
     Class(&'m StmtClassDef),
@@ -49,7 +49,7 @@ pub(crate) enum Meaning<'m> {
 /// The names of a module.
 pub(crate) struct Names<'m> {
     meanings: HashMap<&'m str, Meaning<'m>>,
-    /// Under which names the decorator was imported.
+    /// The names under which the decorator was imported.
     decorators: Vec<&'m str>,
 }
 
@@ -119,7 +119,7 @@ impl<'m> Names<'m> {
         }
     }
 
-    /// What a name stands for; `None` when the module does not define it, as with `str`.
+    /// The meaning of a name; `None` if the module does not define it, such as `str`.
     pub(crate) fn get(&self, name: &str) -> Option<Meaning<'m>> {
         self.meanings.get(name).copied()
     }
@@ -143,8 +143,8 @@ impl<'m> Names<'m> {
     }
 }
 
-/// Calls `visit` for every statement that runs when the module is imported, `if`, `try` and `with` looked into:
-/// what is defined in them is defined at the top level.
+/// Calls `visit` for every statement that runs on import, including those in `if`, `try` and
+/// `with`: definitions in them are at the top level.
 pub(crate) fn each_statement<'m>(suite: &'m [Stmt], visit: &mut impl FnMut(&'m Stmt)) {
     for statement in suite {
         visit(statement);

@@ -1,28 +1,30 @@
-//! How deep a module nests, found out before it is parsed.
+//! Checks the nesting depth of a module before it is parsed.
 //!
-//! The parser grows its stack as it goes down, but the tree it gives is dropped and walked recursively, on
-//! whatever stack the caller has. So the depth is bounded first, by looking at the tokens alone.
+//! The parser grows its stack as needed, but the tree is dropped and walked recursively on the
+//! caller's stack. So the depth is bounded first, using only the tokens.
 
 use prowess_format::python::PythonError;
 use prowess_format::span::Span;
 use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::{Mode, lexer::lex};
 
-/// Open brackets at once. Python's own tokenizer stops at the same number.
+/// Maximum number of open brackets, the same as in Python's own tokenizer.
 const MAX_BRACKETS: usize = 200;
-/// Blocks within blocks. Python's own tokenizer stops at the same number.
+/// Maximum depth of blocks, the same as in Python's own tokenizer.
 const MAX_INDENTATION: usize = 100;
-/// Operators and keywords between two commas, over all open brackets: what makes `a.b.c` or `x + y + z` deep.
+/// Maximum number of operators and keywords between two commas, over all open brackets: these make
+/// `a.b.c` or `x + y + z` deep.
 const MAX_CHAIN: usize = 1_000;
 
-/// Refuses a text whose tree would be too deep to walk.
+/// Rejects a text whose tree would be too deep to walk.
 pub(crate) fn check(text: &str) -> Result<(), PythonError> {
     if let Some(at) = deep_indentation(text) {
         let message = format!("blocks are nested more than {MAX_INDENTATION} deep");
         return Err(PythonError { message, span: Span::at(at) });
     }
     let Some(problem) = problem(text) else { return Ok(()) };
-    // The lexer keeps its places to itself. The shortest beginning with a problem ends at the place.
+    // The lexer does not expose positions. The shortest prefix with the problem ends at the
+    // position.
     let (mut good, mut bad) = (0_usize, text.len());
     loop {
         let middle = text.floor_char_boundary(good.midpoint(bad));
@@ -35,14 +37,14 @@ pub(crate) fn check(text: &str) -> Result<(), PythonError> {
         }
     }
     let message = match problem {
-        Problem::Deep => "expressions are nested too deep to be read",
+        Problem::Deep => "expressions are nested too deeply",
         Problem::Unmatched => "a closing bracket has no matching opening one",
     };
     Err(PythonError { message: message.to_owned(), span: Span::new(good, bad) })
 }
 
-/// The first line that is indented below too many others. Lines inside brackets count as well: when the parser
-/// finds a bracket that is never closed, it takes their indentation seriously.
+/// The first line with too many levels of indentation. Lines inside brackets are included: if a
+/// bracket is never closed, the parser uses their indentation.
 fn deep_indentation(text: &str) -> Option<usize> {
     let mut open: Vec<usize> = Vec::new();
     let mut start = 0;
@@ -64,15 +66,15 @@ fn deep_indentation(text: &str) -> Option<usize> {
     None
 }
 
-/// Why a text is refused.
+/// Why a text is rejected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Problem {
     Deep,
-    /// The parser skips such a bracket and stays where it is, so that counting brackets tells nothing any more.
+    /// An unmatched bracket. The parser skips it, so counting brackets no longer gives the depth.
     Unmatched,
 }
 
-/// What one open bracket holds so far.
+/// The state of one open bracket.
 #[derive(Clone, Copy)]
 struct Level {
     /// The token that closes it.
@@ -97,7 +99,7 @@ fn problem(text: &str) -> Option<Problem> {
     loop {
         let kind = lexer.next_token();
         if let Some(closer) = closer_of(kind) {
-            // The bracket itself counts where it opens: `f()()()` is as deep as `f.a.b`.
+            // The bracket itself counts too: `f()()()` is as deep as `f.a.b`.
             level.since_comma += 1;
             chain += 1;
             outer.push(std::mem::replace(&mut level, Level::until(closer)));
@@ -111,7 +113,7 @@ fn problem(text: &str) -> Option<Problem> {
                 TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace => {
                     return Some(Problem::Unmatched);
                 }
-                // The lexer gives a line's end only outside of brackets, or after giving up on a string.
+                // The lexer emits a newline only outside brackets, or after giving up on a string.
                 TokenKind::Newline => {
                     outer.clear();
                     level = Level::until(TokenKind::EndOfFile);

@@ -407,17 +407,17 @@ fn large_and_deep_files_are_refused() {
     ];
     let lines = too_much.iter().map(|(name, text)| format!("{name}: {}", outline(text)));
     assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
-    large: 0..0 2097153 bytes, at most 2097152 are read
-    brackets: 204..205 expressions are nested too deep to be read
-    open brackets: 200..201 expressions are nested too deep to be read
+    large: 0..0 2097153 bytes exceed the limit of 2097152
+    brackets: 204..205 expressions are nested too deeply
+    open brackets: 200..201 expressions are nested too deeply
     indentation: 5650..5650 blocks are nested more than 100 deep
-    sum: 4002..4003 expressions are nested too deep to be read
-    attributes: 2003..2004 expressions are nested too deep to be read
-    calls: 2003..2004 expressions are nested too deep to be read
-    lambdas: 12996..12997 expressions are nested too deep to be read
-    unary: 4002..4003 expressions are nested too deep to be read
-    conditions: 6002..6003 expressions are nested too deep to be read
-    async: 6001..6002 expressions are nested too deep to be read
+    sum: 4002..4003 expressions are nested too deeply
+    attributes: 2003..2004 expressions are nested too deeply
+    calls: 2003..2004 expressions are nested too deeply
+    lambdas: 12996..12997 expressions are nested too deeply
+    unary: 4002..4003 expressions are nested too deeply
+    conditions: 6002..6003 expressions are nested too deeply
+    async: 6001..6002 expressions are nested too deeply
     skipped brackets: 1..2 a closing bracket has no matching opening one
     ");
 }

@@ -1,4 +1,4 @@
-//! Why there is no resolution.
+//! Errors of a resolution.
 
 use std::fmt;
 
@@ -9,21 +9,21 @@ use crate::package::Package;
 /// Why there is no resolution.
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError<E: std::error::Error + 'static> {
-    /// The index could not say which releases there are.
+    /// The index could not list the releases.
     #[error("could not look up the releases of `{package}`")]
     Index {
-        /// Of which skill.
+        /// The skill.
         package: Package,
-        /// What went wrong.
+        /// The error of the index.
         source: E,
     },
-    /// The wishes contradict each other, or nothing fulfils one (GAIA §10.3).
+    /// The requirements contradict each other, or one can't be satisfied (GAIA §10.3).
     #[error("{0}")]
     Conflict(Conflict),
-    /// Each skill of the circle needs the next one (GAIA §10.3).
-    #[error("skills need each other in a circle: {}", circle(.skills))]
+    /// Each skill of the cycle depends on the next one (GAIA §10.3).
+    #[error("dependency cycle: {}", cycle(.skills))]
     Cycle {
-        /// The circle; the last one needs the first.
+        /// The cycle; the last one depends on the first.
         skills: Vec<(Package, Version)>,
     },
     /// Two skills of one name from different sources would have to be installed (attack registry-A9).
@@ -32,43 +32,43 @@ pub enum ResolveError<E: std::error::Error + 'static> {
         first.0, first.0.source(), first.1, second.0.source(), second.1
     )]
     TwoSources {
-        /// One of them, and who needs it.
+        /// One of them, and what requires it.
         first: (Package, String),
-        /// The other, and who needs it.
+        /// The other, and what requires it.
         second: (Package, String),
     },
-    /// The search took too long. Whether there is a solution is not known.
-    #[error("gave up looking for versions that go together after {most} steps")]
+    /// The search took too long. There may be a solution.
+    #[error("gave up searching for compatible versions after {most} steps")]
     OutOfWork {
-        /// How much work may be done.
+        /// The limit.
         most: u64,
     },
-    /// There is no end of skills that need further ones.
-    #[error("more than {most} skills would have to be looked at")]
+    /// The dependency graph is too large.
+    #[error("the dependency graph has more than {most} skills")]
     TooManyPackages {
-        /// How many may be.
+        /// The limit.
         most: u32,
     },
     /// A skill with an implausible number of releases.
-    #[error("`{package}` has {count} releases, at most {most} are looked at")]
+    #[error("`{package}` has {count} releases, the limit is {most}")]
     TooManyReleases {
-        /// Which skill.
+        /// The skill.
         package: Package,
-        /// How many it has.
+        /// The number.
         count: usize,
-        /// How many it may have.
+        /// The limit.
         most: u32,
     },
     /// A release with an implausible number of dependencies.
-    #[error("`{package}` {version} needs {count} other skills, at most {most} are looked at")]
+    #[error("`{package}` {version} depends on {count} skills, the limit is {most}")]
     TooManyDependencies {
-        /// Which skill.
+        /// The skill.
         package: Package,
-        /// Which release.
+        /// The release.
         version: Version,
-        /// How many it has.
+        /// The number.
         count: usize,
-        /// How many it may have.
+        /// The limit.
         most: u32,
     },
 }
@@ -78,44 +78,44 @@ impl<E: std::error::Error + 'static> ResolveError<E> {
     pub fn hint(&self) -> String {
         match self {
             Self::Index { package, .. } => {
-                format!("see whether `{}` can be reached, and try again", package.source())
+                format!("check that `{}` is reachable, and try again", package.source())
             }
             Self::Conflict(conflict) => conflict.hint.clone(),
             Self::Cycle { skills } => {
                 let first = skills.first().map(|(package, _)| package.to_string());
                 format!(
-                    "ask for a version of `{}` that does without the others, or tell its author",
+                    "ask for a version of `{}` without this dependency, or contact its author",
                     first.unwrap_or_default()
                 )
             }
             Self::TwoSources { first, .. } => {
-                format!("settle on one source for `{}`", first.0)
+                format!("use one source for `{}`", first.0)
             }
             Self::OutOfWork { .. } => {
-                "ask for narrower ranges, or for fewer skills at a time".to_owned()
+                "request narrower ranges, or fewer skills at a time".to_owned()
             }
             Self::TooManyPackages { .. }
             | Self::TooManyReleases { .. }
             | Self::TooManyDependencies { .. } => {
-                "do not trust this source before you know why".to_owned()
+                "don't trust this source until you know why".to_owned()
             }
         }
     }
 }
 
-/// Why no choice of versions suits everybody: who asks for what, and what there is.
+/// Why no set of versions satisfies all requirements: the requirements and the available versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The whole in one line.
+    /// A one-line summary.
     pub summary: String,
-    /// Each constraint with its origin, and what there is instead.
+    /// Each constraint with its origin, and the available versions.
     pub facts: Vec<String>,
     /// What to do next.
     pub hint: String,
 }
 
 impl Conflict {
-    /// The most lines that a conflict takes. A proof can have tens of thousands, which nobody reads.
+    /// Maximum number of lines of a conflict. A proof can have tens of thousands.
     pub const MOST_LINES: usize = 40;
 }
 
@@ -126,8 +126,8 @@ impl fmt::Display for Conflict {
     }
 }
 
-fn circle(skills: &[(Package, Version)]) -> String {
-    // A circle of hundreds would be true and unreadable.
+fn cycle(skills: &[(Package, Version)]) -> String {
+    // A cycle of hundreds would be unreadable.
     const MOST: usize = 12;
     let mut names: Vec<String> = skills
         .iter()

@@ -1,4 +1,4 @@
-//! What a resolver has to know about the skills there are.
+//! The releases that a resolver chooses from.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,12 +9,13 @@ use semver::Version;
 use crate::package::Package;
 use crate::range::Range;
 
-/// Where releases are looked up.
+/// A source of releases.
 pub trait Index {
-    /// What goes wrong when looking.
+    /// The error of a lookup.
     type Error: std::error::Error + 'static;
 
-    /// Every release of a package, in any order; none means that the source has no such package.
+    /// Lists every release of a package, in any order; an empty list means that the source has no
+    /// such package.
     ///
     /// It is asked at most once for each package in a resolution. The answer names the package of each dependency with its
     /// source: which registry a bare name is from is settled there, once, and not by whoever has the higher version
@@ -22,23 +23,23 @@ pub trait Index {
     fn releases(&self, package: &Package) -> Result<Cow<'_, [Release]>, Self::Error>;
 }
 
-/// One version of a skill, as far as it matters for choosing.
+/// One version of a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
     /// Its version.
     pub version: Version,
-    /// What it cannot do without.
+    /// Its required dependencies.
     pub dependencies: Vec<Dependency>,
-    /// Taken back by its publisher: chosen only where it is locked already.
+    /// Whether the publisher yanked it: it is only chosen if it is already locked.
     pub yanked: bool,
-    /// Nobody stands up for it (GAIA §4.3): chosen only where somebody has asked for it by name.
+    /// Whether it is experimental (GAIA §4.3): it is only chosen if it is requested by name.
     pub experimental: bool,
-    /// When it was published, in seconds since 1970.
+    /// Publication time, in seconds since 1970.
     pub published: Option<u64>,
 }
 
 impl Release {
-    /// A release that needs nothing and that nothing is wrong with.
+    /// An ordinary release without dependencies.
     pub fn new(version: Version) -> Self {
         Self {
             version,
@@ -49,7 +50,7 @@ impl Release {
         }
     }
 
-    /// The same with one dependency more.
+    /// Adds a dependency.
     #[must_use]
     pub fn needs(mut self, dependency: Dependency) -> Self {
         self.dependencies.push(dependency);
@@ -57,16 +58,16 @@ impl Release {
     }
 }
 
-/// A skill that a release needs.
+/// A skill that a release depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependency {
-    /// Which.
+    /// The skill.
     pub package: Package,
-    /// In which versions.
+    /// The accepted versions.
     pub range: Range,
 }
 
-/// Releases that are known already.
+/// An index in memory.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryIndex {
     releases: HashMap<Package, Vec<Release>>,

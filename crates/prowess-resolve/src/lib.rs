@@ -1,7 +1,9 @@
-//! Which versions of which skills go together, in which order they are installed, and why some do not.
+//! Dependency resolution: which versions of which skills to install, in which order, or why there
+//! is no solution.
 //!
-//! Pure: requests, locked versions and an [`Index`] in, a [`Resolution`] or an explanation out. Nothing here reads a file, the
-//! clock or the network, and the same input gives the same answer on every machine.
+//! Pure: requests, locked versions and an [`Index`] in, a [`Resolution`] or an explanation out.
+//! Nothing here reads a file, the clock or the network, and the same input gives the same result on
+//! every machine.
 //!
 //! ```
 //! use prowess_resolve::{

@@ -1,13 +1,13 @@
-//! Dependencies first, or the circle that makes it impossible (GAIA §10.3).
+//! Topological order, dependencies first, or the cycle that makes it impossible (GAIA §10.3).
 
 use std::collections::VecDeque;
 
-/// What comes of ordering.
+/// The result of ordering.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Every node behind all that it needs.
+    /// Every node after its dependencies.
     Of(Vec<usize>),
-    /// Each needs the next one, and the last the first.
+    /// Each depends on the next one, and the last on the first.
     Cycle(Vec<usize>),
 }
 
@@ -18,7 +18,8 @@ enum Mark {
     Done,
 }
 
-/// Orders nodes, each given by what it needs. Without recursion, because a stranger decides how deep the graph is.
+/// Orders nodes, each given by its dependencies. Iterative, because the depth of the graph is
+/// untrusted.
 pub(crate) fn in_order(needs: &[Vec<usize>]) -> Order {
     let mut marks = vec![Mark::New; needs.len()];
     let mut order = Vec::with_capacity(needs.len());
@@ -50,7 +51,7 @@ pub(crate) fn in_order(needs: &[Vec<usize>]) -> Order {
     Order::Of(order)
 }
 
-/// The shortest way from a node back to it; there is one.
+/// The shortest cycle through a node, which must exist.
 fn shortest_cycle(needs: &[Vec<usize>], start: usize) -> Vec<usize> {
     let mut from: Vec<Option<usize>> = vec![None; needs.len()];
     let mut queue = VecDeque::from([start]);

@@ -1,4 +1,4 @@
-//! Which skill is meant: a name together with the place it comes from.
+//! The identity of a skill: its name and its source.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,14 +11,13 @@ use prowess_format::text::visible;
 /// no version of it ever stands in for this one.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Package {
-    // By name first, which is the order in which people look for things.
+    // By name first, for sorting.
     name: Arc<str>,
     source: Arc<str>,
 }
 
 impl Package {
-    /// The skill of this name from this source. Both are compared letter for letter, so whoever makes them brings them into
-    /// one spelling first.
+    /// Creates a package. Both parts are compared exactly, so the caller normalises them first.
     pub fn new(source: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
         Self { name: name.into(), source: source.into() }
     }
@@ -34,7 +33,7 @@ impl Package {
     }
 }
 
-/// The name only: nearly always all are from one source.
+/// Shows the name only: nearly always all packages have the same source.
 impl fmt::Display for Package {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&visible(&self.name))

@@ -1,4 +1,4 @@
-//! Ranges as sets of versions.
+//! Version ranges as sets of versions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,22 +8,22 @@ use prowess_format::skill::SkillDependency;
 use pubgrub::Ranges;
 use semver::{BuildMetadata, Prerelease, Version};
 
-/// The versions that somebody accepts (GAIA §10.2), together with how they wrote it.
+/// A version range (GAIA §10.2), with its original text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
     text: Box<str>,
     versions: Ranges<Version>,
-    /// Versions whose pre-releases the text names.
+    /// The pre-releases that the text names.
     named: Vec<[u64; 3]>,
 }
 
 impl Range {
-    /// Every version, which is what somebody accepts who writes no range.
+    /// Any version, which is the meaning of an absent range.
     pub fn any() -> Self {
         Self { text: "".into(), versions: Ranges::full(), named: Vec::new() }
     }
 
-    /// Reads a range. A text that can't be read is an error and never any version (GAIA §10.2).
+    /// Parses a range. An invalid text is an error and never means any version (GAIA §10.2).
     pub fn parse(text: &str) -> Result<Self, RangeError> {
         let comparators = range::parse(text)?;
         let versions = comparators
@@ -31,7 +31,7 @@ impl Range {
             .fold(Ranges::full(), |set, comparator| set.intersection(&selected(comparator)));
         let named = comparators
             .iter()
-            // To name what is not wanted is not to ask for it.
+            // Excluding a pre-release does not request pre-releases.
             .filter(|comparator| comparator.operator != Operator::Not)
             .map(|comparator| &comparator.version)
             .filter(|version| !version.pre.is_empty())
@@ -40,12 +40,12 @@ impl Range {
         Ok(Self { text: text.trim().into(), versions, named })
     }
 
-    /// What a skill or an agent declares; no range means any version.
+    /// The range of a declared dependency; no range means any version.
     pub fn declared(dependency: &SkillDependency) -> Result<Self, RangeError> {
         if dependency.range.is_empty() { Ok(Self::any()) } else { Self::parse(&dependency.range) }
     }
 
-    /// One version and no other.
+    /// Exactly one version.
     pub fn exactly(version: &Version) -> Self {
         let version = comparable(version);
         Self {
@@ -55,21 +55,21 @@ impl Range {
         }
     }
 
-    /// Whether a version is in the range, taken for itself.
+    /// Whether a version is in the range.
     ///
-    /// A pre-release is only where the range names a pre-release of the same three numbers: who asks for `>=1.0.0` does not
-    /// ask for the trial of 2.0.0. A resolution knows more and may be wider; `docs/design` says when.
+    /// A pre-release only matches if the range names a pre-release of the same three numbers:
+    /// `>=1.0.0` does not match 2.0.0-rc.1. A resolution may accept more; see `docs/design`.
     pub fn contains(&self, version: &Version) -> bool {
         let version = comparable(version);
         (version.pre.is_empty() || self.names(&version)) && self.versions.contains(&version)
     }
 
-    /// As it was written; empty for any version.
+    /// The original text; empty for any version.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Every version between the bounds, pre-releases too.
+    /// Every version between the bounds, including pre-releases.
     pub fn versions(&self) -> &Ranges<Version> {
         &self.versions
     }
@@ -94,13 +94,13 @@ impl FromStr for Range {
 
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What was read has no deceptive characters.
+        // A parsed range has no deceptive characters.
         f.write_str(if self.text.is_empty() { "any version" } else { &self.text })
     }
 }
 
-/// The version without build metadata: two that differ in nothing else are one version (SemVer §10), which the order of
-/// `semver` doesn't say.
+/// The version without build metadata. SemVer §10 ignores it when comparing, but the `semver` crate
+/// does not.
 pub fn comparable(version: &Version) -> Version {
     let mut version = version.clone();
     version.build = BuildMetadata::EMPTY;
@@ -117,7 +117,7 @@ impl Numbers for Version {
     }
 }
 
-/// A version with missing numbers stands for all that begin with it, in every operator.
+/// The versions that a comparator selects. A partial version means all versions that begin with it.
 fn selected(comparator: &Comparator) -> Ranges<Version> {
     let version = &comparator.version;
     let from = || Ranges::higher_than(first(version));
@@ -125,7 +125,7 @@ fn selected(comparator: &Comparator) -> Ranges<Version> {
         Operator::Exact => exact(version),
         Operator::Not => match version.patch {
             Some(_) => exact(version).complement(),
-            // The pre-releases before the first of them as well.
+            // Including the pre-releases before the first of them.
             None => Ranges::strictly_lower_than(before(first(version))).union(&above_all(version)),
         },
         Operator::AtLeast => from(),
@@ -137,7 +137,7 @@ fn selected(comparator: &Comparator) -> Ranges<Version> {
             Some(_) => Ranges::strictly_higher_than(first(version)),
             None => above_all(version),
         },
-        // PEP 440: what is below 2.0.0 is not the trial of 2.0.0, unless a trial is the bound.
+        // PEP 440: `<2.0.0` excludes pre-releases of 2.0.0, unless the bound is a pre-release.
         Operator::Below if version.pre.is_empty() => {
             Ranges::strictly_lower_than(before(first(version)))
         }
@@ -176,7 +176,7 @@ fn exact(version: &PartialVersion) -> Ranges<Version> {
     }
 }
 
-/// The lowest version that begins with these numbers, but for its pre-releases.
+/// The lowest version that begins with these numbers, not counting pre-releases.
 fn first(version: &PartialVersion) -> Version {
     Version {
         major: version.major,
@@ -187,7 +187,7 @@ fn first(version: &PartialVersion) -> Version {
     }
 }
 
-/// Above everything that begins with these one or two numbers.
+/// Every version above those that begin with these one or two numbers.
 fn above_all(version: &PartialVersion) -> Ranges<Version> {
     let end = match version.minor {
         Some(minor) => next([version.major, minor, 0], 1),
@@ -196,13 +196,14 @@ fn above_all(version: &PartialVersion) -> Ranges<Version> {
     up_to(end).complement()
 }
 
-/// Everything below; all there is where nothing is above.
+/// Every version below `end`; all versions without an end.
 fn up_to(end: Option<Version>) -> Ranges<Version> {
     end.map_or_else(Ranges::full, Ranges::strictly_lower_than)
 }
 
-/// The number at a place one higher and zeros behind it, as the lowest of its pre-releases: the interval up to it has no
-/// trial of what breaks. None where no version is higher.
+/// Increments the number at `place` and resets those after it, as the lowest pre-release: the
+/// interval up to it contains no pre-release of an incompatible version. `None` if no version is
+/// higher.
 fn next(mut numbers: [u64; 3], place: usize) -> Option<Version> {
     match numbers[place].checked_add(1) {
         Some(grown) => {
@@ -214,7 +215,7 @@ fn next(mut numbers: [u64; 3], place: usize) -> Option<Version> {
     }
 }
 
-/// The lowest pre-release, below which there is nothing of the same numbers (SemVer §11).
+/// The lowest pre-release of a version (SemVer §11).
 fn before(mut version: Version) -> Version {
     version.pre = Prerelease::new("0").expect("a number is an identifier");
     version

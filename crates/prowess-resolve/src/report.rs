@@ -1,7 +1,7 @@
-//! A proof that nothing goes together, as a short list of who asks for what.
+//! Explains a conflict as a short list of constraints.
 //!
-//! The derivation that the solver gives is complete and can have tens of thousands of steps. What people need from it are the
-//! constraints at its leaves: these together are the conflict, and each has somebody who can change it.
+//! The solver's derivation is complete and can have tens of thousands of steps. The constraints at
+//! its leaves are the conflict, and each of them can be changed by somebody.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
@@ -19,29 +19,31 @@ use crate::work::Versions;
 
 type Proof = DerivationTree<Node, Versions, Infallible>;
 
-/// The longest text of somebody else that a line repeats.
+/// Maximum length of an untrusted text in a line, in characters.
 const MOST_CHARACTERS: usize = 80;
 
 pub(crate) fn explain<I: Index>(solver: &Solver<'_, I>, proof: Proof) -> Conflict {
-    let wishes = in_reading_order(wishes(solver, proof));
-    let mut facts: Vec<String> = wishes.iter().map(|wish| wish.sentence(solver)).collect();
+    let requirements = in_reading_order(requirements(solver, proof));
+    let mut facts: Vec<String> =
+        requirements.iter().map(|requirement| requirement.sentence(solver)).collect();
     let mut targets: Vec<u32> = Vec::new();
-    for wish in &wishes {
-        if !targets.contains(&wish.target) {
-            targets.push(wish.target);
+    for requirement in &requirements {
+        if !targets.contains(&requirement.target) {
+            targets.push(requirement.target);
         }
     }
     let clashes: Vec<Clash> =
-        targets.into_iter().filter_map(|target| clash(solver, target, &wishes)).collect();
+        targets.into_iter().filter_map(|target| clash(solver, target, &requirements)).collect();
     let (summary, hint) = match clashes.as_slice() {
         [clash] => (clash.summary.clone(), clash.hint.clone()),
         _ => (
-            "no versions of these skills go together".to_owned(),
-            "ask for wider ranges, or leave one of the requests away".to_owned(),
+            "no set of versions satisfies all requirements".to_owned(),
+            "request wider ranges, or drop one of the requests".to_owned(),
         ),
     };
     let mut ends: Vec<String> = clashes.into_iter().flat_map(|clash| clash.facts).collect();
-    // What there is stands behind all the wishes and is worth more than the last of them, up to half of the lines.
+    // The available versions come after the requirements and take precedence over the last of them,
+    // up to half of the lines.
     ends.truncate(Conflict::MOST_LINES / 2);
     let room = Conflict::MOST_LINES - 1 - ends.len();
     if facts.len() > room {
@@ -53,21 +55,21 @@ pub(crate) fn explain<I: Index>(solver: &Solver<'_, I>, proof: Proof) -> Conflic
     Conflict { summary, facts, hint }
 }
 
-/// Somebody wants a skill in a range.
-struct Wish {
+/// A requirement: a skill in a version range.
+struct Requirement {
     owner: Node,
-    /// The versions of the owner that want it.
+    /// The versions of the owner that have the requirement.
     versions: Vec<Version>,
     target: u32,
-    /// The range as it was written.
+    /// The range as written.
     text: String,
     /// The versions of the target that it accepts.
     accepted: Ranges<Version>,
-    /// The same with the pre-releases that nobody asked for.
+    /// The accepted versions including pre-releases that were not requested.
     widely: Ranges<Version>,
 }
 
-impl Wish {
+impl Requirement {
     fn sentence<I: Index>(&self, solver: &Solver<'_, I>) -> String {
         let target = solver.entry(self.target);
         let wanted = match self.text.as_str() {
@@ -78,7 +80,7 @@ impl Wish {
             Node::Root => wanted,
             Node::Request(at) => {
                 let origin = &solver.requests[at as usize].origin;
-                format!("{} asks for {wanted}", shorten(&visible(origin), MOST_CHARACTERS))
+                format!("{} requires {wanted}", shorten(&visible(origin), MOST_CHARACTERS))
             }
             Node::Skill(id) => {
                 let owner = solver.entry(id);
@@ -95,9 +97,9 @@ impl Wish {
     }
 }
 
-/// The wishes at the leaves of a proof. The proof is taken apart without recursion, because its depth is a stranger's choice;
-/// a part that is used twice is visited when its last user is gone.
-fn wishes<I: Index>(solver: &Solver<'_, I>, proof: Proof) -> Vec<Wish> {
+/// The requirements at the leaves of a proof. Iterative, because the depth of the proof is
+/// untrusted; a shared part is visited after its last user.
+fn requirements<I: Index>(solver: &Solver<'_, I>, proof: Proof) -> Vec<Requirement> {
     let mut edges: BTreeMap<(Node, u32), Ranges<Version>> = BTreeMap::new();
     let mut open = vec![Arc::new(proof)];
     while let Some(part) = open.pop() {
@@ -115,14 +117,14 @@ fn wishes<I: Index>(solver: &Solver<'_, I>, proof: Proof) -> Vec<Wish> {
             Ok(DerivationTree::External(_)) | Err(_) => {}
         }
     }
-    let mut wishes: Vec<Wish> = Vec::new();
+    let mut requirements: Vec<Requirement> = Vec::new();
     for ((owner, target), versions) in edges {
         let wanted = solver.entry(target);
         match owner {
             Node::Root => {}
             Node::Request(at) => {
                 let range = &solver.requests[at as usize].range;
-                wishes.push(Wish {
+                requirements.push(Requirement {
                     owner,
                     versions: Vec::new(),
                     target,
@@ -133,7 +135,7 @@ fn wishes<I: Index>(solver: &Solver<'_, I>, proof: Proof) -> Vec<Wish> {
             }
             Node::Skill(id) => {
                 let owning = solver.entry(id);
-                let first = wishes.len();
+                let first = requirements.len();
                 let usable = owning.candidates.iter().filter(|one| one.barred.is_none());
                 for candidate in usable.filter(|one| versions.contains(&one.version)) {
                     let release = owning.release(&candidate.version).expect("it is a candidate");
@@ -143,13 +145,18 @@ fn wishes<I: Index>(solver: &Solver<'_, I>, proof: Proof) -> Vec<Wish> {
                         .filter(|needed| needed.package == wanted.package)
                         .map(|needed| &needed.range)
                         .collect();
-                    // The order in which an author lists them must not matter.
+                    // The result must not depend on the order in which an author lists them.
                     ranges.sort_by_key(|range| range.as_str());
                     for range in ranges {
                         let text = range.as_str().to_owned();
-                        match wishes[first..].iter_mut().find(|wish| wish.text == text) {
-                            Some(wish) => wish.versions.push(candidate.version.clone()),
-                            None => wishes.push(Wish {
+                        match requirements[first..]
+                            .iter_mut()
+                            .find(|requirement| requirement.text == text)
+                        {
+                            Some(requirement) => {
+                                requirement.versions.push(candidate.version.clone())
+                            }
+                            None => requirements.push(Requirement {
                                 owner,
                                 versions: vec![candidate.version.clone()],
                                 target,
@@ -163,46 +170,53 @@ fn wishes<I: Index>(solver: &Solver<'_, I>, proof: Proof) -> Vec<Wish> {
             }
         }
     }
-    wishes
+    requirements
 }
 
-/// From the requests to what is needed in the end.
-fn in_reading_order(wishes: Vec<Wish>) -> Vec<Wish> {
-    let mut by_owner: BTreeMap<Node, Vec<Wish>> = BTreeMap::new();
-    for wish in wishes {
-        by_owner.entry(wish.owner).or_default().push(wish);
+/// Sorts from the requests to their transitive dependencies.
+fn in_reading_order(requirements: Vec<Requirement>) -> Vec<Requirement> {
+    let mut by_owner: BTreeMap<Node, Vec<Requirement>> = BTreeMap::new();
+    for requirement in requirements {
+        by_owner.entry(requirement.owner).or_default().push(requirement);
     }
     let mut queue: VecDeque<Node> =
         by_owner.keys().copied().filter(|node| matches!(node, Node::Request(_))).collect();
     let mut seen: BTreeSet<Node> = queue.iter().copied().collect();
     let mut ordered = Vec::new();
     while let Some(owner) = queue.pop_front() {
-        for wish in by_owner.remove(&owner).unwrap_or_default() {
-            let target = Node::Skill(wish.target);
+        for requirement in by_owner.remove(&owner).unwrap_or_default() {
+            let target = Node::Skill(requirement.target);
             if seen.insert(target) {
                 queue.push_back(target);
             }
-            ordered.push(wish);
+            ordered.push(requirement);
         }
     }
     ordered.extend(by_owner.into_values().flatten());
     ordered
 }
 
-/// A skill of which no version suits all who want it.
+/// A skill of which no version satisfies all requirements.
 struct Clash {
     summary: String,
     facts: Vec<String>,
     hint: String,
 }
 
-fn clash<I: Index>(solver: &Solver<'_, I>, target: u32, wishes: &[Wish]) -> Option<Clash> {
+fn clash<I: Index>(
+    solver: &Solver<'_, I>,
+    target: u32,
+    requirements: &[Requirement],
+) -> Option<Clash> {
     let entry = solver.entry(target);
-    let wishes: Vec<&Wish> = wishes.iter().filter(|wish| wish.target == target).collect();
-    let all = |part: fn(&Wish) -> &Ranges<Version>| {
-        wishes.iter().fold(Ranges::full(), |set, wish| set.intersection(part(wish)))
+    let requirements: Vec<&Requirement> =
+        requirements.iter().filter(|requirement| requirement.target == target).collect();
+    let all = |part: fn(&Requirement) -> &Ranges<Version>| {
+        requirements
+            .iter()
+            .fold(Ranges::full(), |set, requirement| set.intersection(part(requirement)))
     };
-    let accepted = all(|wish| &wish.accepted);
+    let accepted = all(|requirement| &requirement.accepted);
     if entry.usable_in(&accepted) {
         return None;
     }
@@ -212,7 +226,7 @@ fn clash<I: Index>(solver: &Solver<'_, I>, target: u32, wishes: &[Wish]) -> Opti
         return Some(Clash {
             summary: format!("`{source}` has no skill `{name}`"),
             facts: Vec::new(),
-            hint: format!("see how `{name}` is spelt, and which source it is in"),
+            hint: format!("check the spelling of `{name}`, and which source it is in"),
         });
     }
     let mut facts = Vec::new();
@@ -225,70 +239,71 @@ fn clash<I: Index>(solver: &Solver<'_, I>, target: u32, wishes: &[Wish]) -> Opti
             continue;
         }
         let reason = if versions.len() == 1 { is } else { are };
-        facts.push(format!("`{name}` {} would do, but {reason}", some_of(&versions)));
+        facts.push(format!("`{name}` {} would match, but {reason}", some_of(&versions)));
         hints.push(advice.replace("NAME", &name.to_string()));
     }
-    let widely = all(|wish| &wish.widely);
+    let widely = all(|requirement| &requirement.widely);
     let trials = some_candidates(&entry, |version, why| {
         why.is_none() && widely.contains(version) && !accepted.contains(version)
     });
     if let Some(highest) = trials.last() {
         let is = if trials.len() == 1 { "is a pre-release" } else { "are pre-releases" };
-        facts.push(format!("`{name}` {} would do, but {is}", some_of(&trials)));
-        hints.push(format!("ask for the pre-release by its version: `{name} =={highest}`"));
+        facts.push(format!("`{name}` {} would match, but {is}", some_of(&trials)));
+        hints.push(format!("request the pre-release by its version: `{name} =={highest}`"));
     }
     let would_do = !facts.is_empty();
     let usable: Vec<Version> = some_candidates(&entry, |_, why| why.is_none());
     if !usable.is_empty() {
         facts.push(format!("`{name}` exists as {}", some_of(&usable)));
     }
-    let (summary, advice) = match wishes.as_slice() {
-        [wish] if wish.text.is_empty() => {
-            (format!("no version of `{name}` may be installed"), "ask for another skill")
+    let (summary, advice) = match requirements.as_slice() {
+        [requirement] if requirement.text.is_empty() => {
+            (format!("no version of `{name}` may be installed"), "request another skill")
         }
-        [wish] if would_do => (
-            format!("no version of `{name}` in `{}` may be installed", wish.text),
-            "ask for another range",
+        [requirement] if would_do => (
+            format!("no version of `{name}` in `{}` may be installed", requirement.text),
+            "request another range",
         ),
-        [wish] => (
-            format!("no version of `{name}` is in `{}`", wish.text),
-            "ask for a range that one of the versions is in",
+        [requirement] => (
+            format!("no version of `{name}` matches `{}`", requirement.text),
+            "request a range that matches one of the versions",
         ),
         _ => (
-            format!("no version of `{name}` suits everyone who needs it"),
-            "ask for a wider range, or leave one of the requests away",
+            format!("no version of `{name}` satisfies all requirements"),
+            "request a wider range, or drop one of the requests",
         ),
     };
     let hint = hints.into_iter().next().unwrap_or_else(|| advice.to_owned());
     Some(Clash { summary, facts, hint })
 }
 
-/// Why releases are left out, in words for one and for several, and what to do about it; the first that applies is the hint.
+/// Why releases are excluded, in singular and plural, and what to do about it; the first that
+/// applies becomes the hint.
 const REASONS: [(Barred, &str, &str, &str); 4] = [
     (
         Barred::Experimental,
         // GAIA §4.3
-        "is experimental, which is never installed unless asked for by name",
-        "are experimental, which is never installed unless asked for by name",
-        "ask for `NAME` itself, and allow experimental skills",
+        "is experimental, which is never installed unless requested by name",
+        "are experimental, which are never installed unless requested by name",
+        "request `NAME` itself, and allow experimental skills",
     ),
     (
         Barred::TooYoung,
-        "is younger than releases have to be",
-        "are younger than releases have to be",
-        "wait, or lower the age that releases have to have",
+        "is newer than the minimum release age",
+        "are newer than the minimum release age",
+        "wait, or lower the minimum release age",
     ),
     (
         Barred::NoTime,
-        "does not say when it was published, and may be too young",
-        "do not say when they were published, and may be too young",
-        "lower the age that releases have to have to nothing, if you trust `NAME`",
+        "has no publication date, and may be too new",
+        "have no publication date, and may be too new",
+        "set the minimum release age to zero, if you trust `NAME`",
     ),
     (
         Barred::Yanked,
         "is yanked",
         "are yanked",
-        "ask for another range, or the publisher of `NAME` for a new release",
+        "request another range, or ask the publisher of `NAME` for a new release",
     ),
 ];
 

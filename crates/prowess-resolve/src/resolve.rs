@@ -1,4 +1,4 @@
-//! From requests to a list of skills in the order in which they are installed.
+//! Resolves requests to a list of skills in the order in which they are installed.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,78 +13,81 @@ use crate::range::Range;
 use crate::report;
 use crate::solver::{NO_VERSION, Node, Solver, Stop};
 
-/// A skill that somebody asks for by name.
+/// A skill that is requested by name.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Which.
+    /// The skill.
     pub package: Package,
-    /// In which versions.
+    /// The accepted versions.
     pub range: Range,
-    /// Who asks, in words: `the command line`, `AGENT.yaml`. A conflict names them.
+    /// The origin of the request for messages, such as `the command line` or `AGENT.yaml`.
     pub origin: String,
-    /// Whether an experimental version will do. It counts for this skill and for none that it needs (GAIA §4.3).
+    /// Whether an experimental version is acceptable. It applies to this skill and not to its
+    /// dependencies (GAIA §4.3).
     pub allow_experimental: bool,
 }
 
-/// What else decides.
+/// The options of a resolution.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
-    /// Versions that are installed already. They are kept wherever the ranges allow it, so that an update changes what was
-    /// asked for and little else; and they may be yanked, experimental or young, because somebody has agreed to them before.
+    /// Installed versions. They are kept if the ranges allow it, so that an update changes as
+    /// little as possible; and they may be yanked, experimental or new, because the user has
+    /// accepted them before.
     pub locked: &'a [(Package, Version)],
-    /// Releases after this time, in seconds since 1970, are too young; so are those that do not say when they were published.
+    /// Releases after this time, in seconds since 1970, are too new; so are those without a
+    /// publication time.
     pub published_until: Option<u64>,
-    /// How much work is done at most.
+    /// The limits.
     pub limits: Limits,
 }
 
-/// Bounds for what a hostile index can cost. All of them count, and none measures time, so that a resolution ends alike on
-/// every machine.
+/// Limits for a hostile index. None of them measures time, so that a resolution gives the same
+/// result on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How many comparisons of sets of versions are made, each weighed by the size of the sets.
+    /// Maximum number of comparisons of version sets, each weighted by the size of the sets.
     pub work: u64,
-    /// How many packages are looked at.
+    /// Maximum number of packages.
     pub packages: u32,
-    /// How many releases a package may have.
+    /// Maximum number of releases of a package.
     pub releases: u32,
-    /// How many dependencies a release may have.
+    /// Maximum number of dependencies of a release.
     pub dependencies: u32,
 }
 
 impl Limits {
-    /// `docs/design` has the measurements.
+    /// The usual limits; The usual limits; `docs/design` has the measurements.
     pub const USUAL: Self =
         Self { work: 10_000_000, packages: 200_000, releases: 10_000, dependencies: 1_000 };
 }
 
-/// What is to be installed.
+/// The result of a resolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolution {
-    /// The skills, each behind all that it needs (GAIA §10.3).
+    /// The skills, each after its dependencies (GAIA §10.3).
     pub skills: Vec<Resolved>,
-    /// How much of [`Limits::work`] it took.
+    /// The part of [`Limits::work`] that was used.
     pub work: u64,
 }
 
 /// One skill of a resolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// Which.
+    /// The skill.
     pub package: Package,
     /// The chosen version, as the index has it.
     pub version: Version,
-    /// What it needs itself, by name.
+    /// Its direct dependencies, by name.
     pub dependencies: Vec<Package>,
-    /// Whether somebody asked for it by name.
+    /// Whether it was requested by name.
     pub requested: bool,
 }
 
-/// Chooses a version of each skill that is asked for and of all that they need.
+/// Chooses a version of each requested skill and of all its dependencies.
 ///
-/// The skills that are asked for get the highest versions that are possible at all, the earlier requests first; those they
-/// need get the highest that are left. `docs/design` has the rules about pre-releases, yanked, experimental and young
-/// releases.
+/// The requested skills get the highest possible versions, earlier requests first; their
+/// dependencies get the highest of the remaining versions. `docs/design` has the rules about
+/// pre-releases, yanked, experimental and new releases.
 pub fn resolve<I: Index>(
     index: &I,
     requests: &[Request],

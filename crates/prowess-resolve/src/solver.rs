@@ -1,4 +1,4 @@
-//! What the solver is told: nodes, the releases that may be chosen, and what they need.
+//! Provides the PubGrub solver with nodes, candidate releases and their dependencies.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -18,29 +18,29 @@ use crate::range::{Range, comparable};
 use crate::resolve::{Options, Request};
 use crate::work::{self, Versions};
 
-/// The only version of what is not a skill.
+/// The version of nodes that are not skills.
 pub(crate) const NO_VERSION: Version =
     Version { major: 0, minor: 0, patch: 0, pre: Prerelease::EMPTY, build: BuildMetadata::EMPTY };
 
-/// What the solver decides about. Each request is a node of its own, so that a proof tells who asked.
+/// A node of the solver. Each request is its own node, so that a proof shows the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Node {
-    /// Asks for every request.
+    /// Depends on every request.
     Root,
-    /// By its place among the requests.
+    /// A request, by its index.
     Request(u32),
-    /// By its place among the entries.
+    /// A skill, by the index of its entry.
     Skill(u32),
 }
 
-/// For the log of the solver; people read names.
+/// For the log of the solver.
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:?}")
     }
 }
 
-/// Why a release is not chosen, whatever the ranges say.
+/// Why a release is excluded, whatever the ranges say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Barred {
     Yanked,
@@ -61,18 +61,18 @@ pub(crate) struct Candidate {
 pub(crate) struct Entry<'a> {
     pub(crate) package: Package,
     releases: Cow<'a, [Release]>,
-    /// From the lowest version to the highest, each once.
+    /// Candidates in ascending order, without duplicates.
     pub(crate) candidates: Vec<Candidate>,
     locked: Option<Version>,
     /// Whether some of the candidates are pre-releases that not every range accepts.
     has_trials: bool,
-    /// The place of the first request for it.
+    /// The index of the first request for it.
     pub(crate) first_request: Option<u32>,
     /// Ranges of requests that name pre-releases of it.
     trial_requests: Vec<Range>,
 }
 
-/// Why solving ended without an answer.
+/// Why solving was aborted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Stop<E: std::error::Error + 'static> {
     #[error("the index failed")]
@@ -87,17 +87,17 @@ pub(crate) enum Stop<E: std::error::Error + 'static> {
     Work,
 }
 
-/// The releases behind the nodes, looked up as they are needed.
+/// The releases of the nodes, looked up on demand.
 pub(crate) struct Solver<'a, I: Index> {
     index: &'a I,
     pub(crate) requests: &'a [Request],
     options: &'a Options<'a>,
     locked: HashMap<&'a Package, &'a Version>,
-    /// The requests for each package, by their places.
+    /// The requests for each package, by index.
     asked: HashMap<&'a Package, Vec<u32>>,
     ids: RefCell<HashMap<Package, u32>>,
     entries: RefCell<Vec<Rc<Entry<'a>>>>,
-    /// The count of work when this began.
+    /// The work counter at the start.
     start: u64,
 }
 
@@ -128,12 +128,12 @@ impl<'a, I: Index> Solver<'a, I> {
         Rc::clone(&self.entries.borrow()[id as usize])
     }
 
-    /// The number of a package that was looked up.
+    /// The id of a package that was looked up.
     pub(crate) fn known(&self, package: &Package) -> Option<u32> {
         self.ids.borrow().get(package).copied()
     }
 
-    /// The number of a package, which is looked up on the first time.
+    /// The id of a package, which is looked up the first time.
     fn id(&self, package: &Package) -> Result<u32, Stop<I::Error>> {
         if let Some(id) = self.known(package) {
             return Ok(id);
@@ -173,7 +173,8 @@ impl<'a, I: Index> Solver<'a, I> {
             if release.yanked {
                 return Some(Barred::Yanked);
             }
-            // GAIA §4.3: whoever wants it has to say so, and an agent that needs it does not count.
+            // GAIA §4.3: it must be requested explicitly; being a dependency of an agent is not
+            // enough.
             if release.experimental && !allow_experimental {
                 return Some(Barred::Experimental);
             }
@@ -192,8 +193,8 @@ impl<'a, I: Index> Solver<'a, I> {
                 Candidate { barred: barred(listed, &version), version, release }
             })
             .collect();
-        // Of releases that differ in build metadata only, the locked one or else the last in the order of SemVer's crate is
-        // taken: the order in which an index lists them must not matter.
+        // Of releases that differ only in build metadata, the locked one or else the last in the
+        // order of the `semver` crate is used, so that the order of the index does not matter.
         candidates.sort_by(|one, other| {
             let key = |candidate: &Candidate| {
                 let listed = &releases[candidate.release].version;
@@ -219,7 +220,7 @@ impl<'a, I: Index> Solver<'a, I> {
         })
     }
 
-    /// What a release needs, each package once.
+    /// The dependencies of a release, each package once.
     fn needs(&self, entry: &Entry<'a>, version: &Version) -> Result<Needs, Stop<I::Error>> {
         let release = entry.release(version).expect("only releases are chosen");
         let count = release.dependencies.len();
@@ -231,11 +232,11 @@ impl<'a, I: Index> Solver<'a, I> {
             });
         }
         let mut needed: Vec<_> = release.dependencies.iter().collect();
-        // The order in which an author lists them must not matter.
+        // The result must not depend on the order in which an author lists them.
         needed.sort_by(|one, other| one.package.cmp(&other.package));
         let mut needs: Needs = Vec::with_capacity(count);
         for dependency in needed {
-            // A skill that needs itself is a circle, which is found afterwards.
+            // A skill that depends on itself is a cycle, which is detected afterwards.
             if dependency.package == entry.package {
                 continue;
             }
@@ -261,8 +262,8 @@ impl Entry<'_> {
         Some(&self.releases[self.candidates[at].release])
     }
 
-    /// Whether a range accepts a pre-release. Otherwise pre-releases count like others where there is nothing else, and where
-    /// a request names one of the same numbers or one is locked.
+    /// Whether a range accepts a pre-release. A pre-release is also accepted if there is no other
+    /// release, if a request names one of the same numbers, or if it is locked.
     pub(crate) fn admits(&self, range: &Range, version: &Version) -> bool {
         !self.has_trials
             || version.pre.is_empty()
@@ -271,8 +272,8 @@ impl Entry<'_> {
             || self.locked.as_ref() == Some(version)
     }
 
-    /// A range as the set of versions it accepts of this package. Pre-releases that it does not admit are cut out, in one piece
-    /// where they follow each other.
+    /// The set of versions of this package that a range accepts. Pre-releases that it does not
+    /// accept are removed, adjacent ones in one piece.
     pub(crate) fn accepted(&self, range: &Range) -> Ranges<Version> {
         if !self.has_trials {
             return range.versions().clone();
@@ -292,13 +293,13 @@ impl Entry<'_> {
         range.versions().intersection(&cut.complement())
     }
 
-    /// The versions that are not barred, from the lowest to the highest.
+    /// The versions that are not excluded, in ascending order.
     fn usable(&self) -> impl DoubleEndedIterator<Item = &Version> {
         let usable = self.candidates.iter().filter(|candidate| candidate.barred.is_none());
         usable.map(|candidate| &candidate.version)
     }
 
-    /// How many versions could be chosen.
+    /// The number of versions that could be chosen.
     fn count_in(&self, range: &Ranges<Version>) -> usize {
         range.contains_many(self.usable()).filter(|contained| *contained).count()
     }
@@ -308,8 +309,9 @@ impl Entry<'_> {
     }
 }
 
-/// What is decided first. Whatever can't be fulfilled comes before all skills; then the skills that were asked for, in the order
-/// of the requests, so that these get the highest versions; then those in most conflicts, with the fewest choices.
+/// The order of decisions: unsatisfiable nodes first; then the requested skills, in the order of
+/// the requests, so that they get the highest versions; then those with the most conflicts and the
+/// fewest choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Priority {
     Needed { conflicts: u32, choices: Reverse<usize> },

@@ -1,8 +1,8 @@
-//! Sets of versions that count what is done with them.
+//! Version sets that count their operations.
 //!
-//! A solver spends its time comparing sets. To count these comparisons is to measure its work without a clock, so that a
-//! hostile graph is given up at the same place on every machine. Decisions would be the simpler count, but one can cost a
-//! thousand times what another does.
+//! A solver spends its time comparing sets. Counting the comparisons measures its work without a
+//! clock, so that a hostile graph is rejected at the same point on every machine. Counting
+//! decisions would be simpler, but one can cost a thousand times as much as another.
 
 use std::cell::Cell;
 use std::fmt;
@@ -11,28 +11,29 @@ use pubgrub::{Ranges, VersionSet};
 use semver::Version;
 
 thread_local! {
-    /// A set has no way to the solver that uses it, and a resolution stays on its thread.
+    /// Thread-local, because a set has no reference to its solver and a resolution stays on its
+    /// thread.
     static WORK: Cell<u64> = const { Cell::new(0) };
 }
 
-/// What was done on this thread so far.
+/// The work done on this thread so far.
 pub(crate) fn done() -> u64 {
     WORK.get()
 }
 
-/// A set of versions that counts.
+/// A version set that counts its operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Versions(pub(crate) Ranges<Version>);
 
 impl Versions {
-    /// An operation costs as much as the sets have pieces.
+    /// The cost of an operation is the number of pieces of both sets.
     fn count(&self, other: &Self) {
         let pieces = |set: &Self| set.0.iter().size_hint().0 as u64;
         WORK.set(WORK.get() + 1 + pieces(self) + pieces(other));
     }
 }
 
-/// For the log of the solver; people read what was written.
+/// For the log of the solver.
 impl fmt::Display for Versions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

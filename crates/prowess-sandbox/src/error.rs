@@ -44,7 +44,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// A specification that can not be carried out.
+    /// A specification that can't be carried out.
     #[error("{0}")]
     Invalid(String),
     /// This machine can't enforce what is asked.

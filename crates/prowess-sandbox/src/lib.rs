@@ -1,7 +1,7 @@
 //! Runs a program inside limits that the kernel enforces, ends its whole tree, and keeps its output bounded.
 //!
 //! This crate knows no skills. It gets a [`Spec`] that names everything the program may reach; what is not named is not
-//! there. What the machine can not enforce is refused, never run in a weaker way. See `docs/design/sandbox.md`.
+//! there. What the machine can't enforce is refused, never run in a weaker way. See `docs/design/sandbox.md`.
 
 mod check;
 #[cfg(any(test, not(any(target_os = "linux", target_os = "macos"))))]

@@ -114,7 +114,7 @@ pub struct SyntheticFile {
 /// The way out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// None: sockets can not even be made.
+    /// None: sockets can't even be made.
     None,
     /// An empty network with listeners on these ports of 127.0.0.1, which the supervisor gets.
     Listeners(Vec<u16>),

@@ -1,8 +1,8 @@
-//! Secrets in streams of bytes: found in every usual spelling, and something else put in their place.
+//! Finds secrets in byte streams, in every usual encoding, and replaces them.
 //!
-//! Two parts of the house need this and know nothing of each other. What a tool prints and returns must not hold the
-//! keys it was given, so each is replaced by a mark ([`Replacer::marks`]). And a server that is shown a key may repeat
-//! it, so on the way back each key is replaced by the placeholder that the tool knows ([`Replacer::swaps`]).
+//! Used in two places. The output of a tool must not contain the keys it was given, so each is
+//! replaced with a mark ([`Replacer::marks`]). And a server that receives a key may echo it, so in
+//! responses each key is replaced with the placeholder that the tool knows ([`Replacer::swaps`]).
 //!
 //! Pure: no files, no clock, no randomness of its own.
 

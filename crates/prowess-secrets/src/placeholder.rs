@@ -1,14 +1,15 @@
-//! What a program gets instead of a secret.
+//! Placeholders that a program gets instead of secrets.
 
 use crate::secret::{LONGEST, Secret};
 
-/// A placeholder has at least this many random characters, so that it is found nowhere by chance.
+/// Minimum number of random characters in a placeholder, so that it never occurs by chance.
 pub const FEWEST_RANDOM: usize = 8;
 
-/// A text of the same shape as a secret, and the secret that it stands for.
+/// A random text of the same shape as a secret, and the secret it replaces.
 ///
-/// Same shape: as long, letters for letters, digits for digits, everything else as it is. No letter or digit comes from
-/// the secret, also not of a well-known beginning such as `ghp`: then a placeholder in a log would look like a leaked key.
+/// Same shape means the same length, letters for letters, digits for digits, everything else
+/// unchanged. No letter or digit comes from the secret, not even a well-known prefix such as `ghp`:
+/// a placeholder in a log would look like a leaked key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placeholder {
     text: String,
@@ -20,22 +21,22 @@ pub struct Placeholder {
 pub enum PlaceholderError {
     /// Too few letters and digits.
     #[error(
-        "its value has fewer than {FEWEST_RANDOM} letters and digits, which could be found anywhere"
+        "its value has fewer than {FEWEST_RANDOM} letters and digits, which could occur by chance"
     )]
     Short,
-    /// More than can be looked for.
+    /// Too long to search for.
     #[error("its value is longer than {LONGEST} bytes")]
     Long,
-    /// No header can hold it.
+    /// Not allowed in a header.
     #[error(
-        "its value has a character that no header may have: a blank, a line break or one beyond ASCII"
+        "its value has a character that is not allowed in a header: a space, a line break or a non-ASCII character"
     )]
     Character,
 }
 
 impl Placeholder {
-    /// A placeholder for a secret. `random` gives numbers that nobody can guess. Blanks around the value are not part of
-    /// it: files end in a line break.
+    /// Creates a placeholder for a secret. `random` must be unpredictable. White space around the
+    /// value is ignored: files end in a line break.
     pub fn new(secret: &Secret, mut random: impl FnMut() -> u8) -> Result<Self, PlaceholderError> {
         let value = secret.core();
         if value.len() > LONGEST {
@@ -47,7 +48,7 @@ impl Placeholder {
         if value.bytes().filter(u8::is_ascii_alphanumeric).count() < FEWEST_RANDOM {
             return Err(PlaceholderError::Short);
         }
-        // Of a hexadecimal key the placeholder is hexadecimal too.
+        // The placeholder of a hexadecimal key is hexadecimal too.
         let is_hex = |byte: u8| !byte.is_ascii_alphabetic() || byte.is_ascii_hexdigit();
         let letters = if value.bytes().all(is_hex) { 6 } else { 26 };
         let mut replace = |byte: u8| match byte {
@@ -65,7 +66,7 @@ impl Placeholder {
         &self.text
     }
 
-    /// What it stands for, without blanks around it.
+    /// The secret, without surrounding white space.
     pub fn secret(&self) -> &Secret {
         &self.secret
     }

@@ -1,8 +1,9 @@
-//! Replaces secrets in a stream, wherever its pieces are cut.
+//! Replaces secrets in a stream, independent of chunk boundaries.
 //!
-//! The leftmost secret is replaced, and of several that begin at the same byte the longest. There are few secrets with
-//! some thirty spellings each, so that two bytes tell nearly everywhere that none of them begins here. An automaton over
-//! all of them was tried: making it took minutes for a key of some kilobytes, and every start of a tool would wait for it.
+//! The leftmost secret is replaced, and of several that begin at the same byte the longest. There
+//! are few secrets with some thirty spellings each, so the first two bytes rule out nearly every
+//! position. An automaton over all of them was tried: building it took minutes for a key of some
+//! kilobytes, and every start of a tool would wait for it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,22 +12,22 @@ use crate::placeholder::Placeholder;
 use crate::secret::Secret;
 use crate::spellings;
 
-/// What is replaced by what. Copies share one table.
+/// A replacement table. Clones share it.
 #[derive(Clone, Default)]
 pub struct Replacer(Option<Arc<Table>>);
 
 struct Table {
-    /// What is looked for, sorted, each once and none shorter than two bytes.
+    /// The patterns, sorted, without duplicates and none shorter than two bytes.
     wanted: Vec<Vec<u8>>,
-    /// What takes the place of each.
+    /// The replacement of each pattern.
     instead: Vec<Vec<u8>>,
-    /// Which two bytes something wanted begins with.
+    /// The first two bytes of the patterns.
     beginnings: Vec<bool>,
     longest: usize,
 }
 
 impl Replacer {
-    /// Puts a visible mark in the place of each secret: `[redacted: NAME]`.
+    /// Replaces each secret with a visible mark: `[redacted: NAME]`.
     pub fn marks(secrets: &[Secret]) -> Self {
         let pairs = secrets.iter().filter(|secret| secret.is_searchable()).flat_map(|secret| {
             let mark = format!("[redacted: {}]", secret.name());
@@ -35,7 +36,8 @@ impl Replacer {
         Self::of(pairs.collect())
     }
 
-    /// Puts the same spelling of its placeholder in the place of each secret. The length of a stream stays what it was.
+    /// Replaces each secret with its placeholder in the same encoding. The length of a stream does
+    /// not change.
     pub fn swaps(placeholders: &[Placeholder]) -> Self {
         let pairs = placeholders.iter().flat_map(|placeholder| {
             let real = spellings::of(placeholder.secret().reveal_value());
@@ -45,7 +47,7 @@ impl Replacer {
     }
 
     fn of(mut pairs: Vec<(String, String)>) -> Self {
-        // The sort is stable: of two secrets with the same value the first gives its name.
+        // The sort is stable: of two secrets with the same value the first name is used.
         pairs.sort_by(|one, other| one.0.cmp(&other.0));
         pairs.dedup_by(|one, other| one.0 == other.0);
         let longest = pairs.iter().map(|(wanted, _)| wanted.len()).max();
@@ -66,16 +68,16 @@ impl Replacer {
         self.0.is_none()
     }
 
-    /// A whole text.
+    /// Replaces secrets in a complete text.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.bytes(text.as_bytes()) {
             Cow::Borrowed(_) => Cow::Borrowed(text),
-            // What is looked for and what takes its place is text, and text in UTF-8 is never found inside a character.
+            // Patterns and replacements are text, and UTF-8 text never matches inside a character.
             Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
         }
     }
 
-    /// A whole piece of bytes.
+    /// Replaces secrets in complete bytes.
     pub fn bytes<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         let Some(table) = &self.0 else { return Cow::Borrowed(bytes) };
         if table.find(bytes, 0).is_none() {
@@ -86,7 +88,7 @@ impl Replacer {
         Cow::Owned(out)
     }
 
-    /// The beginning of a stream.
+    /// Starts a stream.
     pub fn stream(&self) -> Stream {
         Stream { replacer: self.clone(), held: Vec::new() }
     }
@@ -98,16 +100,16 @@ impl std::fmt::Debug for Replacer {
     }
 }
 
-/// A stream that comes in pieces. However it is cut, the result is the same.
+/// A stream that arrives in chunks. The result does not depend on the chunk boundaries.
 ///
-/// It holds back what may be the beginning of a secret, and nothing else: fewer bytes than the longest spelling has.
+/// It holds back only what may be the beginning of a secret: fewer bytes than the longest pattern.
 pub struct Stream {
     replacer: Replacer,
     held: Vec<u8>,
 }
 
 impl Stream {
-    /// Takes a piece and gives what is certain now.
+    /// Takes a chunk and returns the output that is final.
     pub fn push<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         let Some(table) = &self.replacer.0 else { return Cow::Borrowed(bytes) };
         if self.held.is_empty()
@@ -123,13 +125,13 @@ impl Stream {
         Cow::Owned(out)
     }
 
-    /// The end: gives what was held back.
+    /// Ends the stream and returns what was held back.
     pub fn finish(&mut self) -> Vec<u8> {
         let held = std::mem::take(&mut self.held);
         self.replacer.bytes(&held).into_owned()
     }
 
-    /// How many bytes are held back.
+    /// The number of bytes held back.
     pub fn held(&self) -> usize {
         self.held.len()
     }
@@ -137,33 +139,33 @@ impl Stream {
 
 impl std::fmt::Debug for Stream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // What is held may be half a secret.
+        // The held bytes may be part of a secret.
         f.debug_struct("Stream").field("held", &self.held.len()).finish_non_exhaustive()
     }
 }
 
-/// What follows a piece.
+/// What follows a chunk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rest {
     Nothing,
     Unknown,
 }
 
-/// Something wanted, in a piece.
+/// A match in a chunk.
 struct Found {
     start: usize,
     end: usize,
-    /// Its place in the table.
+    /// The index of its pattern.
     which: usize,
 }
 
 impl Table {
-    /// Writes what is certain about a piece, and tells how much of the piece that was.
+    /// Writes the final output of a chunk and returns how much of the chunk it covers.
     fn replace(&self, bytes: &[u8], rest: Rest, out: &mut Vec<u8>) -> usize {
         let mut at = 0;
         let mut open = self.first_open(bytes, at, rest);
         loop {
-            // Before `open` nothing that is still to come changes anything.
+            // Later input can't change anything before `open`.
             let Some(found) = self.find(bytes, at).filter(|found| found.start < open) else {
                 out.extend_from_slice(&bytes[at..open]);
                 return open;
@@ -177,7 +179,7 @@ impl Table {
         }
     }
 
-    /// The first thing wanted from a place on, and of several there the longest.
+    /// The first match at or after `from`, and the longest of several there.
     fn find(&self, bytes: &[u8], from: usize) -> Option<Found> {
         let pairs = bytes[from..].windows(2).enumerate();
         let mut starts = pairs.filter(|(_, two)| self.beginnings[pair(two[0], two[1])]);
@@ -185,7 +187,7 @@ impl Table {
             let start = from + at;
             let first = self.wanted.partition_point(|wanted| wanted[..2] < *two);
             let candidates = self.wanted[first..].iter().take_while(|wanted| wanted[..2] == *two);
-            // They are sorted, so the longest of those that fit comes last.
+            // They are sorted, so the longest match comes last.
             let (which, wanted) = candidates
                 .enumerate()
                 .filter(|(_, wanted)| bytes[start..].starts_with(wanted))
@@ -194,7 +196,7 @@ impl Table {
         })
     }
 
-    /// The first place from which everything to the end may be the beginning of something longer.
+    /// The first position from which the rest may be the prefix of a pattern.
     fn first_open(&self, bytes: &[u8], from: usize, rest: Rest) -> usize {
         if rest == Rest::Nothing {
             return bytes.len();
@@ -203,14 +205,14 @@ impl Table {
         (first..bytes.len()).find(|&at| self.begins_longer(&bytes[at..])).unwrap_or(bytes.len())
     }
 
-    /// Whether something wanted begins with these bytes and goes on.
+    /// Whether these bytes are a proper prefix of a pattern.
     fn begins_longer(&self, bytes: &[u8]) -> bool {
         if let [one, other, ..] = bytes
             && !self.beginnings[pair(*one, *other)]
         {
             return false;
         }
-        // Everything that begins with these bytes stands together, the bytes themselves first.
+        // Patterns with this prefix are adjacent, the prefix itself first.
         let at = self.wanted.partition_point(|wanted| wanted.as_slice() < bytes);
         let mut candidates = self.wanted[at..].iter().take(2);
         candidates.any(|wanted| wanted.len() > bytes.len() && wanted.starts_with(bytes))

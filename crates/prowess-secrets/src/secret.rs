@@ -1,10 +1,12 @@
-//! A value that nobody should read.
+//! A secret value.
 
 use std::fmt;
 
-/// Shorter values are not looked for: `true` or `main` in a variable that looks like a key would shred every output.
+/// Minimum length of a value to search for: `true` or `main` in a variable that looks like a key
+/// would mangle all output.
 pub const SHORTEST: usize = 6;
-/// Longer values can't be looked for in bounded memory; whoever hands them out has to refuse instead.
+/// Maximum length of a value: longer ones can't be found in bounded memory, so the caller has to
+/// reject them.
 pub const LONGEST: usize = 16 * 1024;
 
 /// A value with the name it is known by. It is never shown, not even by `{:?}`.
@@ -15,12 +17,12 @@ pub struct Secret {
 }
 
 impl Secret {
-    /// A secret.
+    /// Creates a secret.
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self { name: name.into(), value: value.into() }
     }
 
-    /// What it is called; no secret.
+    /// Its name, which is not secret.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -30,12 +32,12 @@ impl Secret {
         &self.value
     }
 
-    /// What is looked for: blanks around a value get lost in shells and files.
+    /// The part to search for: white space around a value gets lost in shells and files.
     pub(crate) fn core(&self) -> &str {
         self.value.trim()
     }
 
-    /// Whether it is long enough to be looked for.
+    /// Whether it is long enough to search for.
     pub fn is_searchable(&self) -> bool {
         self.core().len() >= SHORTEST
     }

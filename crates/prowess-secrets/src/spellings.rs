@@ -1,11 +1,11 @@
-//! The spellings in which a value is found again: as it is, in base64, in hexadecimal, in addresses, in JSON.
+//! The encodings in which a value is recognised: verbatim, base64, hexadecimal, URL-encoded, JSON.
 
 use base64::Engine as _;
 use base64::alphabet::Alphabet;
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 
-/// All spellings of a value, always in the same order, so that those of two values can be paired. The same text may be
-/// in it twice.
+/// All encodings of a value, always in the same order, so that those of two values can be paired.
+/// May contain duplicates.
 pub(crate) fn of(value: &str) -> Vec<String> {
     let bytes = value.as_bytes();
     let mut spellings = vec![value.to_owned()];
@@ -13,7 +13,7 @@ pub(crate) fn of(value: &str) -> Vec<String> {
         spellings
             .extend([json(value, escaped, Digits::Lower), json(value, escaped, Digits::Upper)]);
     }
-    // PHP writes a slash so.
+    // PHP escapes slashes.
     spellings.push(json(value, Escaped::BeyondAscii, Digits::Lower).replace('/', "\\/"));
     for alphabet in [base64::alphabet::STANDARD, base64::alphabet::URL_SAFE] {
         for before in 0..3 {
@@ -22,15 +22,15 @@ pub(crate) fn of(value: &str) -> Vec<String> {
     }
     for digits in [Digits::Lower, Digits::Upper] {
         spellings.push(bytes.iter().map(|byte| digits.of(u16::from(*byte), 2)).collect());
-        // Every character escaped, also those that need not be (RFC 3986 §2.4 lets anybody do it).
+        // Every character escaped, even those that need not be (allowed by RFC 3986 §2.4).
         let escape = |byte: &u8| format!("%{}", digits.of(u16::from(*byte), 2));
         spellings.push(bytes.iter().map(escape).collect());
     }
-    // Which characters stay as they are differs: RFC 3986 §2.3, Python's `quote`, JavaScript's `encodeURIComponent`
-    // and `encodeURI`.
+    // Encoders differ in which characters they keep: RFC 3986 §2.3, Python's `quote`, JavaScript's
+    // `encodeURIComponent` and `encodeURI`.
     for kept in ["-._~", "-._~/", "-._~!'()*", "-._~!'()*;/?:@&=+$,#"] {
         let escaped = percent(bytes, kept, Digits::Upper);
-        // Forms write a blank as `+` (WHATWG URL §5.2).
+        // Forms encode a space as `+` (WHATWG URL §5.2).
         spellings.push(escaped.replace("%20", "+"));
         spellings.push(escaped);
         spellings.push(percent(bytes, kept, Digits::Lower));
@@ -38,13 +38,14 @@ pub(crate) fn of(value: &str) -> Vec<String> {
     spellings
 }
 
-/// Base64 of the value with `before` bytes in front of it: the characters that depend on nothing else, and the same with
-/// the last character as it is where nothing follows.
+/// Base64 of the value after `before` other bytes: the characters that depend on the value alone,
+/// without and with the last character at the end of the input.
 fn aligned(value: &[u8], before: usize, alphabet: &Alphabet) -> [String; 2] {
     let mut bytes = vec![0; before];
     bytes.extend_from_slice(value);
     let encoded = GeneralPurpose::new(alphabet, NO_PAD).encode(&bytes);
-    // A character is six bits. One that mixes our bits with those in front is not ours to predict.
+    // A character is six bits. One that mixes bits of the value with preceding bits can't be
+    // predicted.
     let first = (before * 8).div_ceil(6);
     let last = bytes.len() * 8 / 6;
     [encoded[first..last].to_owned(), encoded[first..].to_owned()]
@@ -79,15 +80,15 @@ fn percent(bytes: &[u8], kept: &str, digits: Digits) -> String {
     text
 }
 
-/// Which characters a writer of JSON escapes as `\u` although it need not.
+/// Which optional characters a JSON writer escapes as `\u`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Escaped {
     Needed,
-    /// As Python does.
+    /// Non-ASCII characters, as Python does.
     BeyondAscii,
-    /// Also those that mean something in HTML, as Go does.
+    /// Also characters special in HTML, as Go does.
     Markup,
-    /// As nobody does but those who want it unread.
+    /// Every character, to evade detection.
     Everything,
 }
 

@@ -80,7 +80,7 @@ fn what_binds_nothing_is_told() {
         (
             &[("KEY", "short")],
             "KEY=a.test",
-            "the credential `KEY` can't be used: its value has fewer than 8 letters and digits, which could be found anywhere",
+            "the credential `KEY` can't be used: its value has fewer than 8 letters and digits, which could occur by chance",
         ),
     ] {
         assert_eq!(check(variables, text), expected, "{text}");

@@ -1,4 +1,4 @@
-//! The clients and their rules, each with the place it was read at.
+//! The clients and their rules, each with its source.
 
 use super::Outcome::{Dropped, Loads, LoadsWithoutDescription};
 use super::{BrokenYaml, Client, DescriptionRule, NameRule, Opening};
@@ -6,16 +6,17 @@ use super::{BrokenYaml, Client, DescriptionRule, NameRule, Opening};
 /// Every client, in the order of their verdicts.
 pub static CLIENTS: &[&Client] = &[&CLAUDE_CODE, &CODEX, &GEMINI, &OPENCLAW, &AGENT_SKILLS];
 
-/// Claude Code's documentation of skills (2026-08): the opening fence is the first line, or the whole file is content;
-/// `name` is a label and the directory is the command; without a description the first paragraph counts; the listing
-/// shows 1,536 characters; `disable-model-invocation` keeps the description out of the context. Its plugin validator says
-/// of broken YAML that the skill loads with empty metadata (secondsky/claude-skills#60), while a colon in a value on one
-/// line is forgiven (pbakaus/impeccable#102, garrytan/gstack#1800). What becomes of a byte order mark, or of lines that end
-/// with a carriage return alone, is stated nowhere.
+/// Claude Code's documentation of skills (2026-08): the opening fence is the first line, or the
+/// whole file is content; `name` is a label and the directory is the command; without a description
+/// the first paragraph counts; the listing shows 1,536 characters; `disable-model-invocation` keeps
+/// the description out of the context. Its plugin validator says of broken YAML that the skill
+/// loads with empty metadata (secondsky/claude-skills#60), while a colon in a one-line value is
+/// tolerated (pbakaus/impeccable#102, garrytan/gstack#1800). The handling of a byte order mark and
+/// of lone carriage returns is not documented.
 static CLAUDE_CODE: Client = Client {
     id: "claude-code",
     title: "Claude Code",
-    about: "Anthropic's coding agent; forgiving, but a field that it can't read is gone without a word.",
+    about: "Anthropic's coding agent; lenient, but silently drops a field that it can't read.",
     source: "code.claude.com/docs/en/skills (2026-08) and `claude plugin validate`",
     file_names: &["SKILL.md"],
     most_bytes: None,
@@ -48,7 +49,7 @@ static CLAUDE_CODE: Client = Client {
 static CODEX: Client = Client {
     id: "codex",
     title: "Codex",
-    about: "OpenAI's coding agent; strict about YAML, and says at the start which skills it skipped.",
+    about: "OpenAI's coding agent; strict about YAML; reports skipped skills at startup.",
     source: "openai/codex, codex-rs/core-skills/src/loader.rs",
     file_names: &["SKILL.md"],
     most_bytes: None,
@@ -74,13 +75,14 @@ static CODEX: Client = Client {
     strict: None,
 };
 
-/// google-gemini/gemini-cli, `packages/core/src/skills/skillLoader.ts`: the text begins with `---` and a line break at
-/// once, of which a line feed is a part; `name` and `description` are both required and nothing stands in for them; what YAML can't read is searched line
-/// by line for the two; every other field is ignored.
+/// google-gemini/gemini-cli, `packages/core/src/skills/skillLoader.ts`: the text begins with `---`
+/// and a line break at once, of which a line feed is a part; `name` and `description` are both
+/// required and have no fallback; invalid YAML is searched line by line for the two; every other
+/// field is ignored.
 static GEMINI: Client = Client {
     id: "gemini",
     title: "Gemini CLI",
-    about: "Google's terminal agent; reads `name` and `description` and nothing else, if need be line by line.",
+    about: "Google's terminal agent; reads only `name` and `description`, line by line if the YAML is invalid.",
     source: "google-gemini/gemini-cli, packages/core/src/skills/skillLoader.ts",
     file_names: &["SKILL.md"],
     most_bytes: None,
@@ -101,14 +103,15 @@ static GEMINI: Client = Client {
     strict: None,
 };
 
-/// openclaw/openclaw, `src/agents/skills/local-loader.ts` and `src/markdown/frontmatter.ts`: carriage
-/// returns become line feeds; the text begins with `---`; what YAML can't read is read line by line; the name falls back to the directory, the description is required; files
-/// above 256,000 bytes are not opened (`DEFAULT_MAX_SKILL_FILE_BYTES`); `docs/tools/skills.md`: a skill with
+/// openclaw/openclaw, `src/agents/skills/local-loader.ts` and `src/markdown/frontmatter.ts`:
+/// carriage returns become line feeds; the text begins with `---`; invalid YAML is read line by
+/// line; the name falls back to the directory, the description is required; files above 256,000
+/// bytes are not opened (`DEFAULT_MAX_SKILL_FILE_BYTES`); `docs/tools/skills.md`: a skill with
 /// `disable-model-invocation` stays out of the model's prompt.
 static OPENCLAW: Client = Client {
     id: "openclaw",
     title: "OpenClaw",
-    about: "The personal agent; forgiving about YAML, and skips a skill without a description.",
+    about: "The personal agent; lenient about YAML; skips a skill without a description.",
     source: "openclaw/openclaw, src/agents/skills/local-loader.ts, src/markdown/frontmatter.ts",
     file_names: &["SKILL.md"],
     most_bytes: Some(256_000),
@@ -129,12 +132,12 @@ static OPENCLAW: Client = Client {
     strict: None,
 };
 
-/// The specification itself, as its reference validator `skills-ref` applies it: six fields, everything else an error.
-/// The strict check of the dialect decides, so that both say the same.
+/// The specification itself, as its reference validator `skills-ref` applies it: six fields,
+/// everything else an error. Delegates to the strict check of the dialect, so the two always agree.
 static AGENT_SKILLS: Client = Client {
     id: "agent-skills",
     title: "the open standard",
-    about: "A client that takes the Agent Skills specification by the letter, as upload forms do.",
+    about: "A client that enforces the Agent Skills specification to the letter, as upload forms do.",
     source: "agentskills.io specification (2026-08-09) and its reference validator skills-ref",
     file_names: &["SKILL.md", "skill.md"],
     most_bytes: None,

@@ -1,14 +1,16 @@
-//! The model made fit for another dialect, before that dialect writes it: what has a sensible counterpart is carried
-//! over, what has none is put where it survives, and what the dialect can't do without is filled in and noted.
+//! Adapts the model to another dialect before that dialect writes it: what has a counterpart is
+//! carried over, what has none is put where it survives, and required values are filled in and
+//! noted.
 //!
 //! Where things go that a dialect has no field for:
 //!
-//! - GAIA's permissions, requirements, tier and tool declarations go to `metadata.gaia` in the open standard's family
-//!   and in OpenClaw, which is where today's GAIA reads them (GAIX-1). Nobody else does, so each is still a loss.
+//! - GAIA's permissions, requirements, tier and tool declarations go to `metadata.gaia` in the open
+//!   standard's family and in OpenClaw, which is where today's GAIA reads them (GAIX-1). No other
+//!   reader does, so each still counts as a loss.
 //! - OpenClaw's block stays under its namespace in the open standard's family and in GAIA.
 //! - Registry fields of skillli go to `metadata`, where skillli reads them too.
 //! - Unknown fields stay at the top level, or go to `metadata` in the open standard, which forbids them.
-//! - Grants are never widened: one that the target can't say exactly is left out.
+//! - Grants are never widened: one that the target can't express exactly is omitted.
 
 mod adopt;
 mod identity;
@@ -25,15 +27,15 @@ use crate::span::{Span, Spanned};
 pub(super) use tools::command_tool_name;
 pub(crate) use tools::{json_type, known_type};
 
-/// A facet that the target does not read, and the words for where it went.
+/// A facet that the target does not read, and where it went.
 pub(crate) struct Kept {
     /// The facet.
     pub(crate) facet: &'static str,
-    /// Such as "under `metadata.gaia`, which only GAIA reads".
+    /// A phrase such as "under `metadata.gaia`, which only GAIA reads".
     pub(crate) place: String,
 }
 
-/// The model for the target, with what is worth telling.
+/// The model for the target, with notes.
 pub(crate) struct Carried {
     /// The model that the target's writer gets.
     pub(crate) skill: Skill,
@@ -41,11 +43,11 @@ pub(crate) struct Carried {
     pub(crate) kept: Vec<Kept>,
     /// Entries of `metadata` that became fields.
     pub(crate) lifted: Vec<String>,
-    /// What was filled in or changed, for a person: the field it is about, and a sentence.
+    /// What was filled in or changed: the field, and a sentence for the user.
     pub(crate) notes: Vec<(&'static str, String)>,
 }
 
-/// Makes a skill fit for a dialect.
+/// Adapts a skill to a dialect.
 pub(crate) fn carry(
     checked: &Checked<'_>,
     to: &'static Dialect,
@@ -72,7 +74,8 @@ pub(crate) fn carry(
     keep::registry(&mut carried, to);
     keep::limits(&mut carried, to);
     if to.id == "skillrt" {
-        // The default, said aloud: otherwise nothing tells a short procedure from other prompts.
+        // The default, made explicit: otherwise nothing distinguishes a short procedure from other
+        // prompts.
         let runtime = carried.skill.runtime.get_or_insert_default();
         if runtime.kind.is_none() {
             runtime.kind = Some(computed("markdown-skill"));
@@ -84,7 +87,7 @@ pub(crate) fn carry(
     carried
 }
 
-/// A text that was computed, and so stands nowhere.
+/// A computed text, which has no position in the source.
 pub(super) fn computed(value: impl Into<String>) -> Spanned<String> {
     Spanned::new(value.into(), Span::default())
 }

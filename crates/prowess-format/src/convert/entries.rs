@@ -1,4 +1,4 @@
-//! The source's own lines of a field: copied into another dialect, they keep their comments and their quotes.
+//! Copies the source lines of a field into another dialect, with their comments and quotes.
 
 use serde_json::Value;
 
@@ -6,8 +6,8 @@ use crate::diagnostic::Findings;
 use crate::document::yaml::{self, Content, Entry};
 use crate::document::{Document, Form, FrontMatter};
 
-/// The lines of a top-level entry, with the comments directly above it and beside it. `None` where lines can't be taken
-/// out of their place: repaired YAML, flow maps, aliases.
+/// The lines of a top-level entry, with the comments directly above it and beside it. `None` if the
+/// lines can't be copied on their own: repaired YAML, flow maps, aliases.
 pub(super) fn lines(document: &Document<'_>, key: &str) -> Option<String> {
     let whole = document.form == Form::Markdown && document.front_matter == FrontMatter::Read;
     if !whole || document.root.flow {
@@ -22,7 +22,7 @@ pub(super) fn lines(document: &Document<'_>, key: &str) -> Option<String> {
     };
     let lines = document.text.get(start..end)?.replace("\r\n", "\n").replace('\r', "\n");
     let lines = lines.trim_end();
-    // Proof that the lines mean the same by themselves.
+    // Verify that the lines mean the same on their own.
     let mut findings = Findings::default();
     let node = yaml::parse(lines, 0, &mut findings).ok()??;
     let Content::Mapping(mapping) = node.content else { return None };
@@ -60,19 +60,19 @@ fn start_of(document: &Document<'_>, entries: &[Entry<'_>], at: usize) -> Option
     Some(start)
 }
 
-/// The text of a Markdown file with lines added at the end of its front matter.
+/// Adds lines at the end of the front matter of a Markdown file.
 pub(crate) fn insert(text: &str, lines: &str) -> String {
     let Some(close) = text.find("\n---\n").map(|at| at + 1) else { return text.to_owned() };
     format!("{}{lines}{}", &text[..close], &text[close..])
 }
 
-/// Comment lines of the front matter that stand with fields other than `carried`.
+/// Counts the comment lines of the front matter that do not belong to a field in `carried`.
 pub(super) fn comments_lost(document: &Document<'_>, carried: &[String]) -> usize {
     let count = |text: &str| text.lines().filter(|line| line.trim_start().starts_with('#')).count();
     if document.form != Form::Markdown {
         return 0;
     }
-    // A `#` at the start of a line of a text is no comment.
+    // A `#` at the start of a line inside a text is not a comment.
     let in_values: usize =
         document.root.entries.iter().map(|entry| in_texts(&entry.value.to_json())).sum();
     let carried: usize = carried.iter().map(|lines| count(lines)).sum();

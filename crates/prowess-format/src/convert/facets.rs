@@ -1,11 +1,11 @@
-//! A skill taken apart into the facets that a conversion can keep, change or lose.
+//! Splits a skill into the facets that a conversion can keep, change or lose.
 
 use serde_json::{Map, Value};
 
 use crate::skill::{Branch, Hook, Parameter, Quiz, Skill, SkillDependency, Text, Tool};
 use crate::span::Spanned;
 
-/// Every declared field of a skill under a name of its own; what is not declared is not listed.
+/// Lists every declared field of a skill by name; undeclared ones are omitted.
 pub fn facets(skill: &Skill) -> Vec<(&'static str, Value)> {
     let invocation = &skill.invocation;
     let wanted = &skill.requirements;
@@ -100,7 +100,7 @@ pub fn facets(skill: &Skill) -> Vec<(&'static str, Value)> {
     all.into_iter().filter(|(_, value)| !is_nothing(value)).collect()
 }
 
-/// Whether a value says nothing: null, or an empty text, list or map.
+/// Whether a value is empty: null, or an empty text, list or map.
 pub(super) fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -131,7 +131,7 @@ fn entries(entries: &[(String, Value)]) -> Value {
     Value::Object(entries.iter().cloned().collect())
 }
 
-/// A map of the pairs that say something.
+/// A map of the pairs with a non-empty value.
 fn map<const N: usize>(pairs: [(&str, Value); N]) -> Value {
     let said = pairs.into_iter().filter(|(_, value)| !is_nothing(value));
     Value::Object(said.map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>())
@@ -163,7 +163,7 @@ fn tool(tool: &Tool) -> Value {
     ])
 }
 
-/// A command as its arguments: two ways to quote one argument are the same command.
+/// A command as its arguments, so that different quoting compares equal.
 fn command_words(command: &str) -> Value {
     match crate::command::parse(command) {
         Ok(template) => Value::Array(

@@ -1,5 +1,6 @@
-//! The tool packs of one folder as one skill. A pack says for itself what a skill says once for all of its tools: where
-//! one value is safe for all it counts, and packs that disagree about a grant stay apart.
+//! Joins the tool packs of one folder into one skill. Each pack declares what a skill declares once
+//! for all of its tools: a value that is safe for all packs is used, and packs that disagree about
+//! a grant are not joined.
 
 use std::fmt;
 
@@ -11,25 +12,25 @@ use crate::skill::Skill;
 use crate::span::{Span, Spanned};
 use crate::text::{shorten, slug};
 
-/// A tool pack with the name of its file.
+/// A tool pack and its file name.
 #[derive(Debug)]
 pub struct Pack<'a> {
     /// The file's name.
     pub file_name: String,
-    /// What was read.
+    /// The parsed pack.
     pub checked: Checked<'a>,
 }
 
-/// Why packs can't become one skill.
+/// Why packs can't be joined into one skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JoinError {
-    /// Two packs say different things where a skill has room for one.
+    /// Two packs have different values where a skill can only have one.
     Differ {
         /// The field of the packs.
         field: String,
         /// A file.
         one: String,
-        /// Another file.
+        /// The other file.
         other: String,
     },
     /// Two packs define the same tool.
@@ -38,7 +39,7 @@ pub enum JoinError {
         tool: String,
         /// A file.
         one: String,
-        /// Another file.
+        /// The other file.
         other: String,
     },
 }
@@ -48,7 +49,7 @@ impl fmt::Display for JoinError {
         match self {
             JoinError::Differ { field, one, other } => write!(
                 f,
-                "`{one}` and `{other}` differ in `{field}`, which a skill says once for all its tools"
+                "`{one}` and `{other}` differ in `{field}`, which a skill declares once for all its tools"
             ),
             JoinError::SameTool { tool, one, other } => {
                 write!(f, "`{one}` and `{other}` both define the tool `{tool}`")
@@ -59,10 +60,11 @@ impl fmt::Display for JoinError {
 
 impl std::error::Error for JoinError {}
 
-/// The joined description is cut where prompts cut it (R1).
+/// The joined description is truncated where prompts truncate it (R1).
 const MOST_DESCRIPTION: usize = 255;
 
-/// Converts the packs of a folder as one skill that is named after it. Packs that stay packs are returned byte for byte.
+/// Converts the packs of a folder to one skill named after the folder. A conversion to tool packs
+/// returns them byte for byte.
 pub fn convert_packs(
     packs: Vec<Pack<'_>>,
     to: &'static Dialect,
@@ -78,8 +80,7 @@ pub fn convert_packs(
     let mut packs = packs.into_iter().map(|pack| pack.checked);
     let Some(mut joined) = packs.next() else { return Ok(Conversion::default()) };
     let others: Vec<Skill> = packs.map(|checked| checked.skill).collect();
-    let mut notes =
-        vec![format!("the packs become one skill with the name of their folder, `{name}`")];
+    let mut notes = vec![format!("the packs become one skill named after their folder, `{name}`")];
     let skill = &mut joined.skill;
     notes.extend(policy(skill, &others));
     skill.name = Some(computed(name));
@@ -95,7 +96,8 @@ pub fn convert_packs(
     Ok(conversion)
 }
 
-/// What would reach further if one value stood for all: a network that one tool needs, a mode in which one is offered.
+/// Rejects packs whose grants would widen if one value applied to all: a network that one tool
+/// needs, a mode in which one tool is offered.
 fn refuse(packs: &[Pack<'_>]) -> Result<(), JoinError> {
     for (at, one) in packs.iter().enumerate() {
         for other in &packs[at + 1..] {
@@ -133,18 +135,18 @@ fn difference(one: &Skill, other: &Skill) -> Option<String> {
     one.extra.iter().find(differs).map(|(key, _)| key.clone())
 }
 
-/// Puts the careful value of each policy in the first skill, and says where that changes one.
+/// Sets the most restrictive value of each policy on the first skill and notes each change.
 fn policy(skill: &mut Skill, others: &[Skill]) -> Vec<String> {
     let mut notes = Vec::new();
     let flag = |flag: &Option<Spanned<bool>>| flag.as_ref().is_some_and(|flag| flag.value);
     let read_only: Vec<bool> = all(skill, others, |skill| flag(&skill.read_only));
-    skill.read_only = Some(nowhere(!read_only.contains(&false)));
+    skill.read_only = Some(without_span(!read_only.contains(&false)));
     if read_only.contains(&true) && read_only.contains(&false) {
         notes.push("the skill is not read-only, because not every pack is".to_owned());
     }
     let ask: Vec<bool> = all(skill, others, |skill| flag(&skill.always_ask));
     if ask.contains(&true) {
-        skill.always_ask = Some(nowhere(true));
+        skill.always_ask = Some(without_span(true));
         if ask.contains(&false) {
             notes.push("every tool asks before it runs, because one of the packs does".to_owned());
         }
@@ -152,8 +154,8 @@ fn policy(skill: &mut Skill, others: &[Skill]) -> Vec<String> {
     let timeouts = all(skill, others, Skill::timeout_secs_or_default);
     let longest = timeouts.iter().copied().max().unwrap_or_default();
     if timeouts.iter().any(|timeout| *timeout != longest) {
-        skill.timeout_secs = Some(nowhere(longest));
-        notes.push(format!("every tool may take {longest} s, the longest time of the packs"));
+        skill.timeout_secs = Some(without_span(longest));
+        notes.push(format!("every tool may run for {longest} s, the longest timeout of the packs"));
     }
     let mut versions = all(skill, others, |skill| skill.version.clone().map(|text| text.value));
     versions.retain(Option::is_some);
@@ -164,7 +166,7 @@ fn policy(skill: &mut Skill, others: &[Skill]) -> Vec<String> {
         [version] => skill.version = version.clone().map(computed),
         _ => {
             skill.version = None;
-            notes.push("the packs have different versions, so none is taken over".to_owned());
+            notes.push("the packs have different versions, so none is kept".to_owned());
         }
     }
     notes
@@ -181,7 +183,7 @@ fn description(skill: &Skill, others: &[Skill]) -> Option<Spanned<String>> {
     (!text.is_empty()).then(|| computed(shorten(&text, MOST_DESCRIPTION)))
 }
 
-/// A value that was computed, and so stands nowhere.
-fn nowhere<T>(value: T) -> Spanned<T> {
+/// A computed value, which has no position in the source.
+fn without_span<T>(value: T) -> Spanned<T> {
     Spanned::new(value, Span::default())
 }

@@ -1,4 +1,5 @@
-//! What a conversion lost: the source's facets beside those of the text that was written.
+//! Finds what a conversion lost by comparing the facets of the source with those of the written
+//! text.
 
 use serde_json::{Map, Value};
 
@@ -11,10 +12,10 @@ use crate::skill::Skill;
 use crate::template;
 use crate::text::shorten;
 
-/// Whether a value is what counts when there is none.
+/// Whether a value equals the default.
 type IsDefault = fn(&Value) -> bool;
 
-/// What counts when a facet is absent: a declared default that the target can't say is no loss.
+/// The defaults of facets: an explicit default that the target can't express is not a loss.
 const DEFAULTS: &[(&str, IsDefault)] = &[
     ("read_only", is_false),
     ("always_ask", is_false),
@@ -39,8 +40,9 @@ fn is_false(value: &Value) -> bool {
     value == &Value::Bool(false)
 }
 
-/// Everything that `before` declares and `after` lacks or says differently. What is kept in the file for another reader
-/// is a note, but for tools: a tool that nobody calls is a loss.
+/// Lists everything that `before` declares and that is missing or different in `after`. What is
+/// kept in the file for another reader is only a note, except for tools: a tool that can't be
+/// called is a loss.
 pub(super) fn losses(
     before: &Skill,
     after: &Skill,
@@ -98,7 +100,7 @@ fn compare(facet: &'static str, before: &Value, now: &Value, to: &Dialect, losse
             }
         }
         _ => match (before, now) {
-            // A list here, one line there (R42 to R44).
+            // A list in one dialect is one line in another (R42 to R44).
             (Value::Array(items), Value::Array(left)) if joined(items) == joined(left) => {}
             (Value::Array(items), Value::Array(left)) => {
                 let missing: Vec<&Value> =
@@ -123,7 +125,7 @@ fn joined(items: &[Value]) -> String {
     items.iter().map(as_text).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether two values mean the same: numbers by value, everything else as it is.
+/// Whether two values are equal, comparing numbers by value.
 fn same(before: &Value, now: &Value) -> bool {
     match (before.as_f64(), now.as_f64()) {
         (Some(before), Some(now)) => (before - now).abs() < f64::EPSILON,
@@ -131,7 +133,7 @@ fn same(before: &Value, now: &Value) -> bool {
     }
 }
 
-/// "2 tools can't be carried: agent-flow has no tools".
+/// Reports a facet that the target lacks: "2 tools can't be carried: agent-flow has no tools".
 fn gone(facet: &'static str, value: &Value, to: &Dialect) -> Loss {
     let (one, many) = words(facet);
     let reason = match (facet, to.id) {
@@ -148,7 +150,7 @@ fn gone(facet: &'static str, value: &Value, to: &Dialect) -> Loss {
     Loss { field: facet.to_owned(), detail }
 }
 
-/// A value in a sentence, shortened.
+/// Formats a value for a sentence, shortened.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => format!("`{}`", shorten(text, 60)),
@@ -164,7 +166,8 @@ fn shown_list(values: &[&Value]) -> String {
     words.join(", ")
 }
 
-/// A permission that grants nothing is the same as none (GAIA §3: no implicit grants).
+/// Compares permissions; one that grants nothing equals no permission (GAIA §3: no implicit
+/// grants).
 fn permissions(before: &Value, now: &Value, to: &Dialect, losses: &mut Vec<Loss>) {
     let grants = |value: &Value| -> Vec<Value> {
         let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -183,7 +186,7 @@ fn permissions(before: &Value, now: &Value, to: &Dialect, losses: &mut Vec<Loss>
         Loss {
             field: "permissions".to_owned(),
             detail: format!(
-                "{} can't be said in {}, so it is not granted",
+                "{} can't be expressed in {}, so it is not granted",
                 shown_list(&missing),
                 to.id
             ),
@@ -191,7 +194,7 @@ fn permissions(before: &Value, now: &Value, to: &Dialect, losses: &mut Vec<Loss>
     });
 }
 
-/// Things with names: those that are gone, and what changed in those that are still there.
+/// Compares named things: which are gone, and what changed in the others.
 fn named(facet: &'static str, before: &Value, now: &Value, to: &Dialect, losses: &mut Vec<Loss>) {
     let empty = Vec::new();
     let before = before.as_array().unwrap_or(&empty);
@@ -222,7 +225,7 @@ fn named(facet: &'static str, before: &Value, now: &Value, to: &Dialect, losses:
     }
 }
 
-/// The parts of one named thing.
+/// Compares the parts of one named thing.
 fn parts(path: &str, owner: &str, before: &Value, now: &Value, losses: &mut Vec<Loss>) {
     let (Value::Object(before), Value::Object(now)) = (before, now) else { return };
     for (key, value) in before {
@@ -266,7 +269,7 @@ fn parts(path: &str, owner: &str, before: &Value, now: &Value, losses: &mut Vec<
             }
             // `text`, `textarea` and `string` are one type with different widgets (R13).
             ("type", _) if plain_type(value) == plain_type(other) => {}
-            // A default that became text along with its type says the same.
+            // A default that became text along with its type is unchanged.
             ("default", _) if as_text(value) == as_text(other) => {}
             ("required", Value::Bool(false)) => {}
             _ if same(value, other) => {}
@@ -321,7 +324,7 @@ fn entries(facet: &'static str, before: &Value, now: &Value, to: &Dialect, losse
     }
 }
 
-/// The body must be there, whatever stands around it and however placeholders are spaced.
+/// Checks that the body is still there, ignoring surrounding text and the spacing of placeholders.
 fn body(before: &Value, now: &Value, to: &Dialect) -> Option<Loss> {
     let plain = |value: &Value| {
         let text = value.as_str().unwrap_or_default().replace("\r\n", "\n");

@@ -1,6 +1,6 @@
-//! How facets are called in a sentence.
+//! The nouns for facets in messages.
 
-/// How a facet is called in a sentence.
+/// The noun for a facet, in singular and plural.
 struct Noun {
     facet: &'static str,
     one: &'static str,
@@ -87,7 +87,7 @@ const NOUNS: &[Noun] = &[
     noun("body", "body", "bodies"),
 ];
 
-/// One of them, and several.
+/// The singular and the plural noun of a facet.
 pub(super) fn words(facet: &'static str) -> (&'static str, &'static str) {
     NOUNS
         .iter()

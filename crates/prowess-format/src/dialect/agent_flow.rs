@@ -51,15 +51,15 @@ const INPUT: &[Field] = &[
         "label",
         Shape::Text { most: 128 },
         "§3.3",
-        "What a form shows; the name when absent.",
+        "Label in a form; defaults to the name.",
     )
     .rule(&rules::INVALID_INPUT),
-    Field::new("type", Shape::Choice(TYPES), "§3.3", "Widget; anything else counts as `text`.")
+    Field::new("type", Shape::Choice(TYPES), "§3.3", "Widget; anything else is treated as `text`.")
         .default("text")
         .rule(&rules::UNKNOWN_INPUT_TYPE)
         .lenient(),
     Field::new("required", Shape::Boolean, "§3.3", "Must be given.").default("false"),
-    Field::new("default", Shape::Text { most: 1024 }, "§3.3", "Value when none is given.")
+    Field::new("default", Shape::Text { most: 1024 }, "§3.3", "Default value.")
         .rule(&rules::INVALID_INPUT),
     Field::new("description", Shape::Text { most: 512 }, "§3.3", "Help text.")
         .rule(&rules::INVALID_INPUT),
@@ -78,7 +78,7 @@ const MODEL: &[Field] = &[
         "max_tokens",
         Shape::Integer { from: 1, to: 8192 },
         "§3.2",
-        "Most tokens to generate.",
+        "Maximum number of tokens to generate.",
     )
     .default("2000")
     .rule(&rules::INVALID_SAMPLING),
@@ -89,14 +89,14 @@ const FIELDS: &[Field] = &[
         "name",
         Shape::Format(&formats::NAME),
         "§3.1, §4",
-        "Identifier; the directory's name counts when absent.",
+        "Identifier; defaults to the directory name.",
     )
     .rule(&rules::INVALID_NAME),
     Field::new(
         "description",
         Shape::Text { most: 1024 },
         "§3.1",
-        "Purpose; the name counts when absent.",
+        "Purpose; defaults to the name.",
     )
     .rule(&rules::DESCRIPTION_TOO_LONG),
     Field::new("license", Shape::Text { most: 64 }, "§3.1", "Licence identifier.")
@@ -118,7 +118,7 @@ const FIELDS: &[Field] = &[
         "model",
         Shape::Either(&[Shape::Map(MODEL), TEXT]),
         "§3.2, §12",
-        "Sampling settings; a text is ignored.",
+        "Sampling settings; ignored if it is text.",
     ),
     Field::new("user_id", Shape::Text { most: 256 }, "§3.2", "Owner; set by the server."),
 ];
@@ -134,7 +134,7 @@ const LIMITS: &[Limit] = &[
     limit("input name, label, default, description", "64, 128, 1,024, 512 characters", "§3.3"),
 ];
 
-/// Most bytes of a file (§2).
+/// Maximum size of a file, in bytes (§2).
 pub(crate) const MAX_BYTES: usize = 51_200;
 
 fn affinity(document: &Document<'_>) -> u32 {
@@ -155,7 +155,7 @@ fn affinity(document: &Document<'_>) -> u32 {
         score += if labelled || kinds().any(|kind| TYPES.contains(&kind)) {
             50
         } else if kinds().next().is_none() {
-            // Inputs without types: only this dialect has them.
+            // Only this dialect has inputs without types.
             25
         } else {
             0
@@ -214,7 +214,7 @@ fn write(skill: &Skill) -> Written {
         map.extend(sampling.extra.iter().cloned());
         yaml.value("model", &Value::Object(map));
     } else {
-        // Ignored by this dialect, but the author's (R14).
+        // Ignored by this dialect, but preserved for the author (R14).
         yaml.text("model", skill.model_alias.as_ref().map(|alias| alias.as_str()));
     }
     yaml.text("user_id", skill.owner.as_ref().map(|owner| owner.as_str()));

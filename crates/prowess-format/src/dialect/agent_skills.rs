@@ -38,7 +38,7 @@ const FIELDS: &[Field] = &[
         "name",
         Shape::Format(&formats::UNICODE_NAME),
         "standard",
-        "Identifier; equals the directory's name, which counts when absent (R3).",
+        "Identifier; must equal the directory name, which is the default.",
     )
     .rule(&rules::INVALID_NAME),
     Field::new(
@@ -59,14 +59,14 @@ const FIELDS: &[Field] = &[
         "compatibility",
         TEXT_OR_TEXTS,
         "standard",
-        "What the skill needs around it; at most 500 characters.",
+        "Environment requirements; at most 500 characters.",
     ),
     Field::new("metadata", ANY_MAP, "standard", "Any further keys and values."),
     Field::new(
         "allowed-tools",
         TEXT_OR_TEXTS,
         "standard",
-        "Tools of the host that are pre-approved, separated by blanks.",
+        "Pre-approved tools of the host, separated by spaces.",
     ),
 ];
 
@@ -106,7 +106,7 @@ fn write(skill: &Skill) -> Written {
     common::finish(skill, yaml)
 }
 
-/// The six fields, less `metadata`, which layers above fill differently.
+/// Writes the six fields except `metadata`, which other layers fill differently.
 pub(super) fn write_layer(skill: &Skill, yaml: &mut Yaml) {
     yaml.text("name", skill.name_text());
     yaml.text("description", skill.description.as_ref().map(|description| description.as_str()));

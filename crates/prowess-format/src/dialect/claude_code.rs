@@ -64,18 +64,18 @@ const ARGUMENTS: Shape = Shape::Either(&[
 ]);
 
 const HANDLER: &[Field] = &[
-    Field::new("type", Shape::Choice(HOOK_TYPES), "SKL layer 2", "What happens.")
+    Field::new("type", Shape::Choice(HOOK_TYPES), "SKL layer 2", "Kind of handler.")
         .required()
         .rule(&rules::INVALID_HOOK),
     Field::new("command", TEXT, "SKL layer 2", "The command of a `command` hook."),
     Field::new("prompt", TEXT, "SKL layer 2", "The prompt of a `prompt` or `agent` hook."),
-    Field::new("timeout", Shape::Integer { from: 1, to: 86_400 }, "SKL layer 2", "Seconds."),
-    Field::new("async", Shape::Boolean, "SKL layer 2", "Nobody waits for it."),
+    Field::new("timeout", Shape::Integer { from: 1, to: 86_400 }, "SKL layer 2", "Timeout in seconds."),
+    Field::new("async", Shape::Boolean, "SKL layer 2", "Runs in the background."),
     Field::new("model", TEXT, "SKL layer 2", "The model of a prompt or an agent."),
 ];
 
 const MATCHER: &[Field] = &[
-    Field::new("matcher", TEXT, "SKL layer 2", "Which tools it concerns."),
+    Field::new("matcher", TEXT, "SKL layer 2", "Tools that the hook applies to."),
     Field::new(
         "hooks",
         Shape::List { item: &Shape::Map(HANDLER), least: 1, most: 100 },
@@ -91,7 +91,7 @@ const FIELDS: &[Field] = &[
         "name",
         Shape::Format(&formats::UNICODE_NAME),
         "standard",
-        "Identifier; the directory's name counts when absent.",
+        "Identifier; defaults to the directory name.",
     )
     .rule(&rules::INVALID_NAME),
     Field::new(
@@ -108,14 +108,14 @@ const FIELDS: &[Field] = &[
         "disable-model-invocation",
         Shape::Boolean,
         "SKL layer 2",
-        "Only the user may invoke it.",
+        "Only the user may invoke the skill.",
     )
     .default("false"),
-    Field::new("user-invocable", Shape::Boolean, "SKL layer 2", "It stands in the `/` menu.")
+    Field::new("user-invocable", Shape::Boolean, "SKL layer 2", "Listed in the `/` menu.")
         .default("true"),
-    Field::new("mode", Shape::Boolean, "SKL layer 2", "It is listed as a mode command.")
+    Field::new("mode", Shape::Boolean, "SKL layer 2", "Listed as a mode command.")
         .default("false"),
-    // The client ignores any other word, and the skill runs in the main conversation.
+    // The client ignores any other value and runs the skill in the main conversation.
     Field::new("context", Shape::Choice(&["fork"]), "SKL layer 2", "`fork` runs it in a subagent.")
         .lenient(),
     Field::new("agent", TEXT, "SKL layer 2", "The subagent's type.").default("general-purpose"),
@@ -138,7 +138,7 @@ const FIELDS: &[Field] = &[
         "disallowed-tools",
         TEXT_OR_TEXTS,
         "product",
-        "Tools of the host that are withheld.",
+        "Tools of the host that the skill may not use.",
     ),
     Field::new(
         "effort",
@@ -147,12 +147,12 @@ const FIELDS: &[Field] = &[
         "Effort level.",
     ),
     Field::new("background", Shape::Boolean, "product", "Runs in the background."),
-    Field::new("paths", TEXT_OR_TEXTS, "product", "Globs of files that make it relevant."),
+    Field::new("paths", TEXT_OR_TEXTS, "product", "File globs that activate the skill."),
     Field::new(
         "shell",
         Shape::Choice(&["bash", "powershell"]),
         "product",
-        "The shell of injected commands.",
+        "Shell for injected commands.",
     ),
 ];
 
@@ -278,7 +278,7 @@ fn write(skill: &Skill) -> Written {
     common::finish(skill, yaml)
 }
 
-/// The fields of this layer.
+/// Writes the fields of this layer.
 pub(super) fn write_layer(skill: &Skill, yaml: &mut Yaml) {
     let invocation = &skill.invocation;
     let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());

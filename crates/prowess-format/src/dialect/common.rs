@@ -1,4 +1,4 @@
-//! What several dialects read and write in the same way.
+//! Fields that several dialects read and write alike.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ pub(crate) fn text(mapping: &Mapping<'_>, key: &str) -> Text {
     mapping.get(key).and_then(spanned)
 }
 
-/// A scalar with its place.
+/// A scalar with its span.
 pub(crate) fn spanned(node: &Node<'_>) -> Text {
     node.text()
         .filter(|text| !text.trim().is_empty())
@@ -43,7 +43,8 @@ pub(crate) fn comma_texts(mapping: &Mapping<'_>, key: &str) -> Vec<Spanned<Strin
     words.map(|word| Spanned::new(word.to_owned(), node.span)).collect()
 }
 
-/// `allowed-tools`: entries separated by blanks or commas outside parentheses, or a list (SKL-L1-5).
+/// `allowed-tools`: entries separated by spaces or commas outside parentheses, or a list
+/// (SKL-L1-5).
 pub(crate) fn tool_patterns(mapping: &Mapping<'_>, key: &str) -> Vec<Spanned<String>> {
     let Some(node) = mapping.get(key) else { return Vec::new() };
     let mut patterns = Vec::new();
@@ -97,21 +98,22 @@ pub(crate) fn rest(mapping: &Mapping<'_>, known: &[&str]) -> Vec<(String, Value)
         .collect()
 }
 
-/// Fills `slot` when nobody has yet: earlier layers win.
+/// Fills `slot` if it is empty: earlier layers win.
 pub(crate) fn fill<T>(slot: &mut Option<T>, value: Option<T>) {
     if slot.is_none() {
         *slot = value;
     }
 }
 
-/// Fills a list when nobody has yet.
+/// Fills a list if it is empty.
 pub(crate) fn fill_list<T>(slot: &mut Vec<T>, value: Vec<T>) {
     if slot.is_empty() {
         *slot = value;
     }
 }
 
-/// Name, version, description, licence, authors, tags and addresses: the fields that mean the same everywhere.
+/// Reads the fields that mean the same in every dialect: name, version, description, licence,
+/// authors, tags and URLs.
 pub(crate) fn read_identity(root: &Mapping<'_>, skill: &mut Skill) {
     fill(&mut skill.name, text(root, "name"));
     fill(&mut skill.version, text(root, "version"));
@@ -124,7 +126,7 @@ pub(crate) fn read_identity(root: &Mapping<'_>, skill: &mut Skill) {
     fill(&mut skill.repository, text(root, "repository"));
 }
 
-/// One input or parameter from a map (AFL §3.3, SRT §4.4, GAIA §2.1).
+/// Reads one input or parameter from a map (AFL §3.3, SRT §4.4, GAIA §2.1).
 pub(crate) fn parameter(
     mapping: &Mapping<'_>,
     name: Spanned<String>,
@@ -164,7 +166,7 @@ pub(crate) fn body(document: &crate::document::Document<'_>) -> String {
     document.body_text().to_owned()
 }
 
-/// Writes what [`read_identity`] reads; `author` is written as the key that the dialect uses.
+/// Writes what [`read_identity`] reads, with the authors under `author_key`.
 pub(crate) fn write_identity(skill: &Skill, yaml: &mut Yaml, author_key: &str) {
     yaml.text("name", skill.name.as_ref().map(|name| name.as_str()));
     yaml.text("version", skill.version.as_ref().map(|version| version.as_str()));
@@ -176,13 +178,13 @@ pub(crate) fn write_identity(skill: &Skill, yaml: &mut Yaml, author_key: &str) {
     yaml.text("license", skill.license.as_ref().map(|license| license.as_str()));
 }
 
-/// Several authors in one line, for dialects with a single `author`.
+/// Joins several texts in one line, for dialects with a single `author`.
 pub(crate) fn joined(texts: &[Spanned<String>]) -> Option<String> {
     (!texts.is_empty())
         .then(|| texts.iter().map(|text| text.as_str()).collect::<Vec<_>>().join(", "))
 }
 
-/// The `inputs` list.
+/// Writes the `inputs` list.
 pub(crate) fn write_inputs(
     inputs: &[Parameter],
     yaml: &mut Yaml,
@@ -215,16 +217,16 @@ pub(crate) fn write_inputs(
     }
 }
 
-/// Whether a dialect writes `required: false`, which goes without saying.
+/// When a dialect writes `required`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Required {
-    /// Each parameter says it.
+    /// For each parameter.
     Always,
-    /// Only those that are.
+    /// Only for required parameters.
     WhenTrue,
 }
 
-/// The parameters of a tool by name: what [`parameter`] reads.
+/// Writes the parameters of a tool by name, as [`parameter`] reads them.
 pub(crate) fn write_parameters(parameters: &[Parameter], required: Required) -> Map<String, Value> {
     let write = |parameter: &Parameter| {
         let mut map = Map::new();
@@ -240,21 +242,21 @@ pub(crate) fn write_parameters(parameters: &[Parameter], required: Required) -> 
         put("label", parameter.label.clone().map(Value::String));
         put("description", parameter.description.clone().map(Value::String));
         put("source", parameter.source.clone().map(Value::String));
-        // A table's own word for it, such as `yes`, is said above.
+        // The original value, such as `yes`, is written above.
         map.extend(parameter.extra.iter().filter(|(key, _)| key != "required").cloned());
         (parameter.name.value.clone(), Value::Object(map))
     };
     parameters.iter().map(write).collect()
 }
 
-/// Front matter and body of a Markdown dialect, unknown fields last.
+/// Joins front matter and body of a Markdown dialect, unknown fields last.
 pub(crate) fn finish(skill: &Skill, mut yaml: Yaml) -> Written {
-    // A field that the dialect does not list but reads all the same is in the model twice, and is written once.
+    // A field that the dialect reads without listing it is in the model twice, but is written once.
     for (key, value) in skill.extra.iter().filter(|(key, _)| !yaml.has(key)).collect::<Vec<_>>() {
         yaml.value(key, value);
     }
     Written::markdown(&yaml, &skill.body)
 }
 
-/// An empty place, for values that were computed.
+/// The empty span of computed values.
 pub(crate) const NOWHERE: Span = Span { start: 0, end: 0 };

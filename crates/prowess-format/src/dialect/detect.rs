@@ -1,13 +1,13 @@
-//! Which dialects a document is written in.
+//! Detects the dialects of a document.
 
 use super::{ALL, Dialect, by_id};
 use crate::document::{Document, FrontMatter};
 
-/// A second layer needs this much evidence of its own.
+/// The score that a second layer needs.
 pub const SECOND_LAYER: u32 = 20;
-/// What a field is worth that only one dialect has; less is made of words that everybody uses.
+/// The score of a field that only one dialect has; common words score less.
 pub const OWN_FIELD: u32 = 16;
-/// Within the family of the open standard a single field is evidence.
+/// The score that a layer of the open standard's family needs: a single field is enough.
 const FAMILY_LAYER: u32 = 1;
 /// The open standard and the dialects that extend it: they read each other's fields layer by layer.
 pub const FAMILY: &[&str] = &["agent-skills", "claude-code", "skillli"];
@@ -19,7 +19,7 @@ pub fn detect(document: &Document<'_>) -> Vec<&'static Dialect> {
         .map(|&dialect| ((dialect.affinity)(document), dialect))
         .filter(|(score, _)| *score > 0)
         .collect();
-    // A stable sort: of equals the earlier dialect leads.
+    // The sort is stable: of equal scores the earlier dialect wins.
     scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     let Some(&(_, main)) = scored.first() else {
         let fallback =
@@ -43,7 +43,7 @@ pub fn detect(document: &Document<'_>) -> Vec<&'static Dialect> {
     layers
 }
 
-/// The layers that a dialect named by the user stands for: itself and the dialects it extends.
+/// The layers of a dialect that the user named: itself and the dialects it extends.
 pub fn layers_of(dialect: &'static Dialect) -> Vec<&'static Dialect> {
     std::iter::once(dialect).chain(dialect.bases.iter().filter_map(|id| by_id(id))).collect()
 }

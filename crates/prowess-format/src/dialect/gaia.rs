@@ -51,7 +51,7 @@ const PARAMETER: &[Field] = &[
         .required()
         .rule(&rules::INVALID_PARAMETER_TYPE),
     Field::new("required", Shape::Boolean, "§2.1", "Must be given.").default("false"),
-    Field::new("default", Shape::Any, "§2.1", "Value when absent."),
+    Field::new("default", Shape::Any, "§2.1", "Default value."),
     Field::new("description", TEXT, "§2.1", "What it is for."),
 ];
 
@@ -70,23 +70,23 @@ const HARDWARE: &[Field] = &[
         "§2.1",
         "Neural processor.",
     ),
-    Field::new("gpu_vram", TEXT, "§2.1", "Smallest GPU memory."),
+    Field::new("gpu_vram", TEXT, "§2.1", "Minimum GPU memory."),
 ];
 
 const SKILL_DEPENDENCY: &[Field] = &[
     Field::new("name", TEXT, "§10.3", "Name of the other skill.").required(),
-    Field::new("version", Shape::Format(&formats::RANGE), "§10.2", "Range of versions.")
+    Field::new("version", Shape::Format(&formats::RANGE), "§10.2", "Version range.")
         .rule(&rules::INVALID_RANGE),
-    Field::new("required", Shape::Boolean, "§9.1", "Fails without it."),
+    Field::new("required", Shape::Boolean, "§9.1", "Whether the skill fails without it."),
 ];
 
 const REQUIREMENTS: &[Field] = &[
-    Field::new("model", Shape::Format(&formats::SIZE), "§2.1", "Smallest model, such as `>=7B`."),
+    Field::new("model", Shape::Format(&formats::SIZE), "§2.1", "Minimum model size, such as `>=7B`."),
     Field::new(
         "context",
         Shape::Format(&formats::SIZE),
         "§2.1",
-        "Smallest context window, such as `>=8K`.",
+        "Minimum context window, such as `>=8K`.",
     ),
     Field::new("python", TEXT, "§2.1", "Python version range."),
     Field::new("dependencies", TEXTS, "§2.1", "Python packages."),
@@ -110,7 +110,7 @@ const FIELDS: &[Field] = &[
         "name",
         Shape::Format(&formats::GAIA_NAME),
         "§2.2, §2.3",
-        "Identifier; the directory's name counts when absent (R3).",
+        "Identifier; defaults to the directory name.",
     )
     .rule(&rules::INVALID_NAME),
     Field::new("version", Shape::Format(&formats::VERSION), "§2.2", "SemVer version.")
@@ -145,7 +145,7 @@ const FIELDS: &[Field] = &[
         "security_tier",
         Shape::Choice(TIERS),
         "§4",
-        "The tier the author claims; a claim raises nothing (R19).",
+        "The tier the author claims; a claim grants nothing.",
     )
     .rule(&rules::INVALID_SECURITY_TIER),
     Field::new("registry", Shape::Format(&formats::URL), "§2.2", "Registry."),
@@ -154,7 +154,7 @@ const FIELDS: &[Field] = &[
         .rule(&rules::INVALID_URL),
     Field::new("repository", Shape::Format(&formats::URL), "§2.2", "Source repository.")
         .rule(&rules::INVALID_URL),
-    Field::new("metadata", ANY_MAP, "implementation", "`metadata.gaia` holds the same fields."),
+    Field::new("metadata", ANY_MAP, "implementation", "`metadata.gaia` may hold the same fields."),
 ];
 
 const LIMITS: &[Limit] = &[
@@ -278,7 +278,7 @@ pub(crate) fn skill_dependencies(node: Option<&Node<'_>>) -> Vec<SkillDependency
             }),
             None => {
                 let text = common::spanned(item)?;
-                // A scope begins with `@`, so the range is behind the last one.
+                // A scope begins with `@`, so the range follows the last one.
                 let (name, range) = match text.value.rsplit_once('@') {
                     Some((name, range)) if !name.is_empty() => (name.to_owned(), range.to_owned()),
                     _ => (text.value.clone(), String::new()),
@@ -341,7 +341,8 @@ fn parameters_of(mapping: &Mapping<'_>) -> Vec<Parameter> {
         .collect()
 }
 
-/// §2.2 requires these at the top level; `metadata.gaia` has no such list, so there only the values are checked (GAIX-1, GAIX-2).
+/// Checks the fields that §2.2 requires at the top level. `metadata.gaia` has no required fields,
+/// so only its values are checked (GAIX-1, GAIX-2).
 fn check(document: &Document<'_>, findings: &mut Findings) {
     let home = home(document);
     if !std::ptr::eq(home, &raw const document.root) {
@@ -362,7 +363,7 @@ fn check(document: &Document<'_>, findings: &mut Findings) {
     }
 }
 
-/// The same for the schema: `metadata.gaia` counts when the top level has none of its fields.
+/// Refines the schema: `metadata.gaia` is used if the top level has none of its fields.
 fn refine(schema: &mut Value) {
     let properties: Map<String, Value> = NESTED
         .iter()
@@ -383,7 +384,7 @@ fn write(skill: &Skill) -> Written {
     yaml.value("permissions", &Value::Array(permissions));
     write_requirements(skill, &mut yaml);
     yaml.value("tools", &Value::Array(skill.tools.iter().map(write_tool).collect()));
-    // §2.2 wants a tier, so a skill that comes from elsewhere gets the lowest one (R20).
+    // §2.2 requires a tier, so a converted skill gets the lowest one (R20).
     let given = (*skill.dialect != DIALECT).then_some("experimental");
     yaml.text("security_tier", skill.security_tier.as_ref().map(|tier| tier.as_str()).or(given));
     yaml.text("registry", skill.registry.as_ref().map(|text| text.as_str()));
@@ -407,13 +408,13 @@ fn write_requirements(skill: &Skill, yaml: &mut Yaml) {
     }
 }
 
-/// What `metadata.gaia` holds in a file of the open standard (GAIX-1).
+/// Writes the `metadata.gaia` block of a file in the open standard (GAIX-1).
 pub(crate) fn nested_block(skill: &Skill) -> Map<String, Value> {
     let mut block = Map::new();
     let mut put = |key: &str, value: Value| {
         block.insert(key.to_owned(), value);
     };
-    // Without a word every skill is experimental (R20).
+    // Skills are experimental by default (R20).
     if let Some(tier) = skill.security_tier.as_ref().filter(|tier| tier.as_str() != "experimental")
     {
         put("security_tier", Value::String(tier.value.clone()));
@@ -470,7 +471,7 @@ fn requirements(skill: &Skill) -> Map<String, Value> {
     map
 }
 
-/// `{name, version}`.
+/// Writes a dependency as `{name, version}`.
 pub(crate) fn write_dependency(dependency: &SkillDependency) -> Value {
     let mut map = Map::new();
     map.insert("name".to_owned(), Value::String(dependency.name.value.clone()));

@@ -40,7 +40,7 @@ pub(super) static DIALECT: Dialect = Dialect {
 
 /// Context modes (§2.2); `Writer` is an accepted extension (R26).
 pub(crate) const MODES: &[&str] = &["Global", "Dev", "Meeting", "Writer"];
-/// Words for modes that older files use (R26).
+/// Mode names in older files (R26).
 pub(crate) const MODE_ALIASES: &[(&str, &str)] = &[("Coding", "Dev"), ("Dictation", "Writer")];
 /// Parameter types (§3.3).
 pub(crate) const TYPES: &[&str] = &["string", "integer", "number", "boolean", "array"];
@@ -50,7 +50,7 @@ const FIELDS: &[Field] = &[
         "name",
         Shape::Format(&formats::NAME),
         "§2.2",
-        "Identifier; equals the directory's name.",
+        "Identifier; must equal the directory name.",
     )
     .required()
     .rule(&rules::INVALID_NAME),
@@ -80,16 +80,16 @@ const FIELDS: &[Field] = &[
     .rule(&rules::INVALID_MODE),
     Field::new("read_only", Shape::Boolean, "§2.2", "May run without approval.").default("false"),
     Field::new("always_ask", Shape::Boolean, "§2.2", "Asks even when read-only.").default("false"),
-    Field::new("timeout", Shape::Integer { from: 1, to: 300 }, "§2.2", "Seconds.")
+    Field::new("timeout", Shape::Integer { from: 1, to: 300 }, "§2.2", "Timeout in seconds.")
         .default("30")
         .rule(&rules::INVALID_TIMEOUT),
-    Field::new("network", Shape::Boolean, "§2.2", "Wants the network; grants nothing (R53).")
+    Field::new("network", Shape::Boolean, "§2.2", "Needs the network; grants nothing.")
         .default("false"),
     Field::new(
         "x-tool-pack",
         Shape::Any,
         "extension",
-        "What a tool pack says beyond this dialect, tool by tool.",
+        "Fields of tool packs that this dialect lacks, by tool.",
     ),
 ];
 
@@ -115,7 +115,8 @@ fn affinity(document: &Document<'_>) -> u32 {
     if root.has("claw_version") || root.has("actions") {
         return 0;
     }
-    // The open standard's `metadata` beside sections of commands is a skill that describes them, not one that runs them.
+    // A skill with the open standard's `metadata` describes the commands in its sections and does
+    // not run them.
     if score == 0 && root.has("metadata") {
         return 0;
     }
@@ -206,7 +207,7 @@ fn tool(section: &Section<'_>) -> Tool {
             Block::Heading { level: 4, text, .. } => part = text.trim_end_matches(':'),
             Block::Heading { .. } => {}
             Block::Text { text, .. } if part.is_empty() => description.push(text),
-            // GIB-3.1-7: only a paragraph that says nothing but "None" means no parameters.
+            // GIB-3.1-7: only a paragraph that consists of "None" means no parameters.
             Block::Text { text, .. } if part.eq_ignore_ascii_case("Parameters") => {
                 parameters_declared |=
                     text.trim_end_matches('.').trim().eq_ignore_ascii_case("none");
@@ -260,7 +261,7 @@ fn parameter(
     let kind = cell("Type");
     let text = cell("Description").map(|cell| cell.text.clone()).unwrap_or_default();
     let (description, default) = split_default(&text);
-    // Without a Type column the type stays empty, which a rule reports.
+    // Without a Type column the type is empty, which a rule reports.
     let kind = kind.map_or_else(
         || Spanned::new(String::new(), name.span),
         |cell| Spanned::new(cell.text.clone(), cell.span),
@@ -319,7 +320,7 @@ fn default_value(text: &str, kind: &str) -> Value {
     typed.unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-/// Puts back what a tool pack says beyond this dialect (TP-5).
+/// Restores the fields of a tool pack that this dialect lacks (TP-5).
 fn extend(tool: &mut Tool, extension: Option<&Value>) {
     let Some(Value::Object(extension)) = extension else { return };
     for (key, value) in extension {
@@ -356,7 +357,7 @@ fn write(skill: &Skill) -> Written {
         yaml.value("timeout", &Value::from(timeout.value));
     }
     yaml.boolean("network", skill.network.as_ref().map(|value| value.value));
-    // What the body already defines is the author's own text and stays.
+    // Tools that the body already defines are the author's text and stay.
     let blocks = crate::document::markdown::blocks(&skill.body, 0);
     let defined = sections(&blocks);
     let missing: Vec<&Tool> = skill
@@ -398,7 +399,8 @@ pub(crate) fn body_tools(body: &str) -> Vec<String> {
     tools.map(|tool| tool.name.value).collect()
 }
 
-/// The headings that would be read as tools, but define none: no command, or no name for a tool.
+/// Headings that would be read as tools but define none: they have no command, or no valid tool
+/// name.
 pub(crate) fn misread_headings(body: &str) -> Vec<Span> {
     let blocks = crate::document::markdown::blocks(body, 0);
     let sections = sections(&blocks);
@@ -413,7 +415,8 @@ fn defines(section: &Section<'_>, tool: &Tool) -> bool {
     section.name == tool.name.value && section.blocks.iter().any(|block| matches!(block, Block::Heading { level: 4, text, .. } if is_heading(text, "Command")))
 }
 
-/// What a tool says beyond the sections of the body: keys of a tool pack, and texts that Markdown would change.
+/// The parts of a tool that sections of the body can't express: keys of a tool pack, and texts that
+/// Markdown would change.
 fn extension_of(tool: &Tool, said: Option<&Tool>) -> Option<Value> {
     let mut map: Map<String, Value> = tool.extra.iter().cloned().collect();
     if said.is_some_and(|said| said.description != tool.description) {

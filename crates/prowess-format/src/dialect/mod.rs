@@ -1,6 +1,6 @@
-//! Dialects: one file each, and the way to tell them apart.
+//! Dialects: one file each, and their detection.
 //!
-//! Adding a dialect is adding a file and a word to the list below.
+//! To add a dialect, add a file and its name to the list below.
 
 pub(crate) mod common;
 mod detect;
@@ -26,35 +26,35 @@ dialects! { agent_skills claude_code skillli gibberish gaia agent_flow skillrt o
 /// A way to write SKILL.md files.
 #[derive(Debug)]
 pub struct Dialect {
-    /// The word for `--dialect`.
+    /// The value of `--dialect`.
     pub id: &'static str,
-    /// Its full name.
+    /// Full name.
     pub title: &'static str,
-    /// What it is for, in one sentence.
+    /// One sentence about its purpose.
     pub about: &'static str,
     /// The document that defines it.
     pub specification: &'static str,
-    /// Dialects that this one extends: their fields count too.
+    /// Dialects that this one extends; their fields are valid too.
     pub bases: &'static [&'static str],
     /// The fields of its front matter.
     pub fields: &'static [Field],
-    /// What it thinks of other fields.
+    /// How it treats unknown fields.
     pub unknown: Unknown,
-    /// What it wants of a name.
+    /// Format of names.
     pub name: NameStyle,
-    /// What it thinks of a name that differs from the directory: usually, and under `--strict` (R4).
+    /// Severity of a name that differs from the directory: usually, and under `--strict` (R4).
     pub directory: Option<(Severity, Severity)>,
     /// Descriptions longer than this get a warning (R1).
     pub description: DescriptionLimit,
-    /// Every number of its specification, for the reference.
+    /// Every limit of its specification, for the reference.
     pub limits: &'static [Limit],
-    /// How much of a document only this dialect explains; 0 means nothing.
+    /// Scores how much of a document only this dialect explains; 0 means nothing.
     pub affinity: fn(&Document<'_>) -> u32,
-    /// Reads what this dialect knows into the model.
+    /// Reads the fields of this dialect into the model.
     pub read: fn(&Document<'_>, &mut Skill),
-    /// Checks what no table of fields can say.
+    /// Checks what the table of fields can't express.
     pub check: fn(&Document<'_>, &mut Findings),
-    /// Adds to the JSON Schema what no table of fields can say.
+    /// Adds to the JSON Schema what the table of fields can't express.
     pub refine: fn(&mut serde_json::Value),
     /// Writes the model in this dialect.
     pub write: fn(&Skill) -> Written,
@@ -66,12 +66,12 @@ impl PartialEq for Dialect {
     }
 }
 
-/// What a dialect wants of a name (R2).
+/// The format of names in a dialect (R2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameStyle {
     /// `[a-z0-9]+(-[a-z0-9]+)*`, at most 64.
     Kebab,
-    /// The same, with lower-case letters of every script (the open standard).
+    /// Like `Kebab`, with lower-case letters of every script (the open standard).
     UnicodeKebab,
     /// `^[a-z][a-z0-9-]{0,63}$` (GAIA §2.3).
     LetterFirst,
@@ -84,7 +84,7 @@ pub enum NameStyle {
 /// A dialect's own limit for descriptions.
 #[derive(Clone, Copy, Debug)]
 pub struct DescriptionLimit {
-    /// The most characters.
+    /// Maximum length in characters.
     pub most: usize,
     /// Severity of a longer one, usually and under `--strict`.
     pub severity: (Severity, Severity),
@@ -115,7 +115,8 @@ pub(crate) fn no_check(_: &Document<'_>, _: &mut Findings) {}
 pub(crate) fn no_refinement(_: &mut serde_json::Value) {}
 
 impl Dialect {
-    /// The fields that count in a layer below this dialect: what it says of a field itself wins over the dialects that it extends.
+    /// The fields of a layer below this dialect. Its own definition of a field overrides those of
+    /// the dialects that it extends.
     pub fn fields_of_layer(&self, layer: &'static Dialect) -> impl Iterator<Item = &'static Field> {
         let extended = self.bases.contains(&layer.id);
         let own: &'static [Field] = if extended { self.fields } else { &[] };
@@ -139,7 +140,7 @@ impl Dialect {
     }
 }
 
-/// The dialect of an id.
+/// Looks up a dialect by its id.
 pub fn by_id(id: &str) -> Option<&'static Dialect> {
     ALL.iter().copied().find(|dialect| dialect.id == id)
 }

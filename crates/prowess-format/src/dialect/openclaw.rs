@@ -49,7 +49,7 @@ const REQUIRES: &[Field] = &[
     Field::new("config", TEXT_OR_TEXTS, "real files", "Settings that must be set."),
 ];
 
-/// The vendor's own reader drops wrong values without a word, so they are warnings.
+/// The vendor's reader silently drops invalid values, so they are warnings.
 const VENDOR: &[Field] = &[
     Field::new("emoji", TEXT, "real files", "Shown beside the name.").lenient(),
     Field::new("homepage", TEXT, "real files", "Home page.").lenient(),
@@ -61,7 +61,7 @@ const VENDOR: &[Field] = &[
         "Skips every gate but the operating system.",
     )
     .lenient(),
-    Field::new("skillKey", TEXT, "real files", "Key of its settings.").lenient(),
+    Field::new("skillKey", TEXT, "real files", "Key of the skill's settings.").lenient(),
     Field::new("primaryEnv", TEXT, "real files", "The main secret.").lenient(),
     Field::new("requires", Shape::Map(REQUIRES), "real files", "Gates.").lenient(),
     Field::new(
@@ -75,7 +75,7 @@ const VENDOR: &[Field] = &[
         "install",
         Shape::List { item: &ANY_MAP, least: 0, most: 1000 },
         "real files",
-        "Ways to install what it needs; never run by itself.",
+        "Install steps for what it needs; never run automatically.",
     )
     .lenient(),
 ];
@@ -94,7 +94,7 @@ const ACTION: &[Field] = &[
 ];
 
 const FIELDS: &[Field] = &[
-    Field::new("name", TEXT, "real files", "Name; the directory's name counts when absent."),
+    Field::new("name", TEXT, "real files", "Name; defaults to the directory name."),
     Field::new(
         "description",
         Shape::Text { most: 1024 },
@@ -112,7 +112,7 @@ const FIELDS: &[Field] = &[
         "user-invocable",
         Shape::Boolean,
         "vendor documentation",
-        "It stands in the `/` menu.",
+        "Listed in the `/` menu.",
     )
     .default("true"),
     Field::new(
@@ -128,7 +128,7 @@ const FIELDS: &[Field] = &[
         "vendor documentation",
         "`tool` sends `/name` straight to a tool.",
     ),
-    Field::new("command-tool", TEXT, "vendor documentation", "That tool."),
+    Field::new("command-tool", TEXT, "vendor documentation", "The tool that `/name` is sent to."),
     Field::new(
         "command-arg-mode",
         Shape::Choice(&["raw"]),
@@ -155,7 +155,7 @@ const FIELDS: &[Field] = &[
         "network",
         Shape::Boolean,
         "seed 001 §8.1",
-        "Wants the network, in the older shape.",
+        "Needs the network, in the older shape.",
     ),
 ];
 
@@ -164,7 +164,7 @@ const LIMITS: &[Limit] = &[
     limit("description", "1,024 characters", "R1"),
 ];
 
-/// Where the vendor's fields stand.
+/// The location of the vendor's fields.
 pub(crate) struct Home<'d, 'a> {
     namespace: &'static str,
     mapping: &'d Mapping<'a>,
@@ -193,7 +193,7 @@ pub(crate) fn home<'d, 'a>(document: &'d Document<'a>) -> Option<Home<'d, 'a>> {
         .map(|mapping| Home { namespace: "", mapping })
 }
 
-/// Vendor blocks that are no maps.
+/// Vendor blocks that are not maps.
 fn unreadable_blocks<'d, 'a>(
     document: &'d Document<'a>,
 ) -> impl Iterator<Item = (&'static str, &'d Node<'a>)> {
@@ -241,7 +241,7 @@ fn affinity(document: &Document<'_>) -> u32 {
 fn read(document: &Document<'_>, skill: &mut Skill) {
     let root = &document.root;
     common::read_identity(root, skill);
-    // GAIA-8.2-7: the older shape's version counts when there is no other.
+    // GAIA-8.2-7: the older shape's version is used if there is no other.
     common::fill(&mut skill.version, common::text(root, "claw_version"));
     common::fill_list(&mut skill.requirements.python_packages, common::texts(root, "pip_requires"));
     if root.has("claw_version") || root.has("actions") {
@@ -311,7 +311,7 @@ fn read_block(home: &Home<'_, '_>, skill: &mut Skill) {
         .map(|requires| common::rest(requires, &["bins", "anyBins", "env", "config"]))
         .unwrap_or_default();
     let mut extra = extra;
-    // What has another type than it should is kept as it stands.
+    // Values of the wrong type are kept unchanged.
     let odd = |key: &str, fits: bool| {
         block.get(key).filter(|_| !fits).map(|node| (key.to_owned(), node.to_json()))
     };
@@ -347,7 +347,8 @@ fn read_block(home: &Home<'_, '_>, skill: &mut Skill) {
     }
 }
 
-/// Top-level keys that this layer reads where the file has them without a namespace.
+/// Whether this layer reads a top-level key because the file has the vendor's fields without a
+/// namespace.
 pub(crate) fn claims(document: &Document<'_>, key: &str) -> bool {
     let hoisted = NAMESPACES.contains(&key);
     let vendor = VENDOR.iter().any(|field| field.name == key);
@@ -359,7 +360,7 @@ pub(crate) fn claims(document: &Document<'_>, key: &str) -> bool {
         })
 }
 
-/// Checks the vendor block, wherever it stands.
+/// Checks the vendor block, wherever it is.
 pub(crate) fn check_block(document: &Document<'_>, findings: &mut crate::diagnostic::Findings) {
     let root = &document.root;
     if root.has("command-dispatch") && !root.has("command-tool") {
@@ -439,7 +440,7 @@ fn write_older_shape(skill: &Skill, yaml: &mut Yaml) {
             Value::Object(map)
         })
         .collect();
-    // The flag means something beside actions only, even if there are none.
+    // The flag only has a meaning next to `actions`, even if that list is empty.
     if !handlers.is_empty() || (skill.network.is_some() && skill.dialect.id == "openclaw") {
         yaml.value("actions", &Value::Array(handlers));
         yaml.boolean("network", skill.network.as_ref().map(|value| value.value));
@@ -447,7 +448,7 @@ fn write_older_shape(skill: &Skill, yaml: &mut Yaml) {
     yaml.texts("pip_requires", &skill.requirements.python_packages);
 }
 
-/// The block of a skill whose main dialect is another one (GAIX-3): it keeps its namespace.
+/// Writes the vendor block of a skill in another dialect, which keeps its namespace (GAIX-3).
 pub(super) fn foreign_block(skill: &Skill) -> Option<(String, Value)> {
     let namespace = skill
         .openclaw
@@ -504,7 +505,7 @@ pub(crate) fn write_block(skill: &Skill) -> Map<String, Value> {
     block
 }
 
-/// The permissions that the coarse flag of the older shape stands for (GAIA §8.2, step 3).
+/// Expands the coarse network flag of the older shape to permissions (GAIA §8.2, step 3).
 pub(crate) fn expanded_permissions(skill: &Skill) -> Vec<Permission> {
     match &skill.network {
         Some(network) if network.value => vec![

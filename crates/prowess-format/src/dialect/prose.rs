@@ -10,7 +10,7 @@ use crate::skill::{Kind, Skill};
 pub(super) static DIALECT: Dialect = Dialect {
     id: "prose",
     title: "prose",
-    about: "Free text that an agent reads; displayable, not runnable (R8).",
+    about: "Free text for an agent; it can be shown but not run.",
     specification: "seed 003, §3.1",
     bases: &[],
     fields: &[],
@@ -45,7 +45,7 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
 }
 
 fn write(skill: &Skill) -> Written {
-    // The reader takes one byte order mark away; a second one is part of the text.
+    // The reader strips one byte order mark; a second one is part of the text.
     let mark = if skill.body.starts_with('\u{feff}') { "\u{feff}" } else { "" };
     Written {
         text: format!("{mark}{}", skill.body),

@@ -56,8 +56,8 @@ const BRANCH: &[Field] = &[
 ];
 
 const OPTION: &[Field] = &[
-    Field::new("label", TEXT, "Layer 4", "What is shown.").required(),
-    Field::new("correct", Shape::Boolean, "Layer 4", "Whether it is right.").default("false"),
+    Field::new("label", TEXT, "Layer 4", "Text of the choice.").required(),
+    Field::new("correct", Shape::Boolean, "Layer 4", "Whether the choice is correct.").default("false"),
 ];
 
 const QUESTION: &[Field] = &[
@@ -84,7 +84,7 @@ const QUIZ: &[Field] = &[
         "passing-score",
         Shape::Number { from: 0.0, to: 100.0 },
         "Layer 4",
-        "Percentage that passes.",
+        "Percentage needed to pass.",
     )
     .default("100")
     .rule(&rules::QUIZ_PASSING_SCORE),
@@ -103,7 +103,7 @@ const FIELDS: &[Field] = &[
         "name",
         Shape::Format(&formats::NAME),
         "Layer 1",
-        "Identifier; equals the directory's name, which counts when absent (R3).",
+        "Identifier; must equal the directory name, which is the default.",
     )
     .rule(&rules::INVALID_NAME),
     Field::new(
@@ -133,7 +133,7 @@ const FIELDS: &[Field] = &[
         "trust-level",
         Shape::Choice(TRUST_LEVELS),
         "Layer 3",
-        "The badge the author claims; a claim raises nothing (R19).",
+        "The badge the author claims; a claim grants nothing.",
     )
     .default("community")
     .rule(&rules::INVALID_TRUST_LEVEL),
@@ -145,7 +145,7 @@ const FIELDS: &[Field] = &[
         "min-skillli-version",
         Shape::Format(&formats::VERSION),
         "Layer 3",
-        "Oldest client that may install it.",
+        "Minimum client version.",
     )
     .rule(&rules::INVALID_VERSION),
     Field::new("checksum", TEXT, "Layer 3", "SHA-256 of the package, set by publishing."),
@@ -169,7 +169,7 @@ const LIMITS: &[Limit] = &[
     limit("SKILL.md", "500 lines or 5,000 tokens recommended", "Progressive Disclosure"),
 ];
 
-/// The registry fields that may also stand in `metadata`.
+/// Registry fields that are also allowed in `metadata`.
 const REGISTRY: &[&str] = &[
     "version",
     "author",
@@ -215,7 +215,7 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
     common::fill_list(&mut skill.quiz, quizzes(root));
 }
 
-/// SKL-L3-1: the registry fields mean the same in `metadata`, where the top level does not have them.
+/// Checks registry fields in `metadata`, which are used if the top level lacks them (SKL-L3-1).
 fn check(document: &Document<'_>, findings: &mut Findings) {
     let Some(metadata) = document.root.get("metadata").and_then(Node::mapping) else { return };
     let nested: Vec<Field> = FIELDS
@@ -226,7 +226,7 @@ fn check(document: &Document<'_>, findings: &mut Findings) {
     crate::shape::check(&nested, metadata, document.opening, "metadata", findings);
 }
 
-/// The same for the schema: each registry field in `metadata` counts when the top level does not have it.
+/// Refines the schema: each registry field in `metadata` is used if the top level lacks it.
 fn refine(schema: &mut Value) {
     let alternatives = REGISTRY.iter().map(|field| {
         let property = schema["properties"][*field].clone();
@@ -308,7 +308,8 @@ fn write(skill: &Skill) -> Written {
     common::finish(skill, yaml)
 }
 
-/// The `metadata` map with the registry fields in it, which is where the open standard wants them.
+/// Writes the `metadata` map with the registry fields, which is where the open standard requires
+/// them.
 pub(super) fn write_metadata(skill: &Skill, yaml: &mut Yaml) {
     let mut metadata: Map<String, Value> = Map::new();
     let mut put = |key: &str, value: Option<String>| {

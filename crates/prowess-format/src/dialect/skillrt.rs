@@ -53,7 +53,7 @@ const INPUT: &[Field] = &[
         .rule(&rules::UNKNOWN_INPUT_TYPE),
     Field::new("required", Shape::Boolean, "§4.4", "Must be given.").default("false"),
     Field::new("description", TEXT, "§4.4", "What it is for."),
-    Field::new("default", Shape::Any, "§4.4", "Value when none is given."),
+    Field::new("default", Shape::Any, "§4.4", "Default value."),
 ];
 
 const RUNTIME: &[Field] = &[
@@ -63,13 +63,13 @@ const RUNTIME: &[Field] = &[
         "min-version",
         Shape::Format(&formats::VERSION),
         "§4.3",
-        "Oldest runtime that understands it.",
+        "Minimum runtime version.",
     )
     .rule(&rules::INVALID_VERSION),
 ];
 
 const OUTPUTS: &[Field] = &[
-    Field::new("type", Shape::Choice(&["text", "json", "file"]), "§4.5", "What is returned."),
+    Field::new("type", Shape::Choice(&["text", "json", "file"]), "§4.5", "Type of the output."),
     Field::new("schema", Shape::Any, "§4.5", "JSON Schema of the output."),
 ];
 
@@ -101,7 +101,7 @@ const FIELDS: &[Field] = &[
         "name",
         Shape::Format(&formats::DOTTED_NAME),
         "§4.1",
-        "Identifier within a namespace; the directory's name counts when absent (R3).",
+        "Identifier within a namespace; defaults to the directory name.",
     )
     .rule(&rules::INVALID_NAME),
     Field::new("version", Shape::Format(&formats::VERSION), "§4.1", "SemVer 2.0.0.")
@@ -125,7 +125,7 @@ const FIELDS: &[Field] = &[
         "Typed inputs.",
     )
     .default("[]"),
-    Field::new("outputs", Shape::Map(OUTPUTS), "§4.5", "What is returned."),
+    Field::new("outputs", Shape::Map(OUTPUTS), "§4.5", "The output."),
     Field::new(
         "dependencies",
         Shape::Map(DEPENDENCIES),
@@ -246,7 +246,7 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
         );
     }
     if skill.dialect.id == "skillrt" {
-        // §7.2: Claude Code's pre-approvals become the programs that are needed.
+        // §7.2: Claude Code's pre-approved tools become required programs.
         common::fill_list(
             &mut skill.requirements.programs,
             common::tool_patterns(root, "allowed-tools"),
@@ -279,7 +279,8 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
     };
 }
 
-/// SRT-B1-1: only a file with nothing but a name and a version may lack a description.
+/// Checks the description, which only a file with nothing but a name and a version may omit
+/// (SRT-B1-1).
 fn check(document: &Document<'_>, findings: &mut Findings) {
     let described = document
         .root
@@ -387,7 +388,8 @@ fn write_permissions(skill: &Skill, yaml: &mut Yaml) {
             .collect()
     };
     let mut map = Map::new();
-    // Only grants that this dialect can say: hosts without a method, globs for both directions.
+    // Only grants that this dialect can express: hosts without a method, globs for reading and
+    // writing.
     let network = scopes(Domain::Network, Level::Write);
     let read = scopes(Domain::Filesystem, Level::Read);
     let files: Vec<String> = scopes(Domain::Filesystem, Level::Write)

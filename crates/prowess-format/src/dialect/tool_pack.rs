@@ -39,7 +39,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     write,
 };
 
-/// JSON tells text from numbers, and so does the vendor's reader.
+/// Text only: JSON distinguishes text from numbers, and so does the vendor's reader.
 const TEXT: Shape = Shape::String { most: usize::MAX };
 const TEXTS: Shape = Shape::List { item: &TEXT, least: 0, most: usize::MAX };
 
@@ -50,7 +50,7 @@ const PARAMETER: &[Field] = &[
     Field::new("required", Shape::Boolean, "TP-3", "Must be given.").default("false"),
     Field::new("description", TEXT, "TP-3", "What it is for."),
     Field::new("enum", TEXTS, "TP-3", "Allowed values."),
-    Field::new("default", Shape::Any, "TP-3", "Value when absent."),
+    Field::new("default", Shape::Any, "TP-3", "Default value."),
     Field::new(
         "source",
         Shape::Choice(&[
@@ -62,7 +62,7 @@ const PARAMETER: &[Field] = &[
             "literal",
         ]),
         "TP-3",
-        "Where the value comes from when nobody gives one.",
+        "Source of the value if none is given.",
     )
     .lenient(),
 ];
@@ -77,7 +77,7 @@ const COMMAND: &[Field] = &[
 const POLICY: &[Field] = &[
     Field::new("read_only", Shape::Boolean, "TP-2", "Changes nothing.").default("true"),
     Field::new("requires_network", Shape::Boolean, "TP-2", "Needs the network.").default("false"),
-    Field::new("timeout_secs", Shape::Integer { from: 1, to: 300 }, "TP-2", "Seconds.")
+    Field::new("timeout_secs", Shape::Integer { from: 1, to: 300 }, "TP-2", "Timeout in seconds.")
         .default("30")
         .rule(&rules::INVALID_TIMEOUT),
     Field::new("confirm_before_run", Shape::Boolean, "TP-2", "Asks before each run.")
@@ -99,13 +99,13 @@ const OUTPUT: &[Field] = &[
         "How the output is read.",
     )
     .default("text"),
-    Field::new("extract_field", TEXT, "TP-4", "The key of a JSON output that counts."),
+    Field::new("extract_field", TEXT, "TP-4", "The key of a JSON output to use."),
     Field::new("template", TEXT, "TP-4", "Text around `{{output}}`."),
     Field::new(
         "max_chars",
         Shape::Integer { from: 0, to: i64::MAX },
         "TP-4",
-        "Where the result is cut.",
+        "Maximum length of the result.",
     )
     .default("1000"),
     Field::new("speak", Shape::Boolean, "TP-4", "Read aloud.").default("true"),
@@ -130,9 +130,9 @@ const FIELDS: &[Field] = &[
     Field::new("examples", TEXTS, "TP-1", "Sample requests and calls.").default("[]"),
     Field::new("parameters", Shape::MapOf(&Shape::Map(PARAMETER)), "TP-3", "Parameters by name.")
         .default("{}"),
-    Field::new("command", Shape::Map(COMMAND), "TP-1", "What runs.").required(),
+    Field::new("command", Shape::Map(COMMAND), "TP-1", "The command to run.").required(),
     Field::new("policy", Shape::Map(POLICY), "TP-2", "When and how it may run."),
-    Field::new("output", Shape::Map(OUTPUT), "TP-4", "What becomes of its output."),
+    Field::new("output", Shape::Map(OUTPUT), "TP-4", "How the output is processed."),
 ];
 
 const LIMITS: &[Limit] = &[
@@ -158,7 +158,7 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
         .collect();
     let policy = root.get("policy").and_then(Node::mapping);
     let flag = |key: &str| policy.and_then(|policy| common::boolean(policy, key));
-    // TP-2: the defaults differ from those of SKILL.md, so they are spelled out.
+    // TP-2: the defaults differ from those of SKILL.md, so they are explicit.
     skill.read_only =
         Some(flag("read_only").unwrap_or_else(|| Spanned::new(true, common::NOWHERE)));
     skill.network = flag("requires_network");
@@ -167,7 +167,7 @@ fn read(document: &Document<'_>, skill: &mut Skill) {
     skill.tools = vec![tool(root, policy, tool_name)];
 }
 
-/// R26 and the vendor's own aliases.
+/// Maps a mode name, including the vendor's aliases, to a mode (R26).
 fn mode_of(word: &str) -> String {
     match word.to_lowercase().as_str() {
         "global" => "Global",

@@ -1,11 +1,12 @@
 //! Finds the front matter of a SKILL.md by its fences.
 //!
-//! R6: a BOM is skipped, blank lines may come first if a mapping follows, a fence may carry trailing blanks (with a
-//! warning), an indented `---` is never a fence. R7: an opening fence without a closing one is an error.
+//! R6: a BOM is skipped, blank lines may come first if a mapping follows, a fence may have trailing
+//! spaces (with a warning), an indented `---` is never a fence. R7: an opening fence without a
+//! closing one is an error.
 
 use crate::span::Span;
 
-/// How a text divides.
+/// How the fences divide a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Division {
     /// No line `---` opens the file.
@@ -53,7 +54,7 @@ fn is_fence(line: &str) -> bool {
         .is_some_and(|rest| rest.bytes().all(|byte| matches!(byte, b' ' | b'\t')))
 }
 
-/// Where a text begins: behind its byte order mark, if it has one.
+/// The start of the text, after a byte order mark.
 pub(super) fn text_start(text: &str) -> usize {
     if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
 }
@@ -108,7 +109,7 @@ fn closing_fence(text: &str, from: usize) -> Option<Line<'_>> {
 /// Where an unterminated front matter seems to end: before the first line that can't belong to a YAML mapping.
 pub(super) fn probable_end(text: &str, yaml_start: usize) -> usize {
     let mut end = yaml_start;
-    // A line `# …` may be a comment or the first heading: what follows tells.
+    // A line `# …` may be a comment or the first heading, depending on what follows.
     let mut after_hash = false;
     for line in lines_from(text, yaml_start) {
         let trimmed = line.text.trim_start();
@@ -139,7 +140,7 @@ pub(super) fn starts_with_key(line: &str) -> bool {
     key_of(line).is_some()
 }
 
-/// The key of a line `key: value` or `key:` and the offset behind its colon.
+/// The key of a line `key: value` or `key:` and the offset after its colon.
 pub(super) fn key_of(line: &str) -> Option<(&str, usize)> {
     let colon = line.find(':')?;
     let key = &line[..colon];

@@ -1,6 +1,7 @@
-//! The body of a skill as blocks with places: headings, tables, fences, text.
+//! The body of a skill as blocks with spans: headings, tables, fences, text.
 //!
-//! Through a CommonMark parser, so that `###` inside a code fence is no heading (GIB-3.1-6) and a table is a table.
+//! Uses a CommonMark parser, so that `###` inside a code fence is not a heading (GIB-3.1-6) and a
+//! table is a table.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
@@ -40,7 +41,7 @@ pub enum Block {
     },
     /// Anything else, as plain text.
     Text {
-        /// The text, its lines joined by blanks.
+        /// The text, its lines joined by spaces.
         text: String,
         /// The whole block.
         span: Span,
@@ -114,7 +115,7 @@ pub fn blocks(text: &str, base: usize) -> Vec<Block> {
                 depth -= 1;
                 match tag {
                     TagEnd::TableCell => {
-                        // The parser counts the blanks around a cell to it.
+                        // The parser includes the spaces around a cell.
                         let source = text.get(range.clone()).unwrap_or_default();
                         let start = range.start + (source.len() - source.trim_start().len());
                         let span = Span::new(start, start + source.trim().len()).shift(base);

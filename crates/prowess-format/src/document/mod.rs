@@ -1,6 +1,6 @@
 //! The document layer: text to front matter with byte spans, and a body.
 //!
-//! Any text whatever gives a document; what is wrong with it goes to the findings.
+//! Every text yields a document; problems become findings.
 
 mod fence;
 pub mod markdown;
@@ -17,7 +17,8 @@ use fence::Division;
 use markdown::Block;
 use yaml::{Content, Mapping, Node};
 
-/// A skill file larger than this is refused unread. OpenClaw packages may hold 50 MB, but no SKILL.md comes near.
+/// Maximum size of a skill file, in bytes. A larger one is rejected without reading it. OpenClaw
+/// packages may have 50 MB, but no known SKILL.md comes close.
 pub const MAX_FILE_BYTES: usize = 16 << 20;
 
 /// What kind of text a document was read from.
@@ -36,15 +37,15 @@ pub enum Form {
 pub enum FrontMatter {
     /// None: a prose file.
     Absent,
-    /// Read as it stands.
+    /// Valid.
     Read,
     /// Read after repairs, each of which is among the findings.
     Repaired,
-    /// There, but unreadable; the findings say why.
+    /// Present but unreadable; the findings say why.
     Broken,
 }
 
-/// A skill file taken apart.
+/// A parsed skill file.
 #[derive(Debug)]
 pub struct Document<'a> {
     /// The whole text.
@@ -59,14 +60,14 @@ pub struct Document<'a> {
     pub opening: Span,
     /// The front matter's entries; empty when there are none.
     pub root: Mapping<'a>,
-    /// Everything behind the closing fence.
+    /// Everything after the closing fence.
     pub body: Span,
     blocks: OnceCell<Vec<Block>>,
 }
 
-/// Bytes to text. Invalid UTF-8 becomes replacement characters and a finding.
+/// Decodes bytes to text. Invalid UTF-8 becomes replacement characters and a finding.
 pub fn decode<'a>(bytes: &'a [u8], findings: &mut Findings) -> Cow<'a, str> {
-    // `compat` gives the place of the error that the standard library gives, in a fifth of the time.
+    // `compat` reports the same error position as the standard library, in a fifth of the time.
     match simdutf8::compat::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(error) => {
@@ -104,7 +105,7 @@ impl<'a> Document<'a> {
                 let language = opening.slice(text).trim_start_matches('-');
                 let fix = Edit::replace(opening, "---");
                 let mut diagnostic = rules::FRONT_MATTER_LANGUAGE
-                    .at(opening, format!("front matter in `{language}` is not read, and never run"))
+                    .at(opening, format!("front matter in `{language}` is neither read nor run"))
                     .help("write the front matter in YAML between two lines `---`");
                 if matches!(language, "yaml" | "yml") {
                     diagnostic = diagnostic.fix(Fix::safe("remove the language", vec![fix]));
@@ -119,7 +120,7 @@ impl<'a> Document<'a> {
                 document.body = Span::new(body, text.len());
                 document.opening = opening;
                 document.read_yaml(yaml, &mut found);
-                // A thematic break of the body can pass for the fence that was forgotten.
+                // A thematic break in the body can be mistaken for a missing closing fence.
                 if found.has(&rules::INVALID_YAML) {
                     let mut shorter = Self::empty(text, Form::Markdown);
                     let mut problems = Findings::default();
@@ -132,7 +133,8 @@ impl<'a> Document<'a> {
                         return shorter;
                     }
                 }
-                // R6: after blank lines a fence counts only if a mapping follows; otherwise it is a thematic break.
+                // R6: after blank lines a fence is only recognised if a mapping follows; otherwise
+                // it is a thematic break.
                 if blanks_first && document.root.entries.is_empty() {
                     return Self::empty(text, Form::Markdown);
                 }
@@ -146,11 +148,16 @@ impl<'a> Document<'a> {
                 for fence in [opening, closing] {
                     let trailing = Span::new(fence.start as usize + 3, fence.end as usize);
                     if !trailing.is_empty() {
-                        let fix = Fix::safe("remove the blanks", vec![Edit::replace(trailing, "")]);
+                        let fix = Fix::safe(
+                            "remove the trailing spaces",
+                            vec![Edit::replace(trailing, "")],
+                        );
                         found.push(
                             rules::FENCE_TRAILING_BLANKS
-                                .at(trailing, "blanks behind the fence `---`")
-                                .help("some readers miss such a fence: remove the blanks")
+                                .at(trailing, "trailing spaces after the fence `---`")
+                                .help(
+                                    "some readers don't recognise such a fence: remove the spaces",
+                                )
                                 .fix(fix),
                         );
                     }
@@ -162,7 +169,7 @@ impl<'a> Document<'a> {
                     found.push(
                         rules::BLANK_LINES_BEFORE_FENCE
                             .at(blanks, "blank lines before the front matter")
-                            .help("most readers want `---` on the first line")
+                            .help("most readers expect `---` on the first line")
                             .fix(fix),
                     );
                 }
@@ -195,7 +202,7 @@ impl<'a> Document<'a> {
         let value: serde_json::Value = match serde_json::from_str(&text[start..]) {
             Ok(value) => value,
             Err(error) => {
-                // The JSON reader counts lines by LF alone, columns in bytes, and both behind the BOM.
+                // The JSON reader counts lines by LF only and columns in bytes, both after the BOM.
                 let line_start = match error.line() {
                     0 | 1 => 0,
                     line => memchr::memchr_iter(b'\n', &text.as_bytes()[start..])
@@ -208,12 +215,13 @@ impl<'a> Document<'a> {
                 findings.push(
                     rules::INVALID_JSON
                         .at(Span::at(offset), error.to_string())
-                        .help("correct the JSON at this place"),
+                        .help("fix the JSON at this position"),
                 );
                 return document;
             }
         };
-        // JSON is YAML, so the YAML reader gives the places; it stumbles over surrogate pairs, and then places are given up.
+        // JSON is YAML, so the YAML reader provides the spans. It rejects surrogate pairs; spans
+        // are then omitted.
         let node = match yaml::parse(&text[start..], start, findings) {
             Ok(Some(node)) => node,
             Err(error) if error.limit => {
@@ -245,12 +253,12 @@ impl<'a> Document<'a> {
         if self.text.len() <= MAX_FILE_BYTES {
             return false;
         }
-        let message = format!("more than {MAX_FILE_BYTES} bytes, which is the most that is read");
+        let message = format!("larger than the limit of {MAX_FILE_BYTES} bytes");
         findings.push(
             rules::FILE_TOO_LARGE
                 .at(Span::at(0), message)
                 .severity(Severity::Error, Severity::Error)
-                .help("move long material into files beside SKILL.md"),
+                .help("move long material into other files of the skill"),
         );
         self.front_matter = FrontMatter::Broken;
         self.body = Span::at(0);
@@ -312,7 +320,8 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// OC-3: a map in quotes is text to YAML; published files hold `metadata` in that way, and their readers take it for a map.
+    /// Unwraps a quoted `metadata` map. It is text in YAML, but published files write it that way
+    /// and their readers accept it as a map (OC-3).
     fn unwrap_metadata(&mut self, findings: &mut Findings) {
         let Some(entry) = self.root.entries.iter_mut().find(|entry| entry.key == "metadata") else {
             return;
@@ -333,7 +342,7 @@ impl<'a> Document<'a> {
         self.front_matter = FrontMatter::Repaired;
         findings.push(
             rules::REPAIRED_YAML
-                .at(span, "`metadata` is a map in quotes, which most readers take for text")
+                .at(span, "`metadata` is a quoted map, which most readers treat as text")
                 .help("remove the quotes around the map")
                 .fix(Fix::safe("remove the quotes", vec![Edit::replace(span, text)])),
         );
@@ -354,18 +363,18 @@ impl<'a> Document<'a> {
                 findings.push(
                     rules::FRONT_MATTER_NOT_A_MAP
                         .at(node.span, message)
-                        .help("write it as lines `key: value`"),
+                        .help("write it as `key: value` lines"),
                 );
             }
         }
     }
 
-    /// The text behind the front matter.
+    /// The text after the front matter.
     pub fn body_text(&self) -> &'a str {
         self.body.slice(self.text)
     }
 
-    /// The body's Markdown blocks, parsed on first use: most rules never ask.
+    /// The body's Markdown blocks, parsed on first use: most rules don't need them.
     pub fn blocks(&self) -> &[Block] {
         self.blocks.get_or_init(|| markdown::blocks(self.body_text(), self.body.start as usize))
     }

@@ -1,8 +1,9 @@
-//! Reads front matter that is not YAML but that a person can read (OC-6).
+//! Repairs front matter that is not valid YAML but that a person can read (OC-6).
 //!
-//! Real files hold unquoted colons, tabs, values that begin with `@` or `*`, text behind a closing quote. The front
-//! matter is taken apart into its top-level entries; each one that does not parse alone is rewritten in the smallest way
-//! that does. Every rewrite is reported with the exact edit.
+//! Real files contain unquoted colons, tabs, values that begin with `@` or `*`, text after a
+//! closing quote. The front matter is split into its top-level entries; each one that does not
+//! parse on its own gets the smallest rewrite that does. Every rewrite is reported with the exact
+//! edit.
 
 use std::collections::HashSet;
 
@@ -13,10 +14,11 @@ use crate::rules;
 use crate::span::Span;
 use crate::text::shorten;
 
-/// More entries than this are not repaired one by one: the work stays linear on hostile input.
+/// Maximum number of entries to repair one by one, so that the work stays linear on hostile input.
 const MAX_CHUNKS: usize = 2_000;
 
-/// Reads what can be read of `text`, which failed to parse as a whole with `error`. `None` when not one entry is readable.
+/// Reads the readable entries of `text`, which failed to parse with `error`. Returns `None` if
+/// there are none.
 pub(super) fn repair(
     text: &str,
     base: usize,
@@ -69,14 +71,16 @@ pub(super) fn repair(
         return None;
     }
     if !repaired && diagnostics.is_empty() {
-        // Every entry parses alone, so what is wrong lies between them; nothing is lost but the reason must be told.
+        // Every entry parses on its own, so the problem is between them. Nothing is lost, but the
+        // problem must be reported.
         diagnostics.push(invalid(error));
     }
     findings.extend(diagnostics);
     Some(root)
 }
 
-/// The first marker of an unresolved merge, and the text with all of them blanked out, so that places stay the same.
+/// The first marker of an unresolved merge conflict, and the text with all markers replaced by
+/// spaces, so that spans stay valid.
 fn without_conflict_markers(text: &str) -> Option<(Span, String)> {
     let is_marker = |line: &str| {
         line.starts_with("<<<<<<< ")
@@ -98,7 +102,7 @@ fn without_conflict_markers(text: &str) -> Option<(Span, String)> {
     Some((Span::new(opening.start, opening.start + opening.text.len()), cleaned))
 }
 
-/// Reads what both sides of a conflict say. Nothing of it is fixed: only a person knows which side counts.
+/// Reads both sides of a conflict. Offers no fix: only a person knows which side is right.
 fn read_conflict(text: &str, base: usize, findings: &mut Findings) -> Option<Mapping<'static>> {
     let mut found = Findings::default();
     let root = match yaml::parse(text, base, &mut found) {
@@ -119,9 +123,9 @@ fn read_conflict(text: &str, base: usize, findings: &mut Findings) -> Option<Map
 pub(super) fn invalid(error: &yaml::YamlError) -> Diagnostic {
     let rule = if error.limit { &rules::YAML_LIMIT } else { &rules::INVALID_YAML };
     let help = if error.limit {
-        "front matter is for metadata: move long text into the body or a file beside it"
+        "front matter is for metadata: move long text into the body or another file"
     } else {
-        "put the value in double quotes"
+        "quote the value"
     };
     rule.at(Span::at(error.offset), error.message.clone()).help(help)
 }
@@ -134,7 +138,7 @@ fn unreadable(source: &str, base: usize, error: Option<&yaml::YamlError>) -> Dia
     let start = base + (source.len() - source.trim_start().len());
     rules::INVALID_YAML
         .at(Span::new(start, start + source.trim().len()), message)
-        .help("write it as `key: value`, with quotes around a value that holds `: `")
+        .help("write it as `key: value`, with quotes around a value that contains `: `")
 }
 
 /// The top-level entries of a mapping, each from its key to the next key; what comes before the first key is one chunk too.
@@ -160,7 +164,7 @@ fn parse_mapping(text: &str) -> Option<Mapping<'_>> {
     }
 }
 
-/// Rewrites a chunk; `None` when there is nothing for it to do.
+/// Rewrites a chunk; `None` if it does not apply.
 type Rewrite = fn(&str) -> Option<String>;
 
 fn read_chunk(source: &str, base: usize) -> Option<(Mapping<'static>, Option<Diagnostic>)> {
@@ -173,17 +177,18 @@ fn read_chunk(source: &str, base: usize) -> Option<(Mapping<'static>, Option<Dia
         let yaml::Content::Mapping(mapping) = node.content else { return None };
         return Some((mapping, None));
     }
-    // Rewrites that touch the notation only are safe; those that decide what belongs together are for a person to see.
+    // Rewrites that only change the notation are safe; those that decide which lines belong
+    // together need review.
     let attempts: [(&str, Safety, Rewrite); 9] = [
         ("a tab can't indent YAML", Safety::Safe, untab),
         ("a bracket is never closed", Safety::Safe, close_brackets),
         ("a list begins on the line below its key", Safety::Suggested, break_before_dash),
-        ("a value with a special character in it needs quotes", Safety::Safe, quote_lines),
+        ("a value with a special character must be quoted", Safety::Safe, quote_lines),
         ("a comment in YAML begins with `#`", Safety::Safe, strip_slash_comments),
         ("a field can't be indented below a value", Safety::Suggested, outdent_keys),
-        ("a text over several lines needs a block", Safety::Suggested, fold),
-        ("a colon needs a blank behind it", Safety::Safe, space_after_colon),
-        ("a value with a special character in it needs quotes", Safety::Suggested, quote_whole),
+        ("text over several lines must be a block scalar", Safety::Suggested, fold),
+        ("a colon must be followed by a space", Safety::Safe, space_after_colon),
+        ("a value with a special character must be quoted", Safety::Suggested, quote_whole),
     ];
     attempts.iter().find_map(|(why, safety, attempt)| {
         let fixed = attempt(source)?;
@@ -198,7 +203,7 @@ fn read_chunk(source: &str, base: usize) -> Option<(Mapping<'static>, Option<Dia
             } else if offset >= new_end {
                 offset - new_end + old_end
             } else {
-                // Somewhere inside the rewritten part; never inside a character.
+                // Within the rewritten part, but never inside a character.
                 source.floor_char_boundary(offset.min(old_end))
             }
         };
@@ -253,7 +258,7 @@ fn untab(source: &str) -> Option<String> {
         result.push_str(&whole[..indent].replace('\t', "  "));
         result.push_str(&whole[indent..]);
     }
-    // Tabs and unquoted values come together in some files.
+    // Some files have both tabs and unquoted values.
     changed.then(|| {
         quote_lines(&result).filter(|_| parse_mapping(&result).is_none()).unwrap_or(result)
     })
@@ -286,7 +291,7 @@ fn close_brackets(source: &str) -> Option<String> {
     Some(format!("{text}{closing}{}", &source[text.len()..]))
 }
 
-/// Quotes each value that would otherwise not be read as text.
+/// Quotes each value that is not valid without quotes.
 fn quote_lines(source: &str) -> Option<String> {
     let mut changed = false;
     let mut result = String::new();
@@ -326,8 +331,8 @@ fn value_of(line: &str) -> (usize, &str) {
     while let Some(rest) = line[at..].strip_prefix("- ") {
         at = line.len() - rest.trim_start().len();
     }
-    if let Some((_, behind)) = key_of(&line[at..]) {
-        at += behind;
+    if let Some((_, after_colon)) = key_of(&line[at..]) {
+        at += after_colon;
         at += line[at..].len() - line[at..].trim_start().len();
     }
     (at, line[at..].trim_end())
@@ -378,12 +383,12 @@ fn quoted(value: &str) -> String {
 fn break_before_dash(source: &str) -> Option<String> {
     let mut lines = lines_from(source, 0).skip_while(|line| line.text.trim().is_empty());
     let first = lines.next()?;
-    let (_, behind) = key_of(first.text)?;
-    let value = first.text[behind..].trim();
+    let (_, after_colon) = key_of(first.text)?;
+    let value = first.text[after_colon..].trim();
     if !value.starts_with("- ") {
         return None;
     }
-    let mut result = format!("{}\n  {value}\n", &source[..first.start + behind]);
+    let mut result = format!("{}\n  {value}\n", &source[..first.start + after_colon]);
     for line in lines {
         let text = line.text.trim();
         if !text.is_empty() && !text.starts_with("- ") {
@@ -396,11 +401,11 @@ fn break_before_dash(source: &str) -> Option<String> {
     Some(result)
 }
 
-/// A line `key: value` that is indented below another value was meant to stand beside it.
+/// Outdents a line `key: value` that is indented below another value.
 fn outdent_keys(source: &str) -> Option<String> {
     let first = lines_from(source, 0).find(|line| !line.text.trim().is_empty())?;
-    let (_, behind) = key_of(first.text)?;
-    let value = first.text[behind..].trim();
+    let (_, after_colon) = key_of(first.text)?;
+    let value = first.text[after_colon..].trim();
     if value.is_empty() || value.starts_with(['|', '>', '[', '{']) {
         return None;
     }
@@ -422,13 +427,14 @@ fn outdent_keys(source: &str) -> Option<String> {
     })
 }
 
-/// Whether a line begins with a field that a dialect has. Any other word before a colon may be part of a sentence.
+/// Whether a line begins with a field of any dialect. Another word before a colon may be part of a
+/// sentence.
 fn begins_a_field(line: &str) -> bool {
     let Some((key, _)) = key_of(line) else { return false };
     crate::dialect::ALL.iter().flat_map(|dialect| dialect.fields).any(|field| field.name == key)
 }
 
-/// Whether a line below the first begins like a field: joining it to a text would swallow the field.
+/// Whether a line after the first begins like a field, which joining the lines would swallow.
 fn swallows_a_field(source: &str) -> bool {
     lines_from(source, 0).skip(1).any(|line| begins_a_field(line.text.trim_start()))
 }
@@ -436,9 +442,9 @@ fn swallows_a_field(source: &str) -> bool {
 fn quote_whole(source: &str) -> Option<String> {
     let line = lines_from(source, 0)
         .find(|line| !line.text.trim().is_empty() && !line.text.starts_with('#'))?;
-    let (_, behind) = key_of(line.text)?;
+    let (_, after_colon) = key_of(line.text)?;
     let rest = source[line.next..].trim();
-    let value = line.text[behind..].trim();
+    let value = line.text[after_colon..].trim();
     let text = if rest.is_empty() {
         value.to_owned()
     } else {
@@ -448,22 +454,22 @@ fn quote_whole(source: &str) -> Option<String> {
     if text.is_empty() || notation || swallows_a_field(source) {
         return None;
     }
-    Some(format!("{} '{}'\n", &source[..line.start + behind], text.replace('\'', "''")))
+    Some(format!("{} '{}'\n", &source[..line.start + after_colon], text.replace('\'', "''")))
 }
 
 /// `key: text` with indented lines below becomes a folded block.
 fn fold(source: &str) -> Option<String> {
     let line = lines_from(source, 0)
         .find(|line| !line.text.trim().is_empty() && !line.text.starts_with('#'))?;
-    let (_, behind) = key_of(line.text)?;
-    let value = line.text[behind..].trim();
+    let (_, after_colon) = key_of(line.text)?;
+    let value = line.text[after_colon..].trim();
     let rest: Vec<&str> = lines_from(source, line.next).map(|line| line.text).collect();
     let continued = rest.iter().any(|line| !line.trim().is_empty());
     let notation = value.starts_with(['|', '>', '[', '{', '"', '\'']);
     if value.is_empty() || !continued || notation || swallows_a_field(source) {
         return None;
     }
-    let mut result = format!("{} >-\n  {value}\n", &source[..line.start + behind]);
+    let mut result = format!("{} >-\n  {value}\n", &source[..line.start + after_colon]);
     for line in rest {
         result.push_str("  ");
         result.push_str(line.trim());
@@ -472,14 +478,15 @@ fn fold(source: &str) -> Option<String> {
     Some(result)
 }
 
-/// `// …` and `/* … */` of JSON5, outside quotes, as edits that make YAML of them: a line comment gets a `#`, a block comment goes.
+/// Edits that turn JSON5 comments outside quotes into YAML: `// …` becomes `# …`, `/* … */` is
+/// removed.
 fn slash_comments(source: &str) -> Vec<Edit> {
     let bytes = source.as_bytes();
     let mut edits = Vec::new();
     let mut quote = None;
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
-        // `https://` is no comment, and neither is a path.
+        // Neither `https://` nor a path is a comment.
         let apart =
             at == 0 || matches!(bytes[at - 1], b' ' | b'\t' | b'\n' | b'\r' | b',' | b'{' | b'[');
         match (quote, byte) {
@@ -499,9 +506,9 @@ fn slash_comments(source: &str) -> Vec<Edit> {
             (None, b'/') if apart && bytes.get(at + 1) == Some(&b'*') => {
                 let Some(end) = source[at + 2..].find("*/") else { break };
                 let end = at + 2 + end + 2;
-                let behind = end + usize::from(bytes.get(end) == Some(&b' '));
-                edits.push(Edit::replace(Span::new(at, behind), ""));
-                at = behind;
+                let after_colon = end + usize::from(bytes.get(end) == Some(&b' '));
+                edits.push(Edit::replace(Span::new(at, after_colon), ""));
+                at = after_colon;
                 continue;
             }
             _ => {}
@@ -516,7 +523,8 @@ fn strip_slash_comments(source: &str) -> Option<String> {
     (!edits.is_empty()).then(|| crate::diagnostic::apply_edits(source, &edits))
 }
 
-/// YAML takes a comment of JSON5 for the beginning of the next key, so nothing fails and the key is lost. Reads the text again without such comments.
+/// Reads the text again without JSON5 comments, which YAML takes for the beginning of the next key:
+/// nothing fails and the key is lost.
 pub(super) fn without_slash_comments(
     root: &Mapping<'_>,
     text: &str,
@@ -527,7 +535,7 @@ pub(super) fn without_slash_comments(
         return None;
     }
     let edits = slash_comments(text);
-    // Blanks of the same length keep every place where it is; `#` before a comment ends the line as well.
+    // Spaces of the same length keep every span valid; `#` before a comment ends the line as well.
     let mut blanked = text.to_owned().into_bytes();
     for edit in &edits {
         let blank = if edit.text.is_empty() { b' ' } else { b'#' };
@@ -540,7 +548,7 @@ pub(super) fn without_slash_comments(
     findings.push(
         rules::REPAIRED_YAML
             .at(first, "a comment in YAML begins with `#`")
-            .help("write `# …`; YAML takes other comments for a part of the next key")
+            .help("write `# …`; YAML treats other comments as part of the next key")
             .fix(Fix::safe("write the comments as YAML", edits.collect())),
     );
     let content = yaml::Content::Mapping(mapping.into_owned());
@@ -559,7 +567,7 @@ fn has_comment_key(mapping: &Mapping<'_>) -> bool {
     })
 }
 
-/// `name:value` at the start of a chunk that holds no proper key.
+/// Inserts a space into `name:value` at the start of a chunk without a valid key.
 fn space_after_colon(source: &str) -> Option<String> {
     let mut changed = false;
     let mut result = String::new();

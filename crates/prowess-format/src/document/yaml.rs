@@ -1,7 +1,8 @@
 //! YAML text to a tree that knows the byte span of every key and value.
 //!
-//! The only module that knows the YAML library. Scalars keep their text as written, and are resolved on demand
-//! (`1.10` stays `1.10` for whoever wants text), which is what R39 asks for: dates stay strings, `null` is absence.
+//! The only module that knows the YAML library. Scalars keep their text as written, and are
+//! resolved on demand (`1.10` stays `1.10` when read as text), as R39 requires: dates stay strings,
+//! `null` is absence.
 
 mod lane;
 #[cfg(test)]
@@ -17,18 +18,19 @@ use crate::diagnostic::Findings;
 use crate::rules;
 use crate::span::Span;
 
-/// Front matter larger than this is refused unread (NEG-13). The largest of 50,000 real ones has 38 KB.
+/// Maximum size of front matter, in bytes; larger front matter is rejected without reading it
+/// (NEG-13). The largest of 50,000 real ones has 38 KB.
 pub const MAX_YAML_BYTES: usize = 1 << 20;
-/// Collections nested deeper than this are refused (NEG-13).
+/// Maximum nesting depth (NEG-13).
 pub const MAX_DEPTH: usize = 64;
-/// Nodes that aliases may add to the tree, all together (NEG-13): an alias bomb adds billions.
+/// Maximum number of nodes that aliases may add to the tree (NEG-13): an alias bomb adds billions.
 pub const MAX_ALIAS_NODES: usize = 10_000;
 
-/// Values in all (NEG-13). Front matter is for metadata: no file in public collections comes near, and what compares every
-/// value with every other stays quick.
+/// Maximum number of values (NEG-13). No file in public collections comes close, and checks that
+/// compare every pair of values stay fast.
 pub const MAX_NODES: usize = 20_000;
 
-/// One YAML value with its place.
+/// One YAML value with its span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node<'a> {
     /// The value's bytes in the document.
@@ -37,7 +39,7 @@ pub struct Node<'a> {
     pub content: Content<'a>,
 }
 
-/// What a node holds.
+/// The content of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content<'a> {
     /// A single value.
@@ -68,7 +70,7 @@ pub enum Style {
     Block,
 }
 
-/// A map that keeps order, duplicates and places.
+/// A map that keeps order, duplicates and spans.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Mapping<'a> {
     /// The entries as written.
@@ -82,21 +84,23 @@ pub struct Mapping<'a> {
 pub struct Entry<'a> {
     /// The key's text.
     pub key: Cow<'a, str>,
-    /// The key's place.
+    /// The key's span.
     pub key_span: Span,
     /// The value.
     pub value: Node<'a>,
 }
 
 impl<'a> Mapping<'a> {
-    /// The value of a key. Null counts as absent (R39); of duplicate keys the last one counts, as in other readers.
+    /// The value of a key. Null is treated as absent (R39); the last of several duplicate keys
+    /// wins, as in other readers.
     pub fn get(&self, key: &str) -> Option<&Node<'a>> {
         self.entry(key).map(|entry| &entry.value).filter(|node| !node.is_null())
     }
 
     /// The entry of a key, null or not.
     pub fn entry(&self, key: &str) -> Option<&Entry<'a>> {
-        // Nearly all questions are about keys that are not there; the first byte answers most without a call.
+        // Nearly all lookups are for absent keys; comparing the first byte rejects most without a
+        // call.
         let first = key.as_bytes().first();
         let same = |entry: &&Entry<'a>| {
             entry.key.len() == key.len()
@@ -153,7 +157,7 @@ impl<'a> Node<'a> {
         core_boolean(&scalar.text).or_else(|| yes_or_no(&scalar.text))
     }
 
-    /// Whether it is a boolean in the words of YAML 1.1 only.
+    /// Whether it is a boolean in YAML 1.1 only, such as `yes`.
     pub fn is_yes_or_no(&self) -> bool {
         self.scalar().is_some_and(|scalar| {
             scalar.style == Style::Plain
@@ -181,7 +185,7 @@ impl<'a> Node<'a> {
             .or_else(|| core_float(&scalar.text))
     }
 
-    /// The word a message uses for this kind of value.
+    /// The name of this kind of value in messages.
     pub fn kind(&self) -> &'static str {
         match &self.content {
             Content::Sequence(_) => "a list",
@@ -245,7 +249,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Moves every span through `map`, for trees that were read from a repaired text.
+    /// Maps every span, for trees that were read from a repaired text.
     pub(super) fn map_spans(&mut self, map: &impl Fn(Span) -> Span) {
         self.span = map(self.span);
         match &mut self.content {
@@ -270,7 +274,7 @@ impl Mapping<'_> {
         )
     }
 
-    /// The same map, independent of the text it was read from.
+    /// Converts to a map that owns its text.
     pub fn into_owned(self) -> Mapping<'static> {
         let entries = self.entries.into_iter().map(|entry| Entry {
             key: Cow::Owned(entry.key.into_owned()),
@@ -348,7 +352,7 @@ fn reads_back(text: &str) -> bool {
     if matches!(last, b' ' | b'\t' | b':') || text.chars().any(char::is_control) {
         return false;
     }
-    // Line separators and the like are folded or refused by some readers.
+    // Some readers fold or reject line separators and similar characters.
     if text.contains(['\u{85}', '\u{2028}', '\u{2029}', '\u{feff}']) {
         return false;
     }
@@ -362,7 +366,7 @@ pub struct YamlError {
     pub message: String,
     /// Where, in the text that was given.
     pub offset: usize,
-    /// Whether a limit was hit, which no repair can mend.
+    /// Whether a limit was exceeded, which can't be repaired.
     pub limit: bool,
 }
 
@@ -382,10 +386,11 @@ enum Open<'a> {
     },
 }
 
-/// Up to this many keys are compared one by one.
+/// Maximum number of keys that are compared one by one.
 const FEW: usize = 32;
 
-/// Reads the first YAML document of `text`; spans are offset by `base`. `None` means that the text holds no value.
+/// Reads the first YAML document of `text`; spans are offset by `base`. Returns `None` if the text
+/// contains no value.
 ///
 /// Duplicate keys are reported and kept (R39, NEG-11).
 pub fn parse<'a>(
@@ -394,7 +399,7 @@ pub fn parse<'a>(
     findings: &mut Findings,
 ) -> Result<Option<Node<'a>>, YamlError> {
     if text.len() > MAX_YAML_BYTES {
-        let message = format!("{} bytes of YAML, at most {MAX_YAML_BYTES} are read", text.len());
+        let message = format!("{} bytes of YAML exceed the limit of {MAX_YAML_BYTES}", text.len());
         return Err(YamlError { message, offset: base, limit: true });
     }
     match lane::read(text, base) {
@@ -436,7 +441,7 @@ fn parse_by_library<'a>(
                 let tag = tag.as_deref();
                 report_tag(tag, span, findings);
                 let style = match style {
-                    // `!!str 2` is text by the author's word.
+                    // `!!str 2` is explicitly text.
                     ScalarStyle::Plain if tag.is_some_and(|tag| tag.suffix() == "str") => {
                         Style::Quoted
                     }
@@ -470,8 +475,8 @@ fn parse_by_library<'a>(
                 let Some(Open::Sequence { span: start, anchor, items, flow }) = stack.pop() else {
                     continue;
                 };
-                // The library begins a block at its first dash or the item behind it, and ends it where the next
-                // token begins: first to last item is what a person would point at.
+                // The library starts a block at its first dash or item and ends it at the next
+                // token. First to last item is the range that a person expects.
                 let span = match (items.first(), items.last()) {
                     (Some(first), Some(last)) if !flow => first.span.join(last.span),
                     _ => start.join(span),
@@ -522,7 +527,7 @@ fn parse_by_library<'a>(
                             findings.push(
                                 rules::INVALID_YAML
                                     .at(node.span, "a list or a map as a key")
-                                    .help("put the text in quotes if it is meant as text"),
+                                    .help("quote it if it is meant as text"),
                             );
                             Cow::Borrowed("")
                         }
@@ -558,7 +563,8 @@ fn parse_by_library<'a>(
     Ok(root)
 }
 
-/// Tags of YAML's own schema say what the reader finds out by itself. Others ask for code or for types that nobody here knows: they have no effect (NEG-2).
+/// Reports a tag outside YAML's own schema. Such tags request code or unknown types and have no
+/// effect (NEG-2).
 fn report_tag(tag: Option<&Tag>, span: Span, findings: &mut Findings) {
     let Some(tag) = tag else { return };
     let core = ["str", "int", "float", "bool", "null", "map", "seq"];
@@ -569,7 +575,7 @@ fn report_tag(tag: Option<&Tag>, span: Span, findings: &mut Findings) {
     findings.push(
         rules::UNKNOWN_TAG
             .at(span, format!("the tag `{shown}{}` has no effect", tag.suffix()))
-            .help("remove it; put the value in quotes if `!` belongs to the text"),
+            .help("remove it; quote the value if `!` is part of the text"),
     );
 }
 
@@ -581,7 +587,7 @@ fn depth_guard(stack: &[Open<'_>], span: Span) -> Result<(), YamlError> {
     Err(YamlError { message, offset: span.start as usize, limit: true })
 }
 
-/// A value in a few characters, for a message.
+/// A value abbreviated for a message.
 pub fn brief(node: &Node<'_>) -> String {
     match &node.content {
         Content::Sequence(_) => "[…]".to_owned(),

@@ -1,4 +1,4 @@
-//! Which set of skills is active (GAIX-18): exactly one, and never by a guess.
+//! Selects the active skill set (GAIX-18): exactly one, never guessed.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use crate::text::alternatives;
 /// Who chose a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChosenBy {
-    /// The user, who named it.
+    /// The user named it.
     Request,
-    /// Whatever the agent selects sets with.
+    /// The agent's selector.
     Selector,
     /// The manifest's default.
     Default,
@@ -20,7 +20,7 @@ pub enum ChosenBy {
 }
 
 impl ChosenBy {
-    /// The word on the wire.
+    /// The value in JSON output.
     pub fn as_str(self) -> &'static str {
         match self {
             ChosenBy::Request => "explicit",
@@ -31,32 +31,32 @@ impl ChosenBy {
     }
 }
 
-/// The skills that count.
+/// The active skills.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActiveSkills<'m> {
     /// The active set; `None` where the manifest has no sets.
     pub set: Option<&'m str>,
     /// Who chose it.
     pub chosen_by: ChosenBy,
-    /// The skills that are always there, then those of the set.
+    /// The skills of every set, then those of the active set.
     pub skills: Vec<&'m SkillDependency>,
 }
 
 /// Why no set is active.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SkillSetError {
-    /// A name that no set has. It never falls back to the default.
+    /// The named set does not exist. It never falls back to the default.
     Unknown {
         /// The name.
         name: String,
         /// Who gave it.
         chosen_by: ChosenBy,
-        /// The names that there are.
+        /// The existing names.
         known: Vec<String>,
     },
-    /// There are sets, and nobody chose one.
+    /// There are sets, but none was chosen.
     NotChosen {
-        /// The names that there are.
+        /// The existing names.
         known: Vec<String>,
     },
 }
@@ -66,10 +66,10 @@ impl fmt::Display for SkillSetError {
         match self {
             Self::Unknown { name, chosen_by, .. } => {
                 let name = crate::text::visible(name);
-                write!(f, "no skill set is called `{name}`{}", chosen_by.blame())
+                write!(f, "there is no skill set `{name}`{}", chosen_by.blame())
             }
             Self::NotChosen { .. } => {
-                f.write_str("the manifest has skill sets, and none was chosen")
+                f.write_str("the manifest has skill sets, but none was chosen")
             }
         }
     }
@@ -81,8 +81,8 @@ impl ChosenBy {
     fn blame(self) -> &'static str {
         match self {
             ChosenBy::Request | ChosenBy::Nobody => "",
-            ChosenBy::Selector => ", and the selector asks for it",
-            ChosenBy::Default => ", and the manifest has it as its default",
+            ChosenBy::Selector => ", which the selector chose",
+            ChosenBy::Default => ", which is the manifest's default",
         }
     }
 }
@@ -92,21 +92,22 @@ impl SkillSetError {
     pub fn hint(&self) -> String {
         let (Self::Unknown { known, .. } | Self::NotChosen { known }) = self;
         if known.is_empty() {
-            return "the manifest has no `skill_sets:`; leave the name out".to_owned();
+            return "the manifest has no `skill_sets:`; omit the name".to_owned();
         }
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         format!("choose {}", alternatives(&known))
     }
 }
 
-/// A text that says something.
+/// A text that is not blank.
 fn given(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|text| !text.is_empty())
 }
 
 impl AgentManifest {
-    /// The skills that count: the ones that are always there, and those of the one active set. The order is what the user
-    /// `requested`, what the agent's selector `selected`, the default.
+    /// Selects the active skills: those of every set, and those of the active set. The set is
+    /// chosen by the user (`requested`), the agent's selector (`selected`) or the default, in this
+    /// order.
     pub fn active_skills(
         &self,
         requested: Option<&str>,
@@ -120,7 +121,8 @@ impl AgentManifest {
             (given(default), ChosenBy::Default),
         ];
         let chosen = order.into_iter().find_map(|(name, by)| Some((name?, by)));
-        // A selector is asked for every agent, also for one without sets; a user who names a set expects one.
+        // A selector runs for every agent, even one without sets; a user who names a set expects it
+        // to exist.
         let chosen =
             chosen.filter(|(_, by)| !self.skill_sets.is_empty() || *by != ChosenBy::Selector);
         let Some((name, chosen_by)) = chosen else {
@@ -177,26 +179,26 @@ mod tests {
             DESK,
             Some("ofice"),
             Some("home"),
-            "no skill set is called `ofice` (choose `office` or `home`)",
+            "there is no skill set `ofice` (choose `office` or `home`)",
         );
         check(
             DESK,
             None,
             Some("x"),
-            "no skill set is called `x`, and the selector asks for it (choose `office` or `home`)",
+            "there is no skill set `x`, which the selector chose (choose `office` or `home`)",
         );
         check(
             NO_DEFAULT,
             None,
             None,
-            "the manifest has skill sets, and none was chosen (choose `office` or `home`)",
+            "the manifest has skill sets, but none was chosen (choose `office` or `home`)",
         );
         check(NO_SETS, None, Some("office"), "- by none: notes");
         check(
             NO_SETS,
             Some("office"),
             None,
-            "no skill set is called `office` (the manifest has no `skill_sets:`; leave the name out)",
+            "there is no skill set `office` (the manifest has no `skill_sets:`; omit the name)",
         );
     }
 }

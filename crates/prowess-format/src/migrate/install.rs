@@ -1,4 +1,5 @@
-//! OpenClaw's install steps: what becomes a requirement, and what a person has to do (OC-5). Nothing is ever run.
+//! Converts OpenClaw's install steps to requirements, or to instructions for a person (OC-5).
+//! Nothing is ever run.
 
 use serde_json::Value;
 
@@ -8,7 +9,7 @@ use crate::skill::{Install, Requirements};
 use crate::span::Spanned;
 use crate::text::shorten;
 
-/// Adds packages that GAIA can install to the requirements; everything else is for review.
+/// Adds packages that GAIA can install to the requirements; lists everything else for review.
 pub(super) fn install(steps: &[Install], wanted: &mut Requirements, review: &mut Vec<ReviewItem>) {
     for step in steps {
         let field =
@@ -27,7 +28,7 @@ pub(super) fn install(steps: &[Install], wanted: &mut Requirements, review: &mut
             }
             _ => review.push(ReviewItem {
                 what: format!("install step `{}`", shorten(&title(step), 60)),
-                why: format!("GAIA does not install it; a person would {}", by_hand(step)),
+                why: format!("GAIA does not install it; to install it, {}", by_hand(step)),
             }),
         }
     }
@@ -38,7 +39,7 @@ fn title(step: &Install) -> String {
     named.unwrap_or(if step.kind.is_empty() { "without a kind" } else { &step.kind }).to_owned()
 }
 
-/// What a person would do, as the end of a sentence.
+/// What a person has to do, as the end of a sentence.
 fn by_hand(step: &Install) -> String {
     let field = |key: &str| step.entry[key].as_str().map(str::trim).filter(|text| !text.is_empty());
     let package = field("package")
@@ -47,7 +48,7 @@ fn by_hand(step: &Install) -> String {
         .or_else(|| field("name"));
     let run = |words: &str| match package {
         Some(package) => format!("run `{words} {}`", shorten(&quote(package), 120)),
-        None => format!("look up what `{words}` should install, which the file does not say"),
+        None => format!("look up what `{words}` should install; the file does not say"),
     };
     match step.kind.as_str() {
         "brew" => run("brew install"),
@@ -82,7 +83,7 @@ fn by_hand(step: &Install) -> String {
 fn download(step: &Install) -> String {
     let field = |key: &str| step.entry[key].as_str().map(str::trim).filter(|text| !text.is_empty());
     let Some(url) = field("url") else {
-        return "look up where to download it, which the file does not say".to_owned();
+        return "look up where to download it; the file does not say".to_owned();
     };
     let checked = match field("sha256") {
         Some(digest) => format!("compare its SHA-256 with `{}`", shorten(digest, 64)),
@@ -94,7 +95,7 @@ fn download(step: &Install) -> String {
     format!("download `{}`{unsafe_address}, {checked}{target}", shorten(url, 200))
 }
 
-/// The variables that `envVars` describes: needed ones, and optional ones.
+/// The required and the optional variables in `envVars`.
 pub(super) fn described_variables(entries: &[Value]) -> (Vec<String>, Vec<String>) {
     let (mut needed, mut optional) = (Vec::new(), Vec::new());
     for entry in entries {

@@ -1,4 +1,4 @@
-//! What a migrated skill is granted: never more than its source names.
+//! The permissions of a migrated skill: never more than its source declares.
 
 use super::{ReviewItem, item, listed};
 use crate::dialect;
@@ -7,7 +7,7 @@ use crate::permission::{Domain, Level, Permission};
 use crate::read::Checked;
 use crate::span::{Span, Spanned};
 
-/// Programs that run whatever they are given: a grant for one of them is a grant for everything.
+/// Programs that run arbitrary code: a grant for one of them is a grant for everything.
 const INTERPRETERS: &[&str] = &[
     "bash",
     "sh",
@@ -45,7 +45,7 @@ const INTERPRETERS: &[&str] = &[
     "nix",
 ];
 
-/// The coarse flag as the seed expands it (§8.2, step 3), and required programs as a scoped grant.
+/// Expands the coarse network flag (§8.2, step 3) and turns required programs into a scoped grant.
 pub(super) fn permissions(
     checked: &Checked<'_>,
     mut permissions: Vec<Spanned<Permission>>,
@@ -96,7 +96,7 @@ pub(super) fn permissions(
         );
     }
     if !odd.is_empty() {
-        let why = format!("nothing is granted for {}: no name of a program", listed(&odd));
+        let why = format!("nothing is granted for {}: not a program name", listed(&odd));
         item(review, "running programs", why);
     }
     permissions

@@ -1,4 +1,4 @@
-//! Actions of the older shape as tools with functions of their own (GAIA §8.2, steps 2 and 5).
+//! Converts actions of the older shape to tools (GAIA §8.2, steps 2 and 5).
 
 use super::wrapper::{Call, Wrapped, identifier};
 use super::{ReviewItem, item};
@@ -8,7 +8,7 @@ use crate::skill::{Skill, Tool, ToolKind};
 use crate::span::Spanned;
 use crate::text::shorten;
 
-/// Actions as tools with functions of their own (§8.2, steps 2 and 5).
+/// Converts actions to tools, each with its own function.
 pub(super) fn tools(
     source: &Skill,
     listing: &[String],
@@ -28,7 +28,7 @@ pub(super) fn tools(
             item(
                 review,
                 &what,
-                format!("Python takes no function of this name: it is called `{name}`"),
+                format!("this is not a valid Python function name: it is renamed to `{name}`"),
             );
         }
         tool.name = Spanned::new(name, action.name.span);
@@ -39,7 +39,7 @@ pub(super) fn tools(
             let Some(parameter) = rest.first_mut() else { continue };
             if known_type(&parameter.kind).is_none() {
                 let why = format!(
-                    "nobody knows the type `{}` of `{}`: it is declared as text",
+                    "the type `{}` of `{}` is unknown: it is declared as text",
                     shorten(&parameter.kind, 40),
                     shorten(&parameter.name, 60)
                 );
@@ -55,7 +55,7 @@ pub(super) fn tools(
                     review,
                     &what,
                     format!(
-                        "the parameter `{}` is called `{name}`, and handed on under its old name",
+                        "the parameter `{}` is renamed to `{name}`, and passed on under its old name",
                         shorten(&parameter.name, 60)
                     ),
                 );
@@ -69,7 +69,7 @@ pub(super) fn tools(
     wrapped
 }
 
-/// What a tool calls: `file.py:function`, or the function of the action's name.
+/// The function that a tool calls: `file.py:function`, or the one named after the action.
 fn call(
     action: &Tool,
     listing: &[String],
@@ -79,7 +79,7 @@ fn call(
 ) -> Call {
     let missing = |why: &str| Call::Missing(format!("{}: {why}", action.name.value));
     let Some(handler) = &action.handler else {
-        item(review, what, "the action names no handler: write the function in `tools.py`");
+        item(review, what, "the action has no handler: write the function in `tools.py`");
         return missing("the action had no handler");
     };
     let (path, function) = match handler.rsplit_once(':') {
@@ -94,11 +94,11 @@ fn call(
             review,
             what,
             format!(
-                "the handler `{}` lies outside the skill: copy it into the skill and correct the path",
+                "the handler `{}` is outside the skill: copy it into the skill and fix the path",
                 shorten(handler, 80)
             ),
         );
-        return missing("the handler lay outside the skill");
+        return missing("the handler was outside the skill");
     }
     if !path.to_lowercase().ends_with(".py") {
         item(
@@ -126,10 +126,7 @@ fn call(
             item(
                 review,
                 what,
-                format!(
-                    "`{}` is not the name of a function: correct the handler",
-                    shorten(function, 60)
-                ),
+                format!("`{}` is not a function name: fix the handler", shorten(function, 60)),
             );
             return missing("the handler named no function");
         }

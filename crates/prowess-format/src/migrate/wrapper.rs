@@ -7,37 +7,37 @@ use serde_json::Value;
 use crate::scaffold::KEYWORDS;
 use crate::skill::{Parameter, Tool};
 
-/// What a tool does when it is called.
+/// What a wrapped tool does when it is called.
 pub(super) enum Call {
-    /// Calls a function of a Python file of the skill.
+    /// Calls a function in a Python file of the skill.
     Python {
         /// The file, relative to the skill's directory.
         path: String,
         /// The function.
         function: String,
     },
-    /// Says why there is nothing to call.
+    /// Fails with the reason why there is nothing to call.
     Missing(String),
 }
 
 /// A tool of the wrapper.
 pub(super) struct Wrapped {
-    /// The tool as it is declared in the front matter.
+    /// The tool as declared in the front matter.
     pub(super) tool: Tool,
-    /// The handler's names of the parameters, in the same order.
+    /// The handler's parameter names, in the same order.
     pub(super) arguments: Vec<String>,
-    /// What happens.
+    /// What the tool calls.
     pub(super) call: Call,
 }
 
-/// What the functions of a wrapper share.
+/// Helpers that the functions of a wrapper share.
 const HELPERS: &str = r#"
 _DIRECTORY = Path(__file__).resolve().parent
 _MODULES: dict = {}
 
 
 def _handler(path: str, function: str) -> Any:
-    """Load a handler file of this skill once, and give one of its functions."""
+    """Load a handler file of this skill once and return one of its functions."""
     if path not in _MODULES:
         file = _DIRECTORY / path
         name = f"openclaw_{len(_MODULES)}_{file.stem}"
@@ -55,7 +55,7 @@ def _handler(path: str, function: str) -> Any:
 
 
 def _call(path: str, function: str, arguments: dict) -> Any:
-    """Call a handler with the arguments that were given."""
+    """Call a handler with the given arguments."""
     given = {name: value for name, value in arguments.items() if value is not None}
     result = _handler(path, function)(**given)
     return asyncio.run(result) if inspect.iscoroutine(result) else result
@@ -64,11 +64,11 @@ def _call(path: str, function: str, arguments: dict) -> Any:
 const AS_DICT: &str = r#"
 
 def _as_dict(result: Any) -> dict:
-    """Give what a handler returned as a map."""
+    """Return the result of a handler as a dict."""
     return result if isinstance(result, dict) else {"result": result}
 "#;
 
-/// A line of Python is not longer than this, where it can be broken.
+/// Maximum length of a line of Python that can be wrapped.
 const WIDTH: usize = 100;
 
 /// The text of `tools.py`.
@@ -77,9 +77,8 @@ pub(super) fn tools_py(name: &str, tools: &[Wrapped]) -> String {
     for tool in tools {
         function(&mut functions, tool);
     }
-    let mut text = format!(
-        "\"\"\"Tools of the skill {name}, which call the handlers it was migrated with.\"\"\"\n\n"
-    );
+    let mut text =
+        format!("\"\"\"Tools of the skill {name}, which call its original handlers.\"\"\"\n\n");
     let delegates = tools.iter().any(|tool| matches!(tool.call, Call::Python { .. }));
     if delegates {
         text.push_str("import asyncio\nimport importlib.util\nimport inspect\nimport sys\nfrom pathlib import Path\n");
@@ -103,7 +102,7 @@ pub(super) fn tools_py(name: &str, tools: &[Wrapped]) -> String {
 
 fn function(text: &mut String, wrapped: &Wrapped) {
     let tool = &wrapped.tool;
-    // Python wants parameters without a default first.
+    // Python requires parameters without a default first.
     let (needed, optional): (Vec<&Parameter>, Vec<&Parameter>) =
         tool.parameters.iter().partition(|parameter| parameter.required);
     let parameters: Vec<String> = needed.into_iter().chain(optional).map(declaration).collect();
@@ -140,7 +139,7 @@ fn function(text: &mut String, wrapped: &Wrapped) {
     }
 }
 
-/// A list between brackets, on one line where it fits.
+/// Formats a list between brackets, on one line if it fits.
 fn bracketed(open: &str, items: &[String], close: &str, indent: usize) -> String {
     let line = format!("{open}{}{close}", items.join(", "));
     if items.is_empty() || line.chars().count() <= WIDTH {
@@ -183,7 +182,7 @@ fn annotation(kind: &str) -> &'static str {
     }
 }
 
-/// A JSON value as a Python literal: the two differ in three words only.
+/// A JSON value as a Python literal; only three keywords differ.
 fn literal(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),
@@ -208,7 +207,7 @@ fn docstring(description: &str, name: &str) -> String {
     format!("\"\"\"{}\"\"\"", line.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Names that the wrapper itself uses.
+/// Names that the wrapper uses itself.
 const TAKEN: &[&str] = &[
     "tool",
     "Any",
@@ -229,7 +228,7 @@ const TAKEN: &[&str] = &[
     "NotImplementedError",
 ];
 
-/// A name that Python takes: the same where it does already.
+/// A valid Python identifier: unchanged if the name is one.
 pub(super) fn identifier(name: &str, prefix: &str) -> String {
     let mut plain: String = name
         .chars()

@@ -1,8 +1,8 @@
-//! The words of what a user typed behind a skill's name.
+//! Splits the text that a user typed after a skill's name into arguments.
 
-/// Splits like a shell: blanks separate, quotes group, a backslash keeps the next character.
+/// Splits like a shell: spaces separate, quotes group, a backslash escapes the next character.
 ///
-/// An apostrophe in prose opens a quote that never closes; such a text is split at blanks alone.
+/// An apostrophe in prose opens a quote that never closes; such a text is split at spaces only.
 pub(super) fn split(text: &str) -> Vec<String> {
     split_quoted(text).unwrap_or_else(|| text.split_whitespace().map(str::to_owned).collect())
 }
@@ -21,7 +21,7 @@ fn split_quoted(text: &str) -> Option<Vec<String>> {
             (Some(open), _) if open == character => quote = None,
             (None, _) if character.is_whitespace() => words.extend(word.take()),
             (None, '\\') => word.get_or_insert_default().push(characters.next().unwrap_or('\\')),
-            // Inside double quotes a backslash keeps only what would otherwise mean something.
+            // Inside double quotes a backslash escapes only special characters.
             (Some('"'), '\\') if matches!(characters.peek(), Some('"' | '\\')) => {
                 word.get_or_insert_default().extend(characters.next());
             }

@@ -1,4 +1,5 @@
-//! Values of inputs: from a command line, against their declarations, and as text in a prompt.
+//! Input values: parsed from a command line, checked against their declarations, and as text in a
+//! prompt.
 
 use std::fmt;
 
@@ -8,23 +9,23 @@ use crate::command::{has_type, kind_of};
 use crate::formats;
 use crate::skill::Parameter;
 
-/// What is wrong with the inputs of a prompt.
+/// A problem with the inputs of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputError {
-    /// A required input has no value; its default does not stand in for one (R33).
+    /// A required input has no value; its default is not used (R33).
     Missing {
         /// The input.
         input: String,
     },
-    /// A value was given for something that is no input. Alone that is only a warning; beside a missing input it is
-    /// most likely the reason.
+    /// A value was given for an undeclared input. On its own that is only a warning; together with
+    /// a missing input it is most likely the cause.
     Unknown {
         /// The name.
         input: String,
         /// The declared ones.
         known: Vec<String>,
     },
-    /// A value has another type than declared (SRT §4.4).
+    /// A value does not have the declared type (SRT §4.4).
     WrongType {
         /// The input.
         input: String,
@@ -33,31 +34,31 @@ pub enum InputError {
         /// What was given.
         given: &'static str,
     },
-    /// A value has the right type and is still not what was declared.
+    /// A value has the right type but is still invalid.
     Invalid {
         /// The input.
         input: String,
-        /// What is expected, in words.
+        /// A description of what is expected.
         expected: &'static str,
         /// What was given.
         given: String,
     },
-    /// A text from a command line does not stand for a value of the type.
+    /// A text from a command line can't be parsed as the type.
     Unreadable {
-        /// What is expected, in words.
+        /// A description of what is expected.
         expected: &'static str,
         /// What was given.
         given: String,
     },
-    /// The values make the prompt larger than anybody can want.
+    /// The values make the prompt too large.
     TooLarge {
-        /// The most bytes.
+        /// The limit in bytes.
         most: usize,
     },
 }
 
 impl InputError {
-    /// The declared input that wants another value, where the error is about one.
+    /// The declared input that the error is about, if any.
     pub fn input(&self) -> Option<&str> {
         match self {
             InputError::Missing { input }
@@ -73,7 +74,7 @@ impl InputError {
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // AFL's own sentence, which its clients look for.
+            // The exact message of AFL, which its clients match.
             InputError::Missing { input } => write!(f, "Missing required input: '{input}'"),
             InputError::Unknown { input, known } => {
                 f.write_str(&crate::text::no_such("input", input, known))
@@ -104,7 +105,7 @@ fn shown(text: &str) -> String {
     crate::text::shorten(text, 60)
 }
 
-/// What is wrong with the values, in the order of the declarations.
+/// Checks the values, in the order of the declarations.
 pub(super) fn check(inputs: &[Parameter], values: &Map<String, Value>) -> Vec<InputError> {
     let mut errors: Vec<InputError> = inputs
         .iter()
@@ -123,7 +124,7 @@ pub(super) fn check(inputs: &[Parameter], values: &Map<String, Value>) -> Vec<In
     errors
 }
 
-/// The names that were given and not declared.
+/// The given names that are not declared.
 pub(super) fn unknown<'v>(
     inputs: &[Parameter],
     values: &'v Map<String, Value>,
@@ -131,14 +132,14 @@ pub(super) fn unknown<'v>(
     values.keys().filter(|name| !inputs.iter().any(|input| *input.name == **name))
 }
 
-/// The value that was given; null is none (R39).
+/// The given value; null is treated as absent (R39).
 fn given<'v>(input: &Parameter, values: &'v Map<String, Value>) -> Option<&'v Value> {
     values.get(input.name.as_str()).filter(|value| !value.is_null())
 }
 
 fn check_value(input: &Parameter, value: &Value) -> Option<InputError> {
     let kind = input.kind.as_str();
-    // AFL §3.3: a form's widget, not a type; whatever is given is shown.
+    // AFL §3.3: these are widgets of a form, not types; any value is accepted.
     if matches!(kind, "text" | "textarea") {
         return None;
     }
@@ -152,26 +153,27 @@ fn check_value(input: &Parameter, value: &Value) -> Option<InputError> {
     let text = value.as_str()?;
     let expected = match kind {
         "url" if (formats::URL.check)(text).is_err() => formats::URL.title,
-        // Whether the file is there is a question for whoever may look.
+        // The caller checks whether the file exists.
         "file" if text.trim().is_empty() || text.contains('\0') => "the path of a file",
         _ => return None,
     };
     Some(InputError::Invalid { input: input.name.value.clone(), expected, given: text.to_owned() })
 }
 
-/// The text of an input in a prompt: what was given, else the default, else nothing (AFL §5.2).
+/// The text of an input in a prompt: the given value, the default, or nothing (AFL §5.2).
 pub(super) fn text_of(input: &Parameter, values: &Map<String, Value>) -> String {
     let default = input.default.as_ref().filter(|default| !default.is_null());
     match (given(input, values).or(default), input.kind.as_str()) {
         (None, _) => String::new(),
-        // Also a text is JSON there, with its quotes.
+        // Text is written as JSON too, with its quotes.
         (Some(value), "json") => value.to_string(),
         (Some(Value::String(text)), _) => text.clone(),
         (Some(value), _) => value.to_string(),
     }
 }
 
-/// A text from a command line as a value of a declared type (R13); words that are no type mean text.
+/// Parses a text from a command line as a value of the declared type (R13); unknown types mean
+/// text.
 pub fn parse_input(text: &str, kind: &str) -> Result<Value, InputError> {
     let trimmed = text.trim();
     let expect = |value: Option<Value>, expected: &'static str| {
@@ -199,7 +201,7 @@ pub fn parse_input(text: &str, kind: &str) -> Result<Value, InputError> {
     }
 }
 
-/// The words that R39 accepts for a boolean, and the digits that command lines use.
+/// Parses a boolean: the words of R39, and the digits that command lines use.
 fn boolean(word: &str) -> Option<bool> {
     match word.to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "y" | "1" => Some(true),

@@ -1,11 +1,11 @@
-//! A body taken apart into text and the things that are substituted in it, in one pass.
+//! Splits a body into text and substitutions, in one pass.
 
 use crate::template::{Syntax, placeholder_at};
 
 /// A part of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Piece<'b> {
-    /// Text as it stands.
+    /// Literal text.
     Text(&'b str),
     /// `{{name}}`.
     Input { name: &'b str },
@@ -22,7 +22,7 @@ pub(super) enum Piece<'b> {
 }
 
 impl Piece<'_> {
-    /// Whether the user's words come in here, and not the author's or the machine's.
+    /// Whether the value is typed by the user, and not by the author or the host.
     pub(super) fn is_typed_by_the_user(&self) -> bool {
         match self {
             Piece::Input { .. }
@@ -34,7 +34,7 @@ impl Piece<'_> {
     }
 }
 
-/// A value that the host knows.
+/// A value that the host provides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Variable {
     SessionId,
@@ -43,20 +43,20 @@ pub(super) enum Variable {
     Effort,
 }
 
-/// How the variables are written. A backslash before them escapes nothing, as in Claude Code.
+/// The spelling of the variables. A backslash before them escapes nothing, as in Claude Code.
 const VARIABLES: &[(&str, Variable)] = &[
     ("${CLAUDE_SESSION_ID}", Variable::SessionId),
     ("${CLAUDE_SKILL_DIR}", Variable::SkillDir),
     ("${CLAUDE_PROJECT_DIR}", Variable::ProjectDir),
     ("${CLAUDE_EFFORT}", Variable::Effort),
-    // OpenClaw's word for the skill's own path (OC-9).
+    // OpenClaw's spelling of the skill's path (OC-9).
     ("{baseDir}", Variable::SkillDir),
 ];
 
-/// A code span longer than this on one line is not looked for: a line full of backticks stays cheap.
+/// Maximum length of a code span, so that a line full of backticks stays cheap.
 const MAX_SPAN: usize = 256;
 
-/// More declared arguments than this are not looked for: each is tried at every `$`.
+/// Maximum number of declared arguments: each is tried at every `$`.
 const MAX_NAMES: usize = 64;
 
 /// The pieces of a body.
@@ -64,7 +64,7 @@ pub(super) fn pieces<'b>(body: &'b str, syntax: Syntax, names: &[&str]) -> Vec<P
     Scanner { text: body, syntax, names, commands: syntax.arguments }.scan()
 }
 
-/// The pieces of a command, in which no further command is looked for.
+/// The pieces of a command, which can't contain another command.
 pub(super) fn pieces_of_command<'b>(
     source: &'b str,
     syntax: Syntax,
@@ -80,7 +80,7 @@ struct Scanner<'b, 'n> {
     commands: bool,
 }
 
-/// A fenced code block that is open: its character and how often it stands there.
+/// An open fenced code block: its character and the length of the fence.
 type Fence = (u8, usize);
 
 impl<'b> Scanner<'b, '_> {
@@ -148,7 +148,7 @@ impl<'b> Scanner<'b, '_> {
 
     fn argument(&self, at: usize) -> Option<(Piece<'b>, usize)> {
         let rest = &self.text[at + 1..];
-        // The longest name first, so that `$branch` is not `$b` with more behind it.
+        // The longest name first, so that `$branch` is not read as `$b`.
         let named = self
             .names
             .iter()
@@ -162,9 +162,9 @@ impl<'b> Scanner<'b, '_> {
         if let Some((index, name)) = named {
             return Some((Piece::NamedArgument { index }, at + 1 + name.len()));
         }
-        if let Some(behind) = rest.strip_prefix("ARGUMENTS") {
+        if let Some(after) = rest.strip_prefix("ARGUMENTS") {
             let end = at + 1 + "ARGUMENTS".len();
-            let indexed = behind.strip_prefix('[').and_then(|inner| {
+            let indexed = after.strip_prefix('[').and_then(|inner| {
                 let digits = digits(inner);
                 inner[digits.len()..].starts_with(']').then_some(digits)
             });
@@ -183,7 +183,7 @@ impl<'b> Scanner<'b, '_> {
         alone.then(|| (Piece::Argument { index, written: &self.text[at..end] }, end))
     }
 
-    /// `` !`command` `` at the start of a line or behind a blank.
+    /// `` !`command` `` at the start of a line or after a space.
     fn command(&self, at: usize) -> Option<(Piece<'b>, usize)> {
         let inner = self.text[at + 1..].strip_prefix('`')?;
         if !self.text[..at].chars().next_back().is_none_or(char::is_whitespace) {
@@ -195,7 +195,7 @@ impl<'b> Scanner<'b, '_> {
         (!source.trim().is_empty()).then_some((Piece::Command { source, block: false }, end))
     }
 
-    /// Where a code span of two or more backticks ends: what it shows is shown, not run.
+    /// The end of a code span of two or more backticks: its content is shown, not run.
     fn end_of_span(&self, at: usize) -> usize {
         let bytes = &self.text.as_bytes()[at..];
         let run = bytes.iter().take_while(|byte| **byte == b'`').count();
@@ -239,7 +239,7 @@ impl<'b> Scanner<'b, '_> {
     /// The lines up to the closing fence, which stays outside like the opening one.
     fn command_block(&self, at: usize, first: &str, run: usize) -> Option<(&'b str, usize)> {
         let opening = line_at(self.text, at);
-        // A command may begin on the opening line already.
+        // A command may begin on the opening line.
         let start = at + opening.trim_end().len() - first.len();
         let mut line_start = at + opening.len() + 1;
         while line_start < self.text.len() {
@@ -262,7 +262,7 @@ impl Piece<'_> {
     }
 }
 
-/// Exactly one backslash: two leave themselves and the argument standing.
+/// Exactly one backslash escapes: two stay, and so does the argument.
 fn is_escaped(before: &str) -> bool {
     before.bytes().rev().take(2).take_while(|byte| *byte == b'\\').count() == 1
 }

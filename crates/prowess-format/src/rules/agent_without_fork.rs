@@ -8,7 +8,7 @@ rule! {
     /// Notes an `agent` without `context: fork`.
     ///
     /// ## Why is this bad?
-    /// The subagent type has no effect then (SKL layer 2).
+    /// The subagent type has no effect without it.
     ///
     /// ## Example
     /// Add `context: fork`.

@@ -7,7 +7,7 @@ rule! {
     /// Notes blank lines before the opening fence.
     ///
     /// ## Why is this bad?
-    /// Most readers look for `---` at the very start and take the file for prose (R6).
+    /// Most readers expect `---` at the very start and otherwise treat the file as prose.
     ///
     /// ## Example
     /// Remove the blank lines; `prowess check --fix` does it.

@@ -10,7 +10,7 @@ rule! {
     /// Flags a byte order mark before the front matter.
     ///
     /// ## Why is this bad?
-    /// Prowess skips it (SRT §6), but several agents look for `---` at the very first byte and drop the skill.
+    /// Prowess skips it (SRT §6), but several agents expect `---` at the very first byte and drop the skill.
     ///
     /// ## Example
     /// Save the file as UTF-8 without a byte order mark; `prowess check --fix` removes it.

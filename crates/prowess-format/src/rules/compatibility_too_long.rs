@@ -11,7 +11,7 @@ rule! {
     /// The open standard allows 500.
     ///
     /// ## Example
-    /// Name what is needed, and explain it in the body.
+    /// State the requirement briefly and explain it in the body.
     COMPATIBILITY_TOO_LONG = "compatibility-too-long", Error / Error, check
 }
 

@@ -6,10 +6,10 @@ use crate::rules::Subject;
 
 rule! {
     /// ## What it does
-    /// Flags `domain:none` beside a grant of the same domain.
+    /// Flags `domain:none` together with a grant of the same domain.
     ///
     /// ## Why is this bad?
-    /// The two can not both be meant (GAIA §3.1).
+    /// The two contradict each other (GAIA §3.1).
     ///
     /// ## Example
     /// Keep one of them.
@@ -25,7 +25,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         {
             findings.push(
                 CONTRADICTORY_PERMISSIONS
-                    .at(none.span, format!("`{}` stands beside `{}`", none.value, grant.value))
+                    .at(none.span, format!("`{}` contradicts `{}`", none.value, grant.value))
                     .help("keep one of the two"),
             );
         }

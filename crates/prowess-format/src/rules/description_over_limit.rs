@@ -5,10 +5,10 @@ use crate::rules::Subject;
 
 rule! {
     /// ## What it does
-    /// Flags a description longer than its own dialect wants: 120 (skillrt), 200 (GAIA) or 256 (gibb.eri.sh) characters.
+    /// Flags a description longer than its own dialect allows: 120 (skillrt), 200 (GAIA) or 256 (gibb.eri.sh) characters.
     ///
     /// ## Why is this bad?
-    /// Longer ones are cut or refused by that dialect; every dialect takes up to 1,024 with a warning (R1).
+    /// That dialect truncates or rejects longer ones; Prowess accepts up to 1,024 in every dialect, with a warning.
     ///
     /// ## Example
     /// Move details into the body.
@@ -19,13 +19,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let Some(description) = &subject.skill.description else { return };
     let limit = subject.skill.dialect.description;
     let length = description.chars().count();
-    // 1,024 is every dialect's hard limit and has a rule of its own.
+    // 1,024 is the hard limit of every dialect and has its own rule.
     if length <= limit.most || limit.most >= 1024 {
         return;
     }
     let (severity, strict) = limit.severity;
     let message = format!(
-        "the description has {length} characters, {} wants at most {}",
+        "the description has {length} characters, {} allows at most {}",
         subject.skill.dialect.title, limit.most
     );
     findings.push(

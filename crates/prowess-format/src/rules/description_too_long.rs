@@ -7,7 +7,7 @@ rule! {
     /// Flags a description of more than 1,024 characters.
     ///
     /// ## Why is this bad?
-    /// The description stands in every prompt; all dialects together allow at most 1,024 characters (R1).
+    /// The description is part of every prompt; no dialect allows more than 1,024 characters.
     ///
     /// ## Example
     /// Move details into the body.

@@ -4,11 +4,10 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Says that a client which was named with `--for` does not load the skill, and why.
+    /// Reports that a client named with `--for` does not load the skill, and why.
     ///
     /// ## Why is this bad?
-    /// Most clients skip a file without a word, and its author wonders why the agent never uses it.
-    /// The rule appears where a report has nothing but findings: `--format sarif` and `--format github`.
+    /// Most clients skip a file silently, and its author wonders why the agent never uses it. The rule only appears in `--format sarif` and `--format github`, which consist of findings.
     ///
     /// ## Example
     /// `description: Tidy: a desk` becomes `description: "Tidy: a desk"`, which Codex can read.

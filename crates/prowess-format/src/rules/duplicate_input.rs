@@ -7,7 +7,7 @@ use crate::rules::Subject;
 
 rule! {
     /// ## What it does
-    /// Flags two inputs of one name.
+    /// Flags two inputs with the same name.
     ///
     /// ## Why is this bad?
     /// A value could belong to either.

@@ -7,7 +7,7 @@ rule! {
     /// Flags a key that is given twice in one map.
     ///
     /// ## Why is this bad?
-    /// Readers disagree about which one counts, so the author can not know either (R39, NEG-11).
+    /// Readers disagree about which one wins.
     ///
     /// ## Example
     /// Keep one of the two.

@@ -7,7 +7,7 @@ use crate::rules::Subject;
 
 rule! {
     /// ## What it does
-    /// Flags two tools of one name.
+    /// Flags two tools with the same name.
     ///
     /// ## Why is this bad?
     /// A call could mean either (GIB §3.2, §9.1).

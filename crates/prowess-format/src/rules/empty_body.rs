@@ -8,7 +8,7 @@ use crate::span::Span;
 
 rule! {
     /// ## What it does
-    /// Flags a skill of instructions or a prompt whose body is empty.
+    /// Flags an instruction skill or a prompt whose body is empty.
     ///
     /// ## Why is this bad?
     /// An agent that loads it learns nothing.

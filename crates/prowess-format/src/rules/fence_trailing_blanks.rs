@@ -4,12 +4,12 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags blanks behind a fence `---`.
+    /// Flags trailing spaces after a fence `---`.
     ///
     /// ## Why is this bad?
-    /// The normative algorithm of SRT §6 wants a line of three hyphens and nothing else; a reader that follows it misses this fence (R6).
+    /// The normative algorithm of SRT §6 requires a line of three hyphens and nothing else; a reader that follows it does not recognise this fence.
     ///
     /// ## Example
-    /// Remove the blanks; `prowess check --fix` does it.
+    /// Remove the spaces; `prowess check --fix` does it.
     FENCE_TRAILING_BLANKS = "fence-trailing-blanks", Warning / Warning
 }

@@ -7,13 +7,13 @@ use crate::span::Span;
 
 rule! {
     /// ## What it does
-    /// Flags a SKILL.md of more than 51,200 bytes where its dialect limits the size, and of more than 16 MiB anywhere.
+    /// Flags a SKILL.md of more than 51,200 bytes if its dialect limits the size, and of more than 16 MiB in any dialect.
     ///
     /// ## Why is this bad?
     /// Agent Flow Lite refuses to store larger files (AFL §2).
     ///
     /// ## Example
-    /// Move long material into files beside SKILL.md.
+    /// Move long material into other files of the skill.
     FILE_TOO_LARGE = "file-too-large", Warning / Error, check
 }
 
@@ -25,7 +25,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         findings.push(
             FILE_TOO_LARGE
                 .at(Span::at(0), message)
-                .help("move long material into files beside SKILL.md"),
+                .help("move long material into other files of the skill"),
         );
     }
 }

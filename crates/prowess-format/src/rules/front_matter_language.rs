@@ -7,7 +7,7 @@ rule! {
     /// Flags front matter that announces a language, such as `---js`.
     ///
     /// ## Why is this bad?
-    /// Some libraries run such a block as code. Prowess reads YAML only, and never runs front matter (NEG-2).
+    /// Some libraries run such a block as code. Prowess only reads YAML and never runs front matter.
     ///
     /// ## Example
     /// Write `---` and YAML.

@@ -10,10 +10,10 @@ rule! {
     /// Flags invisible or direction-changing characters in a name, a description or a key.
     ///
     /// ## Why is this bad?
-    /// What a person reads differs from what a program sees.
+    /// A person reads something else than a program.
     ///
     /// ## Example
-    /// Remove them; `prowess check --fix` does it where they stand as such in the file.
+    /// Remove them; `prowess check --fix` does it, except for escape sequences.
     HIDDEN_CHARACTERS = "hidden-characters", Warning / Warning, check
 }
 
@@ -21,7 +21,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let text = subject.document.text;
     for field in [&subject.skill.name, &subject.skill.description].into_iter().flatten() {
         let source = field.span.slice(text);
-        // Most texts are plain ASCII, or hold a few dashes and quotes: only those are decoded.
+        // Most texts are plain ASCII or contain a few dashes and quotes: only those are decoded.
         let odd = field
             .value
             .bytes()
@@ -36,7 +36,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         }
         let message = format!("invisible characters: {names}");
         let edits = removals(source, field.span);
-        // Characters written as escapes, such as `\\e`, can not be removed byte by byte.
+        // Characters written as escapes, such as `\\e`, can't be removed byte by byte.
         let diagnostic = match edits.first() {
             Some(first) => HIDDEN_CHARACTERS
                 .at(first.span, message)
@@ -57,11 +57,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                     .at(
                         entry.key_span,
                         format!(
-                            "the key `{}` holds invisible characters: {names}",
+                            "the key `{}` contains invisible characters: {names}",
                             entry.key.trim()
                         ),
                     )
-                    .help("write plain blanks for indentation"),
+                    .help("indent with plain spaces"),
             );
         }
     }

@@ -9,7 +9,7 @@ rule! {
     /// Flags an undeclared placeholder with a hyphen in its name.
     ///
     /// ## Why is this bad?
-    /// AFL §5.3 does not check such names, and still empties them at run time (R34).
+    /// AFL §5.3 does not check such names, but replaces them with an empty string at run time.
     ///
     /// ## Example
     /// Add the input, or use underscores.

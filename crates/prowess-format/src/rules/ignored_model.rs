@@ -8,7 +8,7 @@ rule! {
     /// Notes a `model` that is text in a prompt skill.
     ///
     /// ## Why is this bad?
-    /// Agent Flow Lite takes sampling settings only as a map, and ignores text (AFL §12, R14).
+    /// Agent Flow Lite only accepts sampling settings as a map and ignores text (AFL §12).
     ///
     /// ## Example
     /// `model: {temperature: 0.7}`

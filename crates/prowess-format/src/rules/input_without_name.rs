@@ -9,7 +9,7 @@ rule! {
     /// Flags an input without a name.
     ///
     /// ## Why is this bad?
-    /// It is skipped (AFL §3.3).
+    /// The input is skipped (AFL §3.3).
     ///
     /// ## Example
     /// Add `name: …`.

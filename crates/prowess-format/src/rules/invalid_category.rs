@@ -4,10 +4,10 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags a category that the registry does not know.
+    /// Flags an unknown category.
     ///
     /// ## Why is this bad?
-    /// The registry groups by these six words only (SKL, Categories).
+    /// The registry has exactly six categories.
     ///
     /// ## Example
     /// `category: development`

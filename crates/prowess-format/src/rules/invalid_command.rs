@@ -6,7 +6,7 @@ use crate::rules::Subject;
 
 rule! {
     /// ## What it does
-    /// Flags a command that can not be taken apart into words.
+    /// Flags a command that can't be split into words.
     ///
     /// ## Why is this bad?
     /// A quote that is never closed swallows the rest of the line.

@@ -7,7 +7,7 @@ rule! {
     /// Flags a dependency that is not `name@range`.
     ///
     /// ## Why is this bad?
-    /// It could not be resolved before the skill runs (SRT §4.6).
+    /// It can't be resolved before the skill runs (SRT §4.6).
     ///
     /// ## Example
     /// `auth-helpers@>=1.0.0`

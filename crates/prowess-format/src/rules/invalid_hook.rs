@@ -8,7 +8,7 @@ rule! {
     /// Flags a hook that no host can run: an unknown type, no handlers, or a handler without its command or prompt.
     ///
     /// ## Why is this bad?
-    /// A hook that never fires gives false safety (SKL layer 2).
+    /// A hook that never runs gives a false sense of security.
     ///
     /// ## Example
     /// `type: command` needs `command: …`.

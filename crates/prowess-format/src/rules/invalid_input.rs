@@ -4,7 +4,7 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags an input whose name, label, default or description is too long or no text.
+    /// Flags an input whose name, label, default or description is too long or not text.
     ///
     /// ## Why is this bad?
     /// AFL §3.3 limits them to 64, 128, 1,024 and 512 characters.

@@ -6,10 +6,10 @@ use crate::text::shorten;
 
 rule! {
     /// ## What it does
-    /// Flags a licence that is not an SPDX expression where the dialect asks for one.
+    /// Flags a licence that is not an SPDX expression if the dialect requires one.
     ///
     /// ## Why is this bad?
-    /// Tools that check licences can not read it (R41).
+    /// Tools that check licences can't read it.
     ///
     /// ## Example
     /// `Apache 2` becomes `Apache-2.0`.
@@ -20,7 +20,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let asks =
         subject.skill.layers.iter().any(|layer| matches!(layer.id, "gaia" | "skillrt" | "skillli"));
     let Some(license) = subject.skill.license.as_ref().filter(|_| asks) else { return };
-    // SRT §4.2 uses this word for "none", which is not an SPDX identifier.
+    // SRT §4.2 uses this for "no licence"; it is not an SPDX identifier.
     if *license.value == *"UNLICENSED" || spdx::Expression::parse(license).is_ok() {
         return;
     }

@@ -17,7 +17,8 @@ rule! {
     INVALID_MODE = "invalid-mode", Error / Error, check
 }
 
-/// Modes of a tool pack, which drops unknown ones; those of a SKILL.md are checked by its table of fields.
+/// Checks the modes of a tool pack, which drops unknown ones; those of a SKILL.md are checked by
+/// its table of fields.
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     if subject.skill.dialect.id != "tool-pack" {
         return;
@@ -29,7 +30,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             INVALID_MODE
                 .at(mode.span, message)
                 .severity(Severity::Warning, Severity::Warning)
-                .help("the mode is dropped: write a known one"),
+                .help("the mode is dropped: use one of these"),
         );
     }
 }

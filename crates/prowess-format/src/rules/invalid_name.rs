@@ -8,17 +8,18 @@ use crate::text::shorten;
 
 rule! {
     /// ## What it does
-    /// Flags a name outside the form its dialect allows.
+    /// Flags a name that its dialect does not allow.
     ///
     /// ## Why is this bad?
-    /// The name becomes a directory, a command and a part of URLs (GIB §1.2, AFL §4, GAIA §2.3, SKL layer 1).
+    /// The name becomes a directory, a command and a part of URLs (GIB §1.2, AFL §4, GAIA §2.3).
     ///
     /// ## Example
     /// `My_Skill` becomes `my-skill`.
     INVALID_NAME = "invalid-name", Error / Error, check
 }
 
-/// The tables of fields find most of it. Here: a canonical name that only GAIA §2.3 does not take, because it begins with a digit (R2).
+/// Flags a canonical name that only GAIA §2.3 rejects, because it begins with a digit (R2). The
+/// tables of fields check the rest.
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let Some(name) = subject
         .skill
@@ -32,7 +33,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         && let Err(problem) = formats::check_letter_first(name)
     {
         let message = format!(
-            "`{}` is not a name for {}: {problem}",
+            "`{}` is not a valid name for {}: {problem}",
             shorten(name, 64),
             subject.skill.dialect.title
         );

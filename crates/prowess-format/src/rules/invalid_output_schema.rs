@@ -9,7 +9,7 @@ rule! {
     /// Flags an `outputs.schema` that is not a JSON Schema.
     ///
     /// ## Why is this bad?
-    /// Outputs can not be checked against it (SRT §4.5).
+    /// Outputs can't be checked against it (SRT §4.5).
     ///
     /// ## Example
     /// `schema: {type: object}`

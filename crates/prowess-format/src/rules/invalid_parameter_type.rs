@@ -7,7 +7,7 @@ use crate::text::{alternatives, closest};
 
 rule! {
     /// ## What it does
-    /// Flags a parameter type that tools do not have.
+    /// Flags an unknown parameter type.
     ///
     /// ## Why is this bad?
     /// Arguments are checked against the type before anything runs (GIB §3.3).
@@ -54,7 +54,7 @@ fn check_parameter_types(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// Words that other languages have for these types.
+/// Names of these types in other languages.
 const OTHER_WORDS: &[(&str, &str)] = &[
     ("int", "integer"),
     ("float", "number"),

@@ -7,7 +7,7 @@ rule! {
     /// Flags a text that is not a permission `domain:level[:scope]`.
     ///
     /// ## Why is this bad?
-    /// What can not be read can not be granted, and the skill fails when it runs (GAIA §3).
+    /// An invalid permission can't be granted, so the skill fails when it runs (GAIA §3).
     ///
     /// ## Example
     /// `network:wirte` becomes `network:write`.

@@ -5,13 +5,13 @@ use crate::rules::Subject;
 
 rule! {
     /// ## What it does
-    /// Flags a `tools.py` that is not Python.
+    /// Flags a `tools.py` that is not valid Python.
     ///
     /// ## Why is this bad?
-    /// It can not be imported, so no tool loads (GAIA §5.1).
+    /// It can't be imported, so no tool loads (GAIA §5.1).
     ///
     /// ## Example
-    /// Correct the syntax error.
+    /// Fix the syntax error.
     INVALID_PYTHON = "invalid-python", Error / Error, check
 }
 
@@ -21,7 +21,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             INVALID_PYTHON
                 .at(error.span, error.message.clone())
                 .in_file("tools.py")
-                .help("correct the syntax at this place"),
+                .help("fix the syntax at this position"),
         );
     }
 }

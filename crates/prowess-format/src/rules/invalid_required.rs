@@ -20,7 +20,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         for parameter in &tool.parameters {
             if let Some((_, word)) = parameter.extra.iter().find(|(key, _)| key == "required") {
                 let message = format!(
-                    "`{}` says {word} under Required, expected yes or no",
+                    "`{}` has `{word}` in the Required column, expected yes or no",
                     parameter.name.value
                 );
                 findings.push(

@@ -7,7 +7,7 @@ rule! {
     /// Flags a temperature outside 0.0 to 2.0 or a token limit outside 1 to 8,192.
     ///
     /// ## Why is this bad?
-    /// AFL §3.2 sets the ranges; providers refuse other values.
+    /// AFL §3.2 defines the ranges; providers reject other values.
     ///
     /// ## Example
     /// `temperature: 0.7`

@@ -7,7 +7,7 @@ rule! {
     /// Flags a security tier other than verified, community and experimental.
     ///
     /// ## Why is this bad?
-    /// GAIA §4 knows three tiers.
+    /// GAIA §4 defines three tiers.
     ///
     /// ## Example
     /// `security_tier: experimental`

@@ -7,7 +7,7 @@ rule! {
     /// Flags more than 20 tags, an empty list, or a tag of more than 50 characters.
     ///
     /// ## Why is this bad?
-    /// SKL layer 3 allows 1 to 20 tags of 1 to 50 characters.
+    /// The registry allows 1 to 20 tags of 1 to 50 characters.
     ///
     /// ## Example
     /// Keep the tags that people search for.

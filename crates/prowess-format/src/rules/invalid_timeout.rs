@@ -7,7 +7,7 @@ rule! {
     /// Flags a timeout outside 1 to 300 seconds.
     ///
     /// ## Why is this bad?
-    /// GIB §2.2 sets the range.
+    /// GIB §2.2 defines the range.
     ///
     /// ## Example
     /// `timeout: 30`

@@ -6,7 +6,7 @@ use crate::rules::Subject;
 
 rule! {
     /// ## What it does
-    /// Flags a tool name outside the form its dialect allows.
+    /// Flags a tool name that its dialect does not allow.
     ///
     /// ## Why is this bad?
     /// Models call tools by name; GIB §3.2 allows 1 to 32 characters of `[a-z0-9_]`.

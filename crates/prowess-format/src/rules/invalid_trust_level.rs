@@ -4,10 +4,10 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags a trust level that does not exist.
+    /// Flags an unknown trust level.
     ///
     /// ## Why is this bad?
-    /// SKL layer 3 knows community, verified and official. A claim raises nothing in any case (R19).
+    /// The registry has the levels community, verified and official. A claim in the file grants nothing in any case.
     ///
     /// ## Example
     /// `trust-level: community`

@@ -4,10 +4,10 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags an address that is not a URL.
+    /// Flags an invalid URL.
     ///
     /// ## Why is this bad?
-    /// Pages link to it (SKL layer 3).
+    /// Registry pages link to it.
     ///
     /// ## Example
     /// `github.com/x` becomes `https://github.com/x`.

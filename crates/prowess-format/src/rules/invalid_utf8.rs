@@ -7,9 +7,9 @@ rule! {
     /// Flags a file that is not UTF-8 text.
     ///
     /// ## Why is this bad?
-    /// A SKILL.md is UTF-8 by every specification; other bytes reach agents as garbage or make a reader crash.
+    /// A SKILL.md is UTF-8 by every specification; other bytes show up as garbage or crash a reader.
     ///
     /// ## Example
-    /// Save the file as UTF-8; editors call it an encoding.
+    /// Save the file with the encoding UTF-8.
     INVALID_UTF8 = "invalid-utf8", Error / Error
 }

@@ -4,12 +4,12 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags front matter that is not YAML and that no repair makes readable.
+    /// Flags front matter that is not valid YAML and can't be repaired.
     ///
     /// ## Why is this bad?
     /// A skill with unreadable front matter silently disappears from most agents.
     ///
     /// ## Example
-    /// Put the value in double quotes.
+    /// Quote the value.
     INVALID_YAML = "invalid-yaml", Error / Error
 }

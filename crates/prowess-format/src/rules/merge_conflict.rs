@@ -4,7 +4,7 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags the markers of an unresolved merge in the front matter.
+    /// Flags the markers of an unresolved merge conflict in the front matter.
     ///
     /// ## Why is this bad?
     /// Both versions of a field are in the file, and no reader can know which one is meant.

@@ -6,10 +6,10 @@ use crate::rules::Subject;
 
 rule! {
     /// ## What it does
-    /// Warns of a tool function whose parameter or return value has no annotation.
+    /// Flags a tool function whose parameter or return value has no annotation.
     ///
     /// ## Why is this bad?
-    /// Nobody can compare it with the front matter, or know that the result is JSON (GAIA §5.4).
+    /// It can't be compared with the front matter, and the result may not be JSON (GAIA §5.4).
     ///
     /// ## Example
     /// `def count_words(text)` becomes `def count_words(text: str) -> dict`
@@ -26,16 +26,16 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                 MISSING_ANNOTATION
                     .at(parameter.span, format!("`{name}` has no annotation"))
                     .in_file("tools.py")
-                    .help(format!("{example}, or whatever type it has")),
+                    .help(format!("{example}, or another type")),
             );
         }
         if function.returns == PythonType::Unannotated {
-            let message = format!("`{}` does not say what it returns", function.name);
+            let message = format!("`{}` has no return annotation", function.name);
             findings.push(
                 MISSING_ANNOTATION
                     .at(function.span, message)
                     .in_file("tools.py")
-                    .help("write `-> dict`, or whatever type it returns"),
+                    .help("write `-> dict`, or another type"),
             );
         }
     }

@@ -8,7 +8,7 @@ rule! {
     /// Flags a tool function without a docstring.
     ///
     /// ## Why is this bad?
-    /// The docstring is the description of last resort (GAIA §5.4).
+    /// The docstring is the fallback for the description (GAIA §5.4).
     ///
     /// ## Example
     /// Add one line in triple quotes.
@@ -22,7 +22,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                 MISSING_DOCSTRING
                     .at(function.span, format!("`{}` has no docstring", function.name))
                     .in_file("tools.py")
-                    .help("say in one line what it does, in triple quotes below `def`"),
+                    .help("describe in one line what it does, in triple quotes below `def`"),
             );
         }
     }

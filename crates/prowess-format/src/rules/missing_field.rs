@@ -4,10 +4,10 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags a field that the dialect requires and that is absent or empty.
+    /// Flags a required field that is missing or empty.
     ///
     /// ## Why is this bad?
-    /// The specification calls the field required; a reader that follows it refuses the skill.
+    /// A reader that follows the specification rejects the skill.
     ///
     /// ## Example
     /// Add the field.

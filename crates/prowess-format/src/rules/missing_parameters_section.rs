@@ -8,7 +8,7 @@ rule! {
     /// Flags a command tool without a `#### Parameters` section.
     ///
     /// ## Why is this bad?
-    /// It is allowed, but readers can not tell "no parameters" from "forgotten" (GIB §9.2).
+    /// It is allowed, but "no parameters" looks the same as "forgotten" (GIB §9.2).
     ///
     /// ## Example
     /// Write `None.` below `#### Parameters`.

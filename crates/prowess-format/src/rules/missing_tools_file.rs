@@ -12,7 +12,7 @@ rule! {
     /// There is nothing to load (GAIA §5.1).
     ///
     /// ## Example
-    /// Add `tools.py` beside SKILL.md.
+    /// Add `tools.py` next to SKILL.md.
     MISSING_TOOLS_FILE = "missing-tools-file", Error / Error, check
 }
 

@@ -9,7 +9,7 @@ rule! {
     /// Flags an unknown field that looks like a known one.
     ///
     /// ## Why is this bad?
-    /// A misspelt field has no effect, and nobody tells the author.
+    /// A misspelt field silently has no effect.
     ///
     /// ## Example
     /// `user_invocable` becomes `user-invocable`.
@@ -17,7 +17,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    // A dialect that forbids or warns about unknown fields speaks for itself.
+    // A dialect that forbids or warns about unknown fields has its own finding.
     if subject.skill.dialect.unknown == Unknown::Warned {
         return;
     }
@@ -30,7 +30,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         let Some(similar) = similar.filter(|similar| !subject.document.root.has(similar)) else {
             continue;
         };
-        // Where the right field is missing, that is told at the same place, with the same next step.
+        // If the right field is missing, that is reported at the same position with the same help.
         if findings.has_at(&rules::MISSING_FIELD, entry.key_span) {
             continue;
         }

@@ -1,6 +1,6 @@
 //! Rules: one file each. A rule's doc comment is its page, shown by `prowess explain`.
 //!
-//! A reader names the rule it finds broken; a rule with a `check` looks at the skill once it has been read.
+//! Some rules are reported by the reader; a rule with a `check` runs on the parsed skill.
 
 use std::cell::OnceCell;
 
@@ -135,20 +135,20 @@ rules! {
     yaml_limit YAML_LIMIT
 }
 
-/// The rule of a code.
+/// Looks up a rule by its code.
 pub fn by_name(name: &str) -> Option<&'static Rule> {
     ALL.iter().copied().find(|rule| rule.name == name)
 }
 
-/// The files around a SKILL.md, handed in by whoever may read them.
+/// The files of a skill, provided by the caller.
 pub trait SkillFiles {
     /// Whether a file of this relative path exists.
     fn exists(&self, path: &str) -> bool;
-    /// What `tools.py` defines; `None` when there is none, or nobody can read Python here.
+    /// The functions of `tools.py`; `None` if it is missing or can't be parsed here.
     fn python(&self) -> Option<&Result<PythonModule, PythonError>>;
 }
 
-/// Where a skill was found.
+/// The location of a skill.
 #[derive(Clone, Copy, Default)]
 pub struct Place<'p> {
     /// The name of its directory; `None` for a lone file or a text.
@@ -157,23 +157,23 @@ pub struct Place<'p> {
     pub files: Option<&'p dyn SkillFiles>,
 }
 
-/// A skill that has been read, as the rules see it.
+/// A parsed skill, as the rules see it.
 pub struct Subject<'s> {
     /// The text.
     pub document: &'s Document<'s>,
     /// The model.
     pub skill: &'s Skill,
-    /// Where it was found.
+    /// Its location.
     pub place: Place<'s>,
-    /// Whether the user named the dialect, instead of leaving it to detection.
+    /// Whether the user named the dialect, so that it was not detected.
     pub named_dialect: bool,
-    /// Top-level fields that are there and can't be read, at least in part; they have a finding.
+    /// Top-level fields that are present but at least partly unreadable; they have a finding.
     unreadable: Vec<&'s str>,
     unknown: OnceCell<Vec<(&'s Entry<'s>, Option<&'static str>)>>,
 }
 
 impl<'s> Subject<'s> {
-    /// A skill that has been read from `document`, with what was found on the way.
+    /// Creates a subject from a parsed `document` and its findings.
     pub fn new(
         document: &'s Document<'s>,
         skill: &'s Skill,
@@ -190,28 +190,28 @@ impl<'s> Subject<'s> {
         Self { document, skill, place, named_dialect, unreadable, unknown: OnceCell::new() }
     }
 
-    /// Whether a top-level field is there and can't be read, at least in part.
+    /// Whether a top-level field is present but at least partly unreadable.
     fn is_unreadable(&self, key: &str) -> bool {
         self.unreadable.contains(&key)
     }
 
-    /// Whether there is front matter that could be read.
+    /// Whether there is readable front matter.
     pub(crate) fn has_front_matter(&self) -> bool {
         matches!(self.document.front_matter, FrontMatter::Read | FrontMatter::Repaired)
     }
 
-    /// Whether a place is in the body: tools that stand there were written as sections.
+    /// Whether a span is in the body: tools defined there were written as sections.
     pub(crate) fn in_body(&self, span: Span) -> bool {
         span.start >= self.document.body.start && !self.document.body.is_empty()
     }
 
-    /// What `tools.py` defines, where Python tools are declared.
+    /// The functions of `tools.py`, if Python tools are declared.
     pub(crate) fn python(&self) -> Option<&'s Result<PythonModule, PythonError>> {
         let wanted = self.skill.tools.iter().any(|tool| tool.kind == ToolKind::Python);
         self.place.files.filter(|_| wanted)?.python()
     }
 
-    /// The functions behind declared tools.
+    /// The functions of declared tools.
     pub(crate) fn declared_functions(&self) -> impl Iterator<Item = &'s PythonFunction> {
         let functions = self
             .python()
@@ -232,7 +232,8 @@ impl<'s> Subject<'s> {
             .flat_map(|question| [&question.on_correct, &question.on_incorrect])
     }
 
-    /// Top-level entries that no layer knows, each with a known field that it resembles. Two rules ask, one looks.
+    /// Top-level entries that no layer knows, each with a known field that it resembles. Cached,
+    /// because two rules use it.
     pub(crate) fn unknown_fields(&self) -> &[(&'s Entry<'s>, Option<&'static str>)] {
         self.unknown.get_or_init(|| {
             let (skill, document) = (self.skill, self.document);
@@ -273,8 +274,8 @@ pub(crate) fn is_inside(path: &str) -> bool {
     !absolute && !path.contains('\0') && climbs.is_some()
 }
 
-/// Rules that conclude from what a field does not say. When it is there and can't be read, they would tell the same
-/// mistake a second time.
+/// Rules that fire because a field is absent. If it is present but unreadable, they would report
+/// the same mistake twice.
 static CONCLUSIONS: &[(&Rule, &str)] = &[
     (&AGENT_WITHOUT_FORK, "context"),
     (&HYPHENATED_PLACEHOLDER, "inputs"),
@@ -286,8 +287,7 @@ static CONCLUSIONS: &[(&Rule, &str)] = &[
     (&UNDECLARED_TOOL_FUNCTION, "tools"),
 ];
 
-/// Runs every rule that looks at a finished skill, in the order of their names: `misspelt-field` speaks before
-/// `unknown-field`.
+/// Runs every rule with a `check`, sorted by name: `misspelt-field` comes before `unknown-field`.
 pub(crate) fn run(subject: &Subject<'_>, findings: &mut Findings) {
     let concludes = |rule: &Rule| {
         let mut fields = CONCLUSIONS.iter().filter(|(known, _)| *known == rule);

@@ -4,11 +4,10 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags an agent whose smallest model or context window is less than one of its skills requires.
-    /// For a skill with `required: false` it is a warning.
+    /// Flags an agent whose minimum model or context window is smaller than one of its skills requires. It is a warning for a skill with `required: false`.
     ///
     /// ## Why is this bad?
-    /// The manifest promises that the agent works with that model, and the skill says that it does not (GAIA §9.1).
+    /// The manifest promises that the agent works with that model, but the skill does not (GAIA §9.1).
     ///
     /// ## Example
     /// With a skill that requires `model: ">=13B"`, write `minimum: ">=13B"`.

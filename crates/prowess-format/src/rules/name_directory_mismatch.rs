@@ -11,7 +11,7 @@ rule! {
     /// Flags a name that differs from the directory of the skill.
     ///
     /// ## Why is this bad?
-    /// Agents find skills by directory and call them by name; most dialects want the two equal (R4).
+    /// Agents find skills by directory and call them by name; most dialects require the two to be equal.
     ///
     /// ## Example
     /// Rename one of the two.
@@ -24,11 +24,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     else {
         return;
     };
-    // Compatibility forms of one text are one text: macOS decomposes file names.
+    // Compare compatibility forms: macOS decomposes file names.
     if name.value == directory || name.nfkc().eq(directory.nfkc()) {
         return;
     }
-    // A name that is only written in another form has a finding of its own.
+    // A name that only differs in its form has its own finding.
     if formats::check_name(name).is_err() && slug(name) == directory {
         return;
     }

@@ -8,10 +8,10 @@ use crate::text::slug;
 
 rule! {
     /// ## What it does
-    /// Notes that the skill has no name of its own.
+    /// Notes that the skill has no `name`.
     ///
     /// ## Why is this bad?
-    /// The directory name counts instead; renaming the directory then renames the skill (R3). Most specifications call the field required.
+    /// The directory name is used instead, so renaming the directory renames the skill. Most specifications require the field.
     ///
     /// ## Example
     /// Add `name: …`.
@@ -25,26 +25,26 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     {
         return;
     }
-    // A name of the wrong form, and an absent one where the dialect insists, are reported already.
-    let insists = |need: Need| need == Need::Required;
+    // An invalid name, and a missing one if the dialect requires it, have already been reported.
+    let requires = |need: Need| need == Need::Required;
     if subject.document.root.has("name")
         || subject
             .skill
             .dialect
             .fields
             .iter()
-            .any(|field| field.name == "name" && insists(field.need))
+            .any(|field| field.name == "name" && requires(field.need))
     {
         return;
     }
     let diagnostic = match subject.place.directory {
         Some(directory) => NAME_FROM_DIRECTORY
-            .at(subject.document.opening, format!("the skill has no name, so `{directory}` counts"))
+            .at(subject.document.opening, format!("the skill has no name, so `{directory}` is used"))
             .help(format!("add `name: {}`", slug(directory))),
         None => NAME_FROM_DIRECTORY
             .at(
                 subject.document.opening,
-                "the skill has no name, and no directory to take one from",
+                "the skill has no name and is not in a directory",
             )
             .severity(Severity::Warning, Severity::Error)
             .help("add `name: …`"),

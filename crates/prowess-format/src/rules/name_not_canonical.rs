@@ -8,10 +8,10 @@ use crate::text::slug;
 
 rule! {
     /// ## What it does
-    /// Flags a name that its dialect takes, but that is not in the form that publishing and installing need. In OpenClaw, where every name goes, it is a note.
+    /// Flags a name that its dialect allows but that can't be published or installed unchanged. It is a note in OpenClaw, which allows any name.
     ///
     /// ## Why is this bad?
-    /// Names in the wild hold blanks, dots and upper-case letters; the skill is installed under the slug shown (R2, OC-8).
+    /// Published names contain spaces, dots and upper-case letters; the skill is installed under the slug shown.
     ///
     /// ## Example
     /// `My Skill` is installed as `my-skill`.
@@ -21,9 +21,9 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let Some(name) = &subject.skill.name else { return };
     let severity = match subject.skill.dialect.name {
-        // Every name that this form takes is canonical.
+        // Every name that this style allows is canonical.
         NameStyle::Kebab => return,
-        // The field's own rule says more about a name that not even the dialect takes.
+        // A name that the dialect does not allow has a more specific finding.
         NameStyle::UnicodeKebab if formats::check_unicode_name(name).is_err() => return,
         NameStyle::LetterFirst if formats::check_letter_first(name).is_err() => return,
         NameStyle::Dotted if formats::check_dotted(name).is_err() => return,

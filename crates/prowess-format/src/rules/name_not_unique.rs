@@ -4,13 +4,12 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags a skill whose name, ignoring case, another skill of the same folder has too.
+    /// Flags two skills in the same folder whose names are equal, ignoring case.
     ///
     /// ## Why is this bad?
-    /// An agent loads one of the two, and which one differs between agents (AFL §4, rule 6).
-    /// One file can't show it, so the rule looks at all the skills that one `prowess check` visits.
+    /// An agent loads one of the two, and agents differ in which one (AFL §4, rule 6). The rule compares all the skills of one `prowess check`.
     ///
     /// ## Example
-    /// Of `skills/review` and `skills/code-review`, which both say `name: review`, rename one.
+    /// If `skills/review` and `skills/code-review` both have `name: review`, rename one of them.
     NAME_NOT_UNIQUE = "name-not-unique", Error / Error
 }

@@ -9,7 +9,7 @@ rule! {
     /// Flags a skill of a tool dialect that defines no tool.
     ///
     /// ## Why is this bad?
-    /// GIB §9.1 and GAIA §2.2 want at least one.
+    /// GIB §9.1 and GAIA §2.2 require at least one.
     ///
     /// ## Example
     /// Add a `### tool_name` section with `#### Command`, or declare `tools:`.
@@ -23,7 +23,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             (Severity::Error, Severity::Error),
             "add a `### tool_name` section with `#### Command`",
         ),
-        // Today's implementation loads skills of instructions too (GAIX-2); the specification wants a tool.
+        // Today's implementation also loads instruction skills (GAIX-2); the specification requires
+        // a tool.
         "gaia" if !subject.document.root.has("metadata") => {
             ((Severity::Warning, Severity::Error), "declare one under `tools:`")
         }

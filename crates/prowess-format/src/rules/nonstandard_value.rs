@@ -6,10 +6,10 @@ use crate::rules::Subject;
 
 rule! {
     /// ## What it does
-    /// Notes a value that the open standard does not allow, although most readers take it: a list for `allowed-tools` or `compatibility`, a nested map in `metadata`.
+    /// Notes a value that the open standard does not allow, although most readers accept it: a list for `allowed-tools` or `compatibility`, a nested map in `metadata`.
     ///
     /// ## Why is this bad?
-    /// The standard says text, and `metadata` maps text to text; strict readers refuse the file.
+    /// The standard requires text, and `metadata` maps text to text; strict readers reject the file.
     ///
     /// ## Example
     /// `allowed-tools: [Read, Grep]` becomes `allowed-tools: Read Grep`.
@@ -25,7 +25,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         if let Some(node) = root.get(key).filter(|node| node.sequence().is_some()) {
             findings.push(
                 NONSTANDARD_VALUE
-                    .at(node.span, format!("`{key}` is a list; the open standard wants text"))
+                    .at(node.span, format!("`{key}` is a list; the open standard requires text"))
                     .help(format!("write `{key}: …` on one line")),
             );
         }
@@ -37,7 +37,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         .unwrap_or_default();
     for entry in metadata.iter().filter(|entry| entry.value.scalar().is_none()) {
         let message = format!(
-            "`metadata.{}` is {}; the open standard wants text",
+            "`metadata.{}` is {}; the open standard requires text",
             entry.key,
             entry.value.kind()
         );

@@ -4,10 +4,10 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags a word that is not among the ones its field allows.
+    /// Flags a value that is not in the list of allowed values.
     ///
     /// ## Why is this bad?
-    /// Readers know only the listed words.
+    /// Readers only know the listed values.
     ///
     /// ## Example
     /// The message lists them.

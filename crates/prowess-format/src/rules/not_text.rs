@@ -7,7 +7,7 @@ rule! {
     /// Flags a file that is not text, such as an image or an archive.
     ///
     /// ## Why is this bad?
-    /// A skill is a text. Nothing else is said about such a file, because nothing in it means what it seems to.
+    /// A skill is a text file. No other rule is applied to such a file.
     ///
     /// ## Example
     /// `prowess check logo.png` becomes `prowess check SKILL.md`.

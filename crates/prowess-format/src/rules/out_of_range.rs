@@ -7,7 +7,7 @@ rule! {
     /// Flags a number, or a number of entries, outside the range of its field.
     ///
     /// ## Why is this bad?
-    /// The range stands in the specification.
+    /// The specification defines the range.
     ///
     /// ## Example
     /// Choose a value within the range.

@@ -8,10 +8,10 @@ use crate::text::closest;
 
 rule! {
     /// ## What it does
-    /// Flags a declared parameter that differs from the function: another name, type, or default.
+    /// Flags a declared parameter whose name, type or default differs from the function.
     ///
     /// ## Why is this bad?
-    /// A call that fits the declaration fails in the function (GAIA §5.4).
+    /// A call that matches the declaration fails in the function (GAIA §5.4).
     ///
     /// ## Example
     /// Make the two the same.
@@ -69,7 +69,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                         .help("make the two types the same"),
                 );
             }
-            // Also where the front matter has a default: whether a runtime passes it on is its own affair.
+            // Even if the front matter has a default: not every runtime passes it on.
             if !parameter.required && !taken.has_default {
                 findings.push(
                     PARAMETER_MISMATCH
@@ -107,7 +107,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// The type of the annotation, if it contradicts the declaration. An integer may be declared where a number is taken.
+/// The type of the annotation, if it contradicts the declaration. An integer may be declared for a
+/// number.
 fn differs(taken: &PythonType, declared: &str) -> Option<String> {
     match taken {
         PythonType::Unannotated | PythonType::Unknown => None,

@@ -9,14 +9,14 @@ rule! {
     /// Flags a host wildcard over a public suffix, such as `*.com` or `*.github.io`.
     ///
     /// ## Why is this bad?
-    /// Anyone can register a name below it, so the grant covers the whole world (R55).
+    /// Anyone can register a name below it, so the grant covers hosts of strangers.
     ///
     /// ## Example
     /// `network:read:*.example.com`
     PUBLIC_SUFFIX_WILDCARD = "public-suffix-wildcard", Error / Error, check
 }
 
-/// Suffixes below which anyone can register a name and that people write wildcards over. A lone label is always one.
+/// Common suffixes below which anyone can register a name. A single label always is one.
 const SHARED: &[&str] = &[
     "co.uk",
     "org.uk",

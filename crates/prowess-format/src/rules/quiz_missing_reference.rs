@@ -9,10 +9,10 @@ rule! {
     /// Flags a `load-reference` to a file that does not exist.
     ///
     /// ## Why is this bad?
-    /// The wrong answer leads to nothing.
+    /// The answer leads nowhere.
     ///
     /// ## Example
-    /// Add the file, or correct the path.
+    /// Add the file, or fix the path.
     QUIZ_MISSING_REFERENCE = "quiz-missing-reference", Warning / Error, check
 }
 
@@ -27,7 +27,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             findings.push(
                 QUIZ_MISSING_REFERENCE
                     .at(reference.span, format!("`{}` does not exist", reference.value))
-                    .help("add the file, or correct the path"),
+                    .help("add the file, or fix the path"),
             );
         }
     }

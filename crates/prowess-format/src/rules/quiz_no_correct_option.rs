@@ -8,7 +8,7 @@ rule! {
     /// Flags a question without a correct option.
     ///
     /// ## Why is this bad?
-    /// Nobody can pass it (SKL layer 4).
+    /// The question can't be answered correctly.
     ///
     /// ## Example
     /// Add `correct: true` to one option.

@@ -7,7 +7,7 @@ rule! {
     /// Flags a quiz question with fewer than two or more than six options.
     ///
     /// ## Why is this bad?
-    /// SKL layer 4 allows two to six.
+    /// The specification allows two to six.
     ///
     /// ## Example
     /// Add or remove options.

@@ -7,7 +7,7 @@ rule! {
     /// Flags a passing score outside 0 to 100.
     ///
     /// ## Why is this bad?
-    /// The score is a percentage (SKL layer 4, R38).
+    /// The score is a percentage.
     ///
     /// ## Example
     /// `passing-score: 100`

@@ -9,7 +9,7 @@ rule! {
     /// Flags a `load-reference` that leaves the skill directory.
     ///
     /// ## Why is this bad?
-    /// A skill must not read files that are not its own (SKL layer 4).
+    /// A skill must not read files outside its own directory.
     ///
     /// ## Example
     /// `references/guide.md`

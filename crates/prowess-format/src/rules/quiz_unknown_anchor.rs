@@ -12,14 +12,14 @@ rule! {
     /// Flags a `goto` to a section that the body does not have.
     ///
     /// ## Why is this bad?
-    /// The branch leads nowhere (SKL layer 4).
+    /// The branch leads nowhere.
     ///
     /// ## Example
-    /// Write the heading as it stands in the body.
+    /// Copy the heading from the body.
     QUIZ_UNKNOWN_ANCHOR = "quiz-unknown-anchor", Error / Error, check
 }
 
-/// Different anchors that are looked up.
+/// Maximum number of distinct anchors to look up.
 const MAX_ANCHORS: usize = 200;
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -46,7 +46,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             })
             .collect();
         let help = closest(anchor.trim_start_matches('#').trim(), headings).map_or_else(
-            || "write the heading as it stands in the body, such as `## Setup Steps`".to_owned(),
+            || "copy the heading from the body, such as `## Setup Steps`".to_owned(),
             |similar| format!("did you mean `{similar}`?"),
         );
         findings.push(

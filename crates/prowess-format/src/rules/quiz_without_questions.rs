@@ -7,7 +7,7 @@ rule! {
     /// Flags a quiz without questions.
     ///
     /// ## Why is this bad?
-    /// A gate without questions can not be passed, or is no gate (SKL layer 4).
+    /// A gate without questions can't be passed, or does not block anything.
     ///
     /// ## Example
     /// Add a question.

@@ -8,7 +8,7 @@ rule! {
     /// Flags an input that is required and has a default.
     ///
     /// ## Why is this bad?
-    /// The default never counts: a required input must be given (R33).
+    /// The default is never used: a required input must be given.
     ///
     /// ## Example
     /// Remove one of the two.
@@ -28,7 +28,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             REQUIRED_WITH_DEFAULT
                 .at(
                     parameter.name.span,
-                    format!("`{}` is required, so its default never counts", parameter.name.value),
+                    format!("`{}` is required, so its default is never used", parameter.name.value),
                 )
                 .help("remove `required` or `default`"),
         );

@@ -8,7 +8,7 @@ rule! {
     /// Notes a name that begins with `amd-`, `gaia-` or `mcp-`.
     ///
     /// ## Why is this bad?
-    /// GAIA §2.3 reserves these prefixes; publishing needs a publisher who may use them.
+    /// GAIA §2.3 reserves these prefixes; only certain publishers may use them.
     ///
     /// ## Example
     /// Choose another name unless you are that publisher.
@@ -27,7 +27,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         findings.push(
             RESERVED_NAME_PREFIX
                 .at(name.span, format!("names beginning with `{prefix}` are reserved"))
-                .help("publishing needs a publisher who may use this prefix"),
+                .help("only certain publishers may use this prefix"),
         );
     }
 }

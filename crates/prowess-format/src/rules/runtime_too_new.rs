@@ -6,7 +6,7 @@ use crate::rules::Subject;
 
 rule! {
     /// ## What it does
-    /// Flags a `runtime.min-version` above what Prowess understands.
+    /// Flags a `runtime.min-version` newer than Prowess supports.
     ///
     /// ## Why is this bad?
     /// Running the skill is refused (SRT §4.3, §10).
@@ -23,7 +23,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             .at(
                 wanted.span,
                 format!(
-                    "the skill wants a runtime of version {}, {UNDERSTOOD_RUNTIME} is understood",
+                    "the skill requires runtime version {}, but only {UNDERSTOOD_RUNTIME} is supported",
                     wanted.value
                 ),
             )

@@ -9,14 +9,14 @@ rule! {
     /// Flags pipes, redirects, globs, variables and command chains in a command.
     ///
     /// ## Why is this bad?
-    /// Commands run as program and arguments, never through a shell: the characters reach the program as they are (GIB §3.5).
+    /// Commands run as program and arguments, never through a shell: the program receives the characters literally (GIB §3.5).
     ///
     /// ## Example
     /// Put the pipeline into `./scripts/name.sh` and call that.
     SHELL_SYNTAX = "shell-syntax", Warning / Warning, check
 }
 
-/// Words that mean something to a shell and nothing to a program (GIB §3.5).
+/// Words with a special meaning in a shell (GIB §3.5).
 const OPERATORS: &[(&str, &str)] = &[
     ("|", "a pipe"),
     ("||", "a command chain"),
@@ -77,12 +77,13 @@ fn remove_placeholders(word: &str) -> String {
     let mut outside = String::new();
     while let Some((before, after)) = rest.split_once("{{") {
         outside.push_str(before);
-        rest = after.split_once("}}").map_or("", |(_, behind)| behind);
+        rest = after.split_once("}}").map_or("", |(_, after)| after);
     }
     outside + rest
 }
 
-/// The words of a command line outside quotes; a quoted word is literal to a shell too, but for `$` and backticks in double quotes.
+/// The words of a command line outside quotes; a quoted word is also literal to a shell, except for
+/// `$` and backticks in double quotes.
 fn unquoted_words(command: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();

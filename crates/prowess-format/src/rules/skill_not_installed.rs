@@ -4,8 +4,7 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags a skill that an agent manifest lists and that is not installed, or is installed and broken.
-    /// A skill with `required: false` gives a warning.
+    /// Flags a skill in an agent manifest that is not installed, or whose installation is broken. It is a warning for a skill with `required: false`.
     ///
     /// ## Why is this bad?
     /// An agent does not start without the skills it requires (GAIA §9.1).

@@ -11,7 +11,7 @@ rule! {
     /// Flags a value in typographic quotes.
     ///
     /// ## Why is this bad?
-    /// YAML takes “ and ” for part of the text.
+    /// YAML treats “ and ” as part of the text.
     ///
     /// ## Example
     /// `name: “a”` becomes `name: "a"`; `prowess check --fix` does it.
@@ -42,7 +42,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                     .at(
                         entry.value.span,
                         format!(
-                            "`{}` stands in typographic quotes, which are part of the text",
+                            "`{}` is in typographic quotes, which are part of the text",
                             entry.key
                         ),
                     )

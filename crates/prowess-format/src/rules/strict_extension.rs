@@ -8,10 +8,10 @@ rule! {
     /// Flags a field that begins with `x-runtime-strict:`.
     ///
     /// ## Why is this bad?
-    /// The prefix means: a runtime that does not know the field must refuse the skill (SRT §4.2).
+    /// The prefix means that a runtime that does not know the field must reject the skill (SRT §4.2).
     ///
     /// ## Example
-    /// Remove the field, or run the skill where it is known.
+    /// Remove the field, or run the skill with a runtime that supports it.
     STRICT_EXTENSION = "strict-extension", Error / Error, check
 }
 
@@ -23,9 +23,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             STRICT_EXTENSION
                 .at(
                     entry.key_span,
-                    format!("`{}` must be understood, and is not known here", entry.key),
+                    format!("`{}` is required but not supported", entry.key),
                 )
-                .help("remove the field, or run the skill where it is known"),
+                .help("remove the field, or run the skill with a runtime that supports it"),
         );
     }
 }

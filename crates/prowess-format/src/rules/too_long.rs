@@ -7,7 +7,7 @@ rule! {
     /// Flags a text longer than its field allows.
     ///
     /// ## Why is this bad?
-    /// The limit stands in the specification; servers refuse longer values.
+    /// The specification defines the limit; servers reject longer values.
     ///
     /// ## Example
     /// Shorten the text.

@@ -9,10 +9,10 @@ use crate::text::closest;
 
 rule! {
     /// ## What it does
-    /// Flags a placeholder in a command that is no parameter of the tool.
+    /// Flags a placeholder in a command that is not a parameter of the tool.
     ///
     /// ## Why is this bad?
-    /// It never has a value, so its argument is always dropped (R12).
+    /// It never has a value, so its argument is always dropped.
     ///
     /// ## Example
     /// Add a row to the table.

@@ -12,14 +12,14 @@ rule! {
     /// Flags a placeholder in a prompt that no input declares.
     ///
     /// ## Why is this bad?
-    /// It becomes an empty text at run time; creating such a skill is refused (AFL §5.3, R12).
+    /// It becomes an empty string at run time; servers reject such a skill (AFL §5.3).
     ///
     /// ## Example
     /// Add the input.
     UNDECLARED_PLACEHOLDER = "undeclared-placeholder", Error / Error, check
 }
 
-/// Names that one message lists.
+/// Maximum number of names in a message.
 const MAX_SHOWN: usize = 50;
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

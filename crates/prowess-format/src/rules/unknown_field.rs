@@ -6,7 +6,7 @@ use crate::shape::Unknown;
 
 rule! {
     /// ## What it does
-    /// Flags a field that no layer of the file knows.
+    /// Flags a field that no dialect of the file defines.
     ///
     /// ## Why is this bad?
     /// The open standard forbids it, gibb.eri.sh warns about it, others ignore it: either way it has no effect (GIB §9.2).
@@ -19,7 +19,7 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let has_metadata = subject.skill.dialect.fields.iter().any(|field| field.name == "metadata");
     for &(entry, similar) in subject.unknown_fields() {
-        // A field that is only misspelt has a finding of its own.
+        // A misspelt field has its own finding.
         let told = [&rules::MISSPELT_FIELD, &rules::MISSING_FIELD];
         if told.iter().any(|rule| findings.has_at(rule, entry.key_span)) {
             continue;
@@ -27,7 +27,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         let (severity, strict) = match subject.skill.dialect.unknown {
             Unknown::Kept => continue,
             Unknown::Warned => (Severity::Warning, Severity::Warning),
-            // A reader that detects the dialect by itself does not complain about other people's extensions.
+            // Don't report extensions of other tools if the dialect was detected.
             Unknown::Forbidden => (
                 if subject.named_dialect { Severity::Warning } else { Severity::Info },
                 Severity::Error,

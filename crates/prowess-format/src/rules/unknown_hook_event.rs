@@ -7,10 +7,10 @@ use crate::text::closest;
 
 rule! {
     /// ## What it does
-    /// Flags a hook on an event that no host fires.
+    /// Flags a hook on an unknown event.
     ///
     /// ## Why is this bad?
-    /// It never runs.
+    /// The hook never runs.
     ///
     /// ## Example
     /// `PreToolUse`, `PostToolUse` or `Stop`
@@ -26,7 +26,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             );
             findings.push(
                 UNKNOWN_HOOK_EVENT
-                    .at(hook.event.span, format!("no host fires `{}`", hook.event.value))
+                    .at(hook.event.span, format!("`{}` is not a hook event", hook.event.value))
                     .help(help),
             );
         }

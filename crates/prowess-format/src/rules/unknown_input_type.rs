@@ -7,7 +7,7 @@ rule! {
     /// Flags an input type that the dialect does not have.
     ///
     /// ## Why is this bad?
-    /// SRT §4.4 rejects it; AFL §3.3 falls back to `text`, which loses what the author wanted.
+    /// SRT §4.4 rejects it; AFL §3.3 falls back to `text`, which loses the author's intent.
     ///
     /// ## Example
     /// `integer` becomes `number` in skillrt.

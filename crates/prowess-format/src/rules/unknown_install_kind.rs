@@ -10,7 +10,7 @@ rule! {
     /// Flags an install entry of a kind that OpenClaw does not document.
     ///
     /// ## Why is this bad?
-    /// OpenClaw skips it; Prowess keeps and shows it, and never runs any (OC-5).
+    /// OpenClaw skips it; Prowess keeps and shows it, and never runs install steps.
     ///
     /// ## Example
     /// `brew`, `node`, `go`, `uv` or `download`
@@ -26,7 +26,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                 format!("the install kind `{}` is not one of OpenClaw's", install.kind.value)
             };
             findings.push(UNKNOWN_INSTALL_KIND.at(install.kind.span, message).help(format!(
-                "write {}, or leave it as a note to people",
+                "write {}, or keep it as documentation",
                 alternatives(dialect::INSTALL_KINDS)
             )));
         }

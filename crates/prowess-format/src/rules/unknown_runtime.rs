@@ -10,7 +10,7 @@ rule! {
     /// Flags a runtime family that is not registered.
     ///
     /// ## Why is this bad?
-    /// No runtime here can run it (SRT §4.3).
+    /// Prowess can't run it (SRT §4.3).
     ///
     /// ## Example
     /// `type: markdown-skill`
@@ -25,7 +25,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     if !dialect::RUNTIMES.contains(&kind.as_str()) {
         findings.push(
             UNKNOWN_RUNTIME
-                .at(kind.span, format!("no runtime called `{}` is registered", kind.value))
+                .at(kind.span, format!("there is no runtime `{}`", kind.value))
                 .help(format!("write {}", alternatives(dialect::RUNTIMES))),
         );
     }

@@ -7,10 +7,10 @@ use crate::rules::Subject;
 
 rule! {
     /// ## What it does
-    /// Flags an install entry that downloads without a digest, over plain HTTP, or to a folder that climbs with `..`.
+    /// Flags an install entry that downloads without a digest, over plain HTTP, or to a path with `..`.
     ///
     /// ## Why is this bad?
-    /// Whoever controls the server or the network decides what lands on the machine. Prowess never runs an install entry by itself (OC-5).
+    /// An attacker who controls the server or the network can replace the file. Prowess never runs an install entry itself.
     ///
     /// ## Example
     /// Add `sha256: …` and use `https://`.
@@ -34,12 +34,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             problems.push(("it uses plain HTTP", "use `https://`"));
         }
         if text("targetDir").split(['/', '\\']).any(|part| part == "..") {
-            problems.push(("its `targetDir` climbs with `..`", "name a folder without `..`"));
+            problems.push(("its `targetDir` contains `..`", "name a folder without `..`"));
         }
         for (problem, help) in problems {
             findings.push(
                 UNPINNED_DOWNLOAD
-                    .at(install.kind.span, format!("the download can not be trusted: {problem}"))
+                    .at(install.kind.span, format!("the download can't be verified: {problem}"))
                     .help(help),
             );
         }

@@ -7,7 +7,7 @@ rule! {
     /// Flags a text field whose value YAML reads as a number or a boolean.
     ///
     /// ## Why is this bad?
-    /// Readers with types see `1.0` as the number 1 and refuse it, or print `1`.
+    /// Typed readers see `1.0` as the number 1 and reject it, or print `1`.
     ///
     /// ## Example
     /// `version: 1.0` becomes `version: "1.0"`; `prowess check --fix` does it.

@@ -4,7 +4,7 @@ use crate::diagnostic::{Findings, rule};
 use crate::permission::{Domain, Level};
 use crate::rules::Subject;
 
-/// Scopes that say in characters what no scope says.
+/// Scopes that are equivalent to no scope.
 const EVERYTHING: &[&str] = &["*", "/", "/**"];
 
 rule! {
@@ -12,8 +12,7 @@ rule! {
     /// Flags a `filesystem` permission whose scope is the whole machine, such as `filesystem:write:/**`.
     ///
     /// ## Why is this bad?
-    /// It is the same as no scope. An experimental skill gets the working directory instead, as if `./**` were written, and a
-    /// skill of another tier asks for every file of its user.
+    /// It is equivalent to no scope. An experimental skill gets the working directory instead, as with `./**`; a skill of another tier requests every file of the user.
     ///
     /// ## Example
     /// `filesystem:write:/**` becomes `filesystem:write:./**`.
@@ -29,7 +28,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         if let Some(scope) = scope.filter(|scope| EVERYTHING.contains(scope)) {
             let (level, read_as) = (permission.level.as_str(), "is read as `./**`");
             let message = format!(
-                "`{scope}` is every file, and {read_as} unless somebody vouches for the skill"
+                "`{scope}` covers every file; it {read_as} unless the skill is signed by a trusted publisher"
             );
             let help = format!("name the files: `filesystem:{level}:./**`");
             findings.push(UNSCOPED_FILES.at(permission.span, message).help(help));

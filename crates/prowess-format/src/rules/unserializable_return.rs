@@ -9,7 +9,7 @@ rule! {
     /// Flags a tool function whose return type is not JSON.
     ///
     /// ## Why is this bad?
-    /// The result has to cross a process boundary as JSON (GAIA §5.4).
+    /// The result crosses a process boundary as JSON (GAIA §5.4).
     ///
     /// ## Example
     /// Return a `dict`, a `list`, `str`, `int`, `float`, `bool` or `None`.

@@ -7,9 +7,9 @@ rule! {
     /// Flags an opening fence `---` without a closing one.
     ///
     /// ## Why is this bad?
-    /// Readers either refuse the file or take all of it for the body, so that name and description are lost (SRT §6, R7).
+    /// Readers either reject the file or treat all of it as the body, so that name and description are lost (SRT §6).
     ///
     /// ## Example
-    /// Put a line `---` behind the last field.
+    /// Add a line `---` after the last field.
     UNTERMINATED_FRONT_MATTER = "unterminated-front-matter", Error / Error
 }

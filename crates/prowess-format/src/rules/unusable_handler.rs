@@ -5,10 +5,10 @@ use crate::rules::{Subject, is_inside};
 
 rule! {
     /// ## What it does
-    /// Flags an action whose handler can not be called: it leaves the skill directory, does not exist, is no Python, or names no function.
+    /// Flags an action whose handler can't be called: it is outside the skill directory, does not exist, is not Python, or names no function.
     ///
     /// ## Why is this bad?
-    /// Migrating the skill needs a Python function behind each action; the rest is left for a person to review (GAIA §8.2).
+    /// Migrating the skill needs a Python function for each action; other actions have to be migrated by hand (GAIA §8.2).
     ///
     /// ## Example
     /// `handler: "handlers/search.py:search"`
@@ -35,12 +35,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             (
                 Severity::Warning,
                 format!("`{path}` does not exist"),
-                "add the file, or correct the path".to_owned(),
+                "add the file, or fix the path".to_owned(),
             )
         } else if !python {
             (
                 Severity::Warning,
-                format!("`{path}` is not Python, so only a person can migrate it"),
+                format!("`{path}` is not Python, so it has to be migrated by hand"),
                 "rewrite the handler as a Python function".to_owned(),
             )
         } else if function.is_none_or(str::is_empty) {

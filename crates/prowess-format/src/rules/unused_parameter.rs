@@ -11,7 +11,7 @@ rule! {
     /// Notes a parameter that the command does not use.
     ///
     /// ## Why is this bad?
-    /// A model fills it in for nothing.
+    /// A model provides a value that has no effect.
     ///
     /// ## Example
     /// Use it in the command, or remove the row.

@@ -6,13 +6,13 @@ use crate::rules::{self, Subject};
 
 rule! {
     /// ## What it does
-    /// Notes a version that is not SemVer where the dialect does not ask for it, and warns when it is no version at all.
+    /// Notes a version that is not SemVer in a dialect that does not require it. It is a warning if it is not a version at all.
     ///
     /// ## Why is this bad?
-    /// Ranges compare the normalised form (OC-8).
+    /// Version ranges compare the normalised form.
     ///
     /// ## Example
-    /// `v2.1` counts as `2.1.0`.
+    /// `v2.1` is treated as `2.1.0`.
     VERSION_NOT_SEMVER = "version-not-semver", Info / Info, check
 }
 
@@ -25,17 +25,17 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     }) else {
         return;
     };
-    // A layer that insists on SemVer has said so.
+    // A layer that requires SemVer has already reported it.
     if semver::Version::parse(version).is_ok()
         || findings.has_at(&rules::INVALID_VERSION, version.span)
     {
         return;
     }
     let (severity, message) = match formats::normal_version(version) {
-        Some(normal) => (Severity::Info, format!("`{}` counts as `{normal}`", version.value)),
+        Some(normal) => (Severity::Info, format!("`{}` is treated as `{normal}`", version.value)),
         None => (
             Severity::Warning,
-            format!("`{}` is not a version and counts as `0.0.0`", version.value),
+            format!("`{}` is not a version and is treated as `0.0.0`", version.value),
         ),
     };
     findings.push(

@@ -8,10 +8,10 @@ use crate::rules::Subject;
 
 rule! {
     /// ## What it does
-    /// Flags a default that its own input or parameter does not take: a value of another type, or none of the listed ones.
+    /// Flags a default that its own input or parameter does not accept: a value of the wrong type, or not one of the allowed values.
     ///
     /// ## Why is this bad?
-    /// Leaving the value out then fails, or runs with something that the author ruled out (SRT §4.4).
+    /// A call without the value fails, or runs with an invalid value (SRT §4.4).
     ///
     /// ## Example
     /// `type: number` with `default: ten` becomes `default: 10`.
@@ -19,7 +19,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    // Agent Flow Lite has texts only and turns every default into one.
+    // Agent Flow Lite only has text and converts every default to text.
     if subject.skill.dialect.id == "agent-flow" {
         return;
     }
@@ -37,7 +37,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             .iter()
             .find(|(key, _)| key == "enum")
             .and_then(|(_, choices)| choices.as_array());
-        // A number without quotes is a fine default for a text.
+        // An unquoted number is a valid default for text.
         let text = matches!(parameter.kind.as_str(), "string" | "url" | "file")
             && matches!(default, Value::Number(_) | Value::Bool(_));
         let problem = if !has_type(default, &parameter.kind) && !text {
@@ -58,7 +58,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             WRONG_DEFAULT
                 .at(parameter.name.span, problem)
                 .severity(severity, Severity::Error)
-                .help("give a default that the parameter takes"),
+                .help("give a default that the parameter accepts"),
         );
     }
 }

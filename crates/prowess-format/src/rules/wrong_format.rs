@@ -4,12 +4,12 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags a text that does not have the form of its field.
+    /// Flags a value that does not have the format of its field.
     ///
     /// ## Why is this bad?
-    /// The form is part of the specification; programs rely on it.
+    /// The specification defines the format, and programs rely on it.
     ///
     /// ## Example
-    /// The message says which form is expected.
+    /// The message names the expected format.
     WRONG_FORMAT = "wrong-format", Error / Error
 }

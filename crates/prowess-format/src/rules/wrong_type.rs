@@ -4,10 +4,10 @@ use crate::diagnostic::rule;
 
 rule! {
     /// ## What it does
-    /// Flags a value of another type than the field has.
+    /// Flags a value of the wrong type.
     ///
     /// ## Why is this bad?
-    /// A list where text is expected is refused or printed as garbage.
+    /// A list where text is expected is rejected or printed as garbage.
     ///
     /// ## Example
     /// `name: [a]` becomes `name: a`.

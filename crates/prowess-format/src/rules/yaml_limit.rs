@@ -7,9 +7,9 @@ rule! {
     /// Flags front matter that is too large, nested too deeply, or whose aliases expand too far.
     ///
     /// ## Why is this bad?
-    /// Such YAML is an attack on whoever reads it (NEG-13).
+    /// Such YAML is a denial-of-service attack on its reader.
     ///
     /// ## Example
-    /// Move long text into the body or a file beside it.
+    /// Move long text into the body or another file.
     YAML_LIMIT = "yaml-limit", Error / Error
 }

@@ -30,7 +30,7 @@ fn content_without_front_matter_is_all_body_and_no_skill_of_this_dialect() {
     assert_eq!(skill_as(text, "agent-flow").body, text);
     assert_snapshot!(problems_as(text, "agent-flow"), @"1:1 error missing-front-matter no front matter, which Agent Flow Lite needs");
     assert_snapshot!(problems_as("---\n---\n\nBody.\n", "agent-flow"), @r"
-    1:1 warning name-from-directory the skill has no name, and no directory to take one from
+    1:1 warning name-from-directory the skill has no name and is not in a directory
     1:1 error front-matter-not-a-map the front matter is empty
     ");
 }
@@ -60,7 +60,7 @@ fn the_name_defaults_to_the_directory_and_the_description_to_the_name() {
     let skill = skill(&text);
     assert_eq!(skill.name_or("some-topic"), "some-topic");
     assert_eq!(skill.description_or(skill.name_or("some-topic")), "some-topic");
-    assert_snapshot!(problems_in("some-topic", &text), @"1:1 info name-from-directory the skill has no name, so `some-topic` counts");
+    assert_snapshot!(problems_in("some-topic", &text), @"1:1 info name-from-directory the skill has no name, so `some-topic` is used");
 }
 
 // AFL-3.1-2
@@ -117,7 +117,7 @@ fn inputs_are_read_leniently() {
     assert_snapshot!(problems(text), @r"
     6:11 warning unknown-input-type `inputs[0].type` is `colour`, expected `text` or `textarea`
     7:5 warning input-without-name an input without a name is skipped
-    8:11 warning required-with-default `tone` is required, so its default never counts
+    8:11 warning required-with-default `tone` is required, so its default is never used
     ");
 }
 
@@ -147,11 +147,11 @@ fn the_six_name_rules_have_their_own_sentence() {
     let judge = |name: &str| problems(&with("").replace("name: about", &format!("name: {name}")));
     assert_snapshot!(judge("\"\""), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it is empty");
     assert_snapshot!(judge(&"n".repeat(65)), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it has 65 characters, at most 64 are allowed");
-    assert_snapshot!(judge("Article"), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it holds upper-case letters");
-    assert_snapshot!(judge("my skill"), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it holds a blank");
+    assert_snapshot!(judge("Article"), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it contains upper-case letters");
+    assert_snapshot!(judge("my skill"), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it contains a space");
     assert_snapshot!(judge("-about"), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it starts with a hyphen");
     assert_snapshot!(judge("about-"), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it ends with a hyphen");
-    assert_snapshot!(judge("my--skill"), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it holds two hyphens in a row");
+    assert_snapshot!(judge("my--skill"), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it contains two hyphens in a row");
     assert_eq!(judge(&"n".repeat(64)), "");
 }
 
@@ -202,7 +202,7 @@ fn an_undeclared_placeholder_with_a_hyphen_is_a_warning() {
 
 #[test]
 fn a_required_input_with_a_default_is_pointed_out() {
-    assert_snapshot!(problems(&with("    required: true\n    default: x\n")), @"5:11 warning required-with-default `topic` is required, so its default never counts");
+    assert_snapshot!(problems(&with("    required: true\n    default: x\n")), @"5:11 warning required-with-default `topic` is required, so its default is never used");
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn models_and_users_may_invoke_a_skill_unless_it_says_otherwise() {
     assert_eq!(declared(&set.user_invocable), Some(false));
     assert_snapshot!(problems(&with("disable-model-invocation: maybe\n")), @"4:27 error wrong-type `disable-model-invocation` is text, expected `true` or `false`");
     assert_snapshot!(problems(&with("user-invocable: \"true\"\n")), @"4:17 error wrong-type `user-invocable` is text, expected `true` or `false`");
-    assert_snapshot!(problems(&with("user-invocable: yes\n")), @"4:17 warning ambiguous-boolean `user-invocable: yes` is a boolean only in old YAML");
+    assert_snapshot!(problems(&with("user-invocable: yes\n")), @"4:17 warning ambiguous-boolean `user-invocable: yes` is a boolean only in YAML 1.1");
 }
 
 // SKL-L2-5
@@ -91,7 +91,7 @@ fn hooks_have_a_type_and_what_the_type_needs() {
     assert_snapshot!(problems(&hook("PreToolUse", "{type: webhook, command: x}")), @"8:18 error invalid-hook `hooks.PreToolUse[0].hooks[0].type` is `webhook`, expected `command`, `prompt` or `agent`");
     assert_snapshot!(problems(&hook("PreToolUse", "{type: command}")), @"8:18 error invalid-hook a hook of type `command` needs `command`");
     assert_snapshot!(problems(&hook("PreToolUse", "{type: command, command: x, timeout: -1}")), @"8:48 error out-of-range `hooks.PreToolUse[0].hooks[0].timeout` is -1, expected 1 to 86400");
-    assert_snapshot!(problems(&hook("PreTolUse", "{type: command, command: x}")), @"5:3 warning unknown-hook-event no host fires `PreTolUse`");
+    assert_snapshot!(problems(&hook("PreTolUse", "{type: command, command: x}")), @"5:3 warning unknown-hook-event `PreTolUse` is not a hook event");
     assert_snapshot!(problems(&with("hooks: [a]\n")), @"4:8 error wrong-type `hooks` is a list, expected a map");
     let hooks =
         skill(&hook("PreToolUse", "{type: command, command: ./x.sh, timeout: 30, async: true}"))

@@ -140,16 +140,16 @@ fn a_reason_names_the_cause_and_the_next_step() {
     ");
     assert_snapshot!(reasons(broken, "claude-code"), @"
     loads
-    - the front matter is not valid YAML (line 3), and Claude Code reads the value as if it were in quotes; others will not: run `prowess check --fix`
+    - the front matter is not valid YAML (line 3); Claude Code reads the value as if it were quoted, but other clients do not: run `prowess check --fix`
     ");
     assert_snapshot!(reasons("---\ncolour: red\n---\nb\n", "gemini"), @"
     is dropped
-    - `name` is missing, and Gemini CLI does not take the directory's instead: add `name`
+    - `name` is missing, and Gemini CLI does not fall back to the directory name: add `name`
     - `description` is missing, and Gemini CLI skips such a skill: add `description`
     ");
     assert_snapshot!(reasons("---\nname: Demo\ndescription: d\ncolour: red\n---\nb\n", "agent-skills"), @"
     is dropped
-    - `name` is not a name of lower-case letters, digits and single hyphens: it holds upper-case letters: did you mean `demo`?
+    - `name` is not a name of lower-case letters, digits and single hyphens: it contains upper-case letters: did you mean `demo`?
     - `colour` is not a field of Agent Skills open standard: remove it, or put it under `metadata`
     ");
     let long = format!(
@@ -159,21 +159,21 @@ fn a_reason_names_the_cause_and_the_next_step() {
     );
     assert_snapshot!(reasons(&long, "claude-code"), @"
     loads
-    - the description with `when_to_use` has 1600 characters, and Claude Code shows the first 1536: put what matters first
+    - the description with `when_to_use` has 1600 characters, but Claude Code shows only the first 1536: put the important part first
     ");
     let block = "---\nname: demo\ndescription: |\n  d\nhint: [a] [b]\n---\nb\n";
     assert_snapshot!(reasons(block, "openclaw"), @"
     loads without its description
     - the front matter is not valid YAML (line 5), and OpenClaw reads it line by line: run `prowess check --fix`
-    - the description begins on the next line, and OpenClaw then takes `|` for all of it: write it on one line
+    - the description begins on the next line, but OpenClaw then reads only `|`: write it on one line
     ");
     assert_snapshot!(reasons("# Demo\n\nText.\n", "claude-code"), @"
     loads without its description
-    - there is no front matter, and the first paragraph stands in for the description: begin the file with `---`, `name`, `description` and `---`
+    - there is no front matter, and the first paragraph is used as the description: begin the file with `---`, `name`, `description` and `---`
     ");
     assert_snapshot!(reasons("---\nname: demo\ndescription: d\ndisable-model-invocation: true\n---\nb\n", "openclaw"), @"
     loads without its description
-    - `disable-model-invocation` keeps the description from the model: only the user can start the skill, by its name
+    - `disable-model-invocation` hides the description from the model: only the user can invoke the skill, by name
     ");
 }
 

@@ -292,7 +292,7 @@ fn unknown_fields_keep_their_comments() {
     ---
 
     Notes on {{topic}}.
-    note the source has no version: `0.0.0` stands in its place
+    note the source has no version: `0.0.0` is used instead
     ");
     let windows = converted(&text.replace('\n', "\r\n"), "skillrt");
     assert!(!windows.files[0].1.replace("\r\n", "").contains('\n'));
@@ -321,7 +321,7 @@ fn prompts_carry_their_inputs_both_ways() {
 
     Sum up {{article}} in a {{style}} way.
     loss sampling.temperature: `temperature` can't be carried: skillrt has no place for it
-    note the source has no version: `0.0.0` stands in its place
+    note the source has no version: `0.0.0` is used instead
     ");
     let procedure = "---\nname: summary\nversion: 1.2.0\ndescription: Sums up.\ninputs:\n  - {name: article, type: string, required: true}\n  - {name: count, type: number, default: 3}\n---\n\nSum up {{ article }} in {{ count }} lines, not {{{ x }}}.\n";
     insta::assert_snapshot!(report(&converted(procedure, "agent-flow")), @r#"
@@ -441,7 +441,7 @@ fn texts_that_markdown_would_change_survive_in_a_tool_pack() {
     ```bash
     echo {{x}} 'two words' {{list}}
     ```
-    note the source has no version: `0.0.0` stands in its place
+    note the source has no version: `0.0.0` is used instead
     "#);
     let back = convert(&check(&skill.files[0].1, ReadOptions::DETECT), named("tool-pack"));
     assert_eq!(read_back(&back).map(|skill| skill.tools), Some(checked.skill.tools));
@@ -499,7 +499,7 @@ fn names_and_versions_take_the_form_that_the_target_wants() {
     Notes.
     loss name: `My Weather_Notes` is written as `my-weather-notes`
     loss version: `v2.1` is written as `2.1.0`
-    note without `--dialect skillli` the file is read as openclaw, because of what it still holds
+    note without `--dialect skillli` the file is read as openclaw, because of fields that it still contains
     note kept under `metadata.openclaw`, which only OpenClaw reads: emoji
     ");
 }
@@ -559,8 +559,8 @@ fn gaia_fields_are_kept_in_metadata_and_come_back() {
 
     Search the web for current information using the Brave Search API.
     loss tools: the tool can't be carried: agent-skills has no tools; declared under `metadata.gaia`, which only GAIA reads
-    note comments of the front matter are left behind: 6 lines
-    note without `--dialect agent-skills` the file is read as gaia, because of what it still holds
+    note comments in the front matter are not copied: 6 lines
+    note without `--dialect agent-skills` the file is read as gaia, because of fields that it still contains
     note kept in `metadata`: registry
     note kept under `metadata.gaia`, which only GAIA reads: security tier, permissions, smallest model, smallest context window, Python version, Python packages, Node packages, environment variables, hardware hint
     "#);
@@ -638,7 +638,7 @@ fn permissions_are_never_widened() {
     ---
 
     Text.
-    loss permissions: `network:read:api.example.com`, `filesystem:read:./in/**`, `shell:execute:git` can't be said in skillrt, so it is not granted
+    loss permissions: `network:read:api.example.com`, `filesystem:read:./in/**`, `shell:execute:git` can't be expressed in skillrt, so it is not granted
     ");
 }
 
@@ -661,7 +661,7 @@ fn a_field_with_another_meaning_is_not_misread() {
     Text.
     loss mode: `mode` can't be carried: claude-code has no place for it
     note `mode` is not a field of claude-code: it went to `metadata`
-    note without `--dialect claude-code` the file is read as gaia, because of what it still holds
+    note without `--dialect claude-code` the file is read as gaia, because of fields that it still contains
     ");
 }
 

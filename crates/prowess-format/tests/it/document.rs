@@ -66,8 +66,8 @@ fn a_fence_is_a_line_of_three_hyphens_at_its_start() {
 #[test]
 fn fences_that_some_readers_miss_are_reported() {
     let body = "description: A desk\n---\nbody\n";
-    assert_snapshot!(problems(&format!("---  \nname: a\n{body}")), @"1:4 warning fence-trailing-blanks blanks behind the fence `---`");
-    assert_snapshot!(problems(&format!("---\nname: a\n{}", body.replace("---", "---\t"))), @"4:4 warning fence-trailing-blanks blanks behind the fence `---`");
+    assert_snapshot!(problems(&format!("---  \nname: a\n{body}")), @"1:4 warning fence-trailing-blanks trailing spaces after the fence `---`");
+    assert_snapshot!(problems(&format!("---\nname: a\n{}", body.replace("---", "---\t"))), @"4:4 warning fence-trailing-blanks trailing spaces after the fence `---`");
     assert_snapshot!(problems(&format!("\n \n---\nname: a\n{body}")), @"1:1 info blank-lines-before-fence blank lines before the front matter");
 }
 
@@ -174,7 +174,7 @@ fn duplicate_keys_are_errors_at_the_second_key() {
     assert_snapshot!(problems("---\nname: a\ndescription: b\nname: c\n---\nbody\n"), @"4:1 error duplicate-key `name` is given twice");
     assert_snapshot!(problems("---\nname: a\ndescription: b\nmetadata: {x: 1, 'x': 2}\n---\nbody\n"), @"4:18 error duplicate-key `x` is given twice");
     assert_snapshot!(problems("---\nname: a\ndescription: when: x\nname: c\n---\nbody\n"), @r"
-    3:14 warning repaired-yaml a value with a special character in it needs quotes
+    3:14 warning repaired-yaml a value with a special character must be quoted
     4:1 error duplicate-key `name` is given twice
     ");
 }
@@ -294,14 +294,14 @@ fn every_repair_carries_the_fix_that_makes_it_yaml_with_the_same_value() {
 // OC-6
 #[test]
 fn a_repair_says_what_to_write() {
-    assert_snapshot!(problems("---\nname: a\ndescription: Use when: always\n---\n\nbody\n"), @"3:14 warning repaired-yaml a value with a special character in it needs quotes");
+    assert_snapshot!(problems("---\nname: a\ndescription: Use when: always\n---\n\nbody\n"), @"3:14 warning repaired-yaml a value with a special character must be quoted");
     assert_snapshot!(problems("---\nname: a\ndescription: b\nmetadata:\n\tteam: desk\n---\n\nbody\n"), @"5:1 warning repaired-yaml a tab can't indent YAML");
     assert_snapshot!(problems("---\nname: a\ndescription: b\nallowed-tools: [Read, Grep\n---\n\nbody\n"), @r"
-    4:16 info nonstandard-value `allowed-tools` is a list; the open standard wants text
+    4:16 info nonstandard-value `allowed-tools` is a list; the open standard requires text
     4:27 warning repaired-yaml a bracket is never closed
     ");
     assert_snapshot!(problems("---\nname: a\ndescription: b\nmetadata: {team: desk, // who\n  mode: quiet}\n---\n\nbody\n"), @"4:24 warning repaired-yaml a comment in YAML begins with `#`");
-    assert_snapshot!(problems("---\nname: a\ndescription: b\nmetadata: '{\"team\": \"desk\"}'\n---\n\nbody\n"), @"4:11 warning repaired-yaml `metadata` is a map in quotes, which most readers take for text");
+    assert_snapshot!(problems("---\nname: a\ndescription: b\nmetadata: '{\"team\": \"desk\"}'\n---\n\nbody\n"), @"4:11 warning repaired-yaml `metadata` is a quoted map, which most readers treat as text");
 }
 
 #[test]

@@ -83,8 +83,8 @@ fn each_required_field_is_missed() {
     assert!(usual.contains("1:1 error missing-field `description` is missing\n"), "{usual}");
     assert!(strict.contains("1:1 error missing-field `description` is missing\n"), "{strict}");
     let (usual, strict) = without("name: words\n");
-    assert_snapshot!(usual, @"1:1 warning name-from-directory the skill has no name, and no directory to take one from");
-    assert_snapshot!(strict, @"1:1 error name-from-directory the skill has no name, and no directory to take one from");
+    assert_snapshot!(usual, @"1:1 warning name-from-directory the skill has no name and is not in a directory");
+    assert_snapshot!(strict, @"1:1 error name-from-directory the skill has no name and is not in a directory");
     let tools = "tools:\n  - name: count_words\n    description: Count words\n    parameters:\n      text: {type: string, required: true}\n";
     assert_snapshot!(without(tools).1, @r"
     1:1 error missing-field `tools` is missing
@@ -103,10 +103,10 @@ fn a_description_over_two_hundred_characters_is_an_error_only_in_strict() {
         )
     };
     assert_eq!(strict_problems_as(&long(200), "gaia"), "");
-    assert_snapshot!(problems(&long(201)), @"4:14 warning description-over-limit the description has 201 characters, GAIA wants at most 200");
-    assert_snapshot!(strict_problems_as(&long(201), "gaia"), @"4:14 error description-over-limit the description has 201 characters, GAIA wants at most 200");
+    assert_snapshot!(problems(&long(201)), @"4:14 warning description-over-limit the description has 201 characters, GAIA allows at most 200");
+    assert_snapshot!(strict_problems_as(&long(201), "gaia"), @"4:14 error description-over-limit the description has 201 characters, GAIA allows at most 200");
     assert_snapshot!(problems(&long(1025)), @r"
-    4:14 warning description-over-limit the description has 1025 characters, GAIA wants at most 200
+    4:14 warning description-over-limit the description has 1025 characters, GAIA allows at most 200
     4:14 error description-too-long `description` has 1025 characters, at most 1024 are allowed
     ");
 }
@@ -127,10 +127,10 @@ fn requirements_are_checked() {
         problems(&WHOLE.replace("tools:\n", &format!("requirements:\n{lines}\ntools:\n")))
     };
     assert_eq!(with("  model: '>=7B'\n  context: 8K\n  hardware: {npu: none, gpu_vram: 8GB}"), "");
-    assert_snapshot!(with("  model: '>=large'"), @"10:10 error wrong-format `>=large` is not a number with K, M, B or T behind it (`requirements.model`)");
+    assert_snapshot!(with("  model: '>=large'"), @"10:10 error wrong-format `>=large` is not a number followed by K, M, B or T (`requirements.model`)");
     assert_snapshot!(with("  hardware: {npu: maybe}"), @"10:19 error not-a-choice `requirements.hardware.npu` is `maybe`, expected `required`, `optional` or `none`");
     assert_snapshot!(with("  - python"), @"10:5 error wrong-type `requirements` is a list, expected a map");
-    assert_snapshot!(with("  skills: [{name: other, version: '>=v2'}]"), @"10:35 error invalid-range `>=v2` is not a comparison with a version (`requirements.skills[0].version`)");
+    assert_snapshot!(with("  skills: [{name: other, version: '>=v2'}]"), @"10:35 error invalid-range `>=v2` is not a version comparison (`requirements.skills[0].version`)");
 }
 
 // GAIA-2.3-1
@@ -141,11 +141,11 @@ fn names_begin_with_a_letter() {
     };
     assert_eq!(judge(&format!("a{}", "b".repeat(63))), "");
     assert_eq!(judge("a-1"), "");
-    assert_snapshot!(judge("1password"), @"2:7 error invalid-name `1password` is not a name for GAIA: it begins with `1`, not with a letter");
-    assert_snapshot!(judge("Web_Search"), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and hyphens: it holds upper-case letters");
+    assert_snapshot!(judge("1password"), @"2:7 error invalid-name `1password` is not a valid name for GAIA: it begins with `1`, not with a letter");
+    assert_snapshot!(judge("Web_Search"), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and hyphens: it contains upper-case letters");
     assert_snapshot!(judge(&"a".repeat(65)), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and hyphens: it has 65 characters, at most 64 are allowed");
     assert_snapshot!(problems(&WHOLE.replace("name: words", "name: words-")), @"2:7 warning name-not-canonical `words-` is installed and published as `words`");
-    assert_snapshot!(problems(&WHOLE.replace("name: words", "name: 1password")), @"2:7 warning invalid-name `1password` is not a name for GAIA: it begins with `1`, not with a letter");
+    assert_snapshot!(problems(&WHOLE.replace("name: words", "name: 1password")), @"2:7 warning invalid-name `1password` is not a valid name for GAIA: it begins with `1`, not with a letter");
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn each_domain_has_exactly_its_levels_and_none_grants_nothing() {
             assert!(!none.covers(&grant) && grant.covers(&none));
         }
     }
-    assert_snapshot!(problems(&WHOLE.replace("  - filesystem:none", "  - filesystem:none\n  - filesystem:read")), @"8:5 warning contradictory-permissions `filesystem:none` stands beside `filesystem:read`");
+    assert_snapshot!(problems(&WHOLE.replace("  - filesystem:none", "  - filesystem:none\n  - filesystem:read")), @"8:5 warning contradictory-permissions `filesystem:none` contradicts `filesystem:read`");
 }
 
 // GAIA-B-1
@@ -233,7 +233,7 @@ fn wide_grants_are_reported() {
     let judge = |permission: &str| problems(&WHOLE.replace("filesystem:none", permission));
     assert_snapshot!(judge("shell:execute"), @"8:5 warning unscoped-shell `shell:execute` covers every program on the machine");
     assert_snapshot!(judge("network:read:*.co.uk"), @"8:5 error public-suffix-wildcard `*.co.uk` covers names that anyone can register");
-    assert_snapshot!(judge("filesystem:write:/**"), @"8:5 warning unscoped-files `/**` is every file, and is read as `./**` unless somebody vouches for the skill");
+    assert_snapshot!(judge("filesystem:write:/**"), @"8:5 warning unscoped-files `/**` covers every file; it is read as `./**` unless the skill is signed by a trusted publisher");
     assert_eq!(judge("network:read:*.brave.com"), "");
     assert_eq!(judge("filesystem:write:/srv/**"), "");
 }

@@ -74,9 +74,9 @@ fn names_are_judged_rule_by_rule() {
     }
     assert_snapshot!(judge("-git"), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it starts with a hyphen");
     assert_snapshot!(judge("git-"), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it ends with a hyphen");
-    assert_snapshot!(judge("my--tool"), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it holds two hyphens in a row");
-    assert_snapshot!(judge("Git_Status"), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it holds upper-case letters");
-    assert_snapshot!(judge("git_status"), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it holds `_`");
+    assert_snapshot!(judge("my--tool"), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it contains two hyphens in a row");
+    assert_snapshot!(judge("Git_Status"), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it contains upper-case letters");
+    assert_snapshot!(judge("git_status"), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it contains `_`");
     assert_snapshot!(judge(&"n".repeat(65)), @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it has 65 characters, at most 64 are allowed");
 }
 
@@ -150,8 +150,8 @@ fn modes_are_four_words_and_two_older_ones() {
     assert_snapshot!(judge("[]"), @"5:8 error invalid-mode `modes` is empty, expected 1 to 4 entries");
     assert_snapshot!(judge("{Dev: true}"), @"5:8 error wrong-type `modes` is a map, expected a list, each `Global`, `Dev`, `Meeting` or `Writer`");
     assert_snapshot!(judge("[Coding, Dictation]"), @r"
-    5:9 warning invalid-mode `Coding` is an older word for `Dev`
-    5:17 warning invalid-mode `Dictation` is an older word for `Writer`
+    5:9 warning invalid-mode `Coding` is an old name for `Dev`
+    5:17 warning invalid-mode `Dictation` is an old name for `Writer`
     ");
     assert_eq!(
         skill(&with_fields("modes: [Coding, Dictation]\n")).modes_or_default(),
@@ -193,7 +193,7 @@ fn parameters_come_from_the_table() {
 #[test]
 fn rows_that_can_not_be_read_are_errors() {
     let judge = |rows: &str| problems(&with_body(&section("go", rows, "walk {{place}}")));
-    assert_snapshot!(judge("| place | string | maybe | Where |\n"), @r#"16:3 error invalid-required `place` says "maybe" under Required, expected yes or no"#);
+    assert_snapshot!(judge("| place | string | maybe | Where |\n"), @r#"16:3 error invalid-required `place` has `"maybe"` in the Required column, expected yes or no"#);
     assert_snapshot!(judge("| place | int | yes | Where |\n"), @"16:11 error invalid-parameter-type `int` is not a parameter type, expected `string`, `integer`, `number`, `boolean` or `array`");
     assert_snapshot!(judge("| place | string | yes | A |\n| place | string | yes | B |\n"), @"17:3 error duplicate-input `place` is declared twice");
     assert_snapshot!(judge(""), @"20:1 error undeclared-parameter `{{place}}` is not a parameter of `go`");
@@ -244,8 +244,8 @@ fn tool_names_are_snake_case_of_at_most_32_characters() {
         problems(&with_body(&section(name, "| place | string | yes | Where |\n", "walk {{place}}")))
     };
     assert_eq!(judge(&"t".repeat(32)), "");
-    assert_snapshot!(judge("git-status"), @"8:1 error invalid-tool-name `git-status` is not a tool name: it holds `-`");
-    assert_snapshot!(judge("GitStatus"), @"8:1 error invalid-tool-name `GitStatus` is not a tool name: it holds upper-case letters");
+    assert_snapshot!(judge("git-status"), @"8:1 error invalid-tool-name `git-status` is not a tool name: it contains `-`");
+    assert_snapshot!(judge("GitStatus"), @"8:1 error invalid-tool-name `GitStatus` is not a tool name: it contains upper-case letters");
     assert_snapshot!(judge(&"t".repeat(33)), @"8:1 error invalid-tool-name `ttttttttttttttttttttttttttttttttt` is not a tool name: it has 33 characters, at most 32 are allowed");
     let text = with_body(&section("git-status", "", "git status"));
     let checked = prowess_format::check(&text, prowess_format::ReadOptions::DETECT);

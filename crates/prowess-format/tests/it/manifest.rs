@@ -45,13 +45,13 @@ fn every_fixture_says_what_is_wrong_with_it() {
     agent-manifest/edge/GAIA-9.1-2/model-as-string/AGENT.yaml
     fine
     agent-manifest/invalid/GAIA-9.1-1/broken-yaml/AGENT.yaml
-    1:19 error repaired-yaml a value with a special character in it needs quotes
+    1:19 error repaired-yaml a value with a special character must be quoted
     agent-manifest/invalid/GAIA-9.1-1/list-at-top/AGENT.yaml
     1:3 error front-matter-not-a-map the file is a list, not a map
     agent-manifest/invalid/GAIA-9.1-1/missing-agent-name/AGENT.yaml
     1:1 error missing-field `name` is missing
     agent-manifest/invalid/GAIA-9.1-1/range-unreadable/AGENT.yaml
-    7:14 error invalid-range `>=v2` is not a comparison with a version (`skills[0].version`)
+    7:14 error invalid-range `>=v2` is not a version comparison (`skills[0].version`)
     agent-manifest/invalid/GAIA-9.1-1/required-is-text/AGENT.yaml
     8:15 error wrong-type `skills[0].required` is text, expected `true` or `false`
     agent-manifest/invalid/GAIA-9.1-1/skill-twice/AGENT.yaml
@@ -61,9 +61,9 @@ fn every_fixture_says_what_is_wrong_with_it() {
     agent-manifest/invalid/GAIA-9.1-1/skills-a-map/AGENT.yaml
     6:3 error wrong-type `skills` is a map, expected a list, each a dependency such as `name@>=1.0.0`, or a map
     agent-manifest/invalid/GAIA-9.1-2/context-unreadable/AGENT.yaml
-    11:12 error wrong-format `big` is not a number with K, M, B or T behind it (`model.context`)
+    11:12 error wrong-format `big` is not a number followed by K, M, B or T (`model.context`)
     agent-manifest/invalid/GAIA-9.1-2/model-size-unreadable/AGENT.yaml
-    11:12 error wrong-format `>=plenty` is not a number with K, M, B or T behind it (`model.minimum`)
+    11:12 error wrong-format `>=plenty` is not a number followed by K, M, B or T (`model.minimum`)
     agent-manifest/invalid/GAIA-9.3-1/inline-tool-without-name/AGENT.yaml
     11:5 error missing-field `name` is missing in `tools[0]`
     ");
@@ -140,11 +140,11 @@ fn one_of_several_sets_of_skills_is_the_default() {
     assert_eq!(sets, ["office: [\"mail\", \"calendar\"]", "home: [\"music\"]"]);
     assert_eq!(agent.default_set.map(|set| set.value).as_deref(), Some("office"));
     assert_eq!(agent.extra, [("x-team".to_owned(), Value::from("desk"))]);
-    insta::assert_snapshot!(problems("name: desk\nskill_sets: {office: [mail]}\ndefault_set: ofice\n"), @r"3:14 error not-a-choice no skill set is called `ofice`");
+    insta::assert_snapshot!(problems("name: desk\nskill_sets: {office: [mail]}\ndefault_set: ofice\n"), @r"3:14 error not-a-choice there is no skill set `ofice`");
     insta::assert_snapshot!(problems("name: desk\nskill_sets: {office: [mail, mail]}\ndefault_skill_set: office\n"), @r"2:29 error invalid-dependency `mail` is listed twice");
     insta::assert_snapshot!(problems("name: desk\nskills: [mail]\nskill_sets: {office: [mail], home: []}\n"), @r"
-    3:14 warning missing-field there are skill sets and no `default_set`
-    3:23 error invalid-dependency `mail` is under `skills:` already, for every set
+    3:14 warning missing-field there are skill sets but no `default_set`
+    3:23 error invalid-dependency `mail` is already under `skills:`, for every set
     3:30 error invalid-dependency the skill set `home` has no skills
     ");
     insta::assert_snapshot!(problems("name: desk\nskill_sets: [office]\n"), @r"2:13 error wrong-type `skill_sets` is a list, expected a map");
@@ -212,6 +212,6 @@ fn sizes_are_numbers_with_a_unit() {
     }
     assert_eq!(
         parse_size("big").unwrap_err().to_string(),
-        "`big` is not a number with `K`, `M`, `B` or nothing behind it"
+        "`big` is not a number, optionally followed by `K`, `M` or `B`"
     );
 }

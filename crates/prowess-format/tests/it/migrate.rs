@@ -106,7 +106,7 @@ fn the_older_shape_becomes_tools_that_call_its_handlers() {
 
     Look things up on the shelf.
     === tools.py
-    """Tools of the skill shelf-search, which call the handlers it was migrated with."""
+    """Tools of the skill shelf-search, which call its original handlers."""
 
     import asyncio
     import importlib.util
@@ -122,7 +122,7 @@ fn the_older_shape_becomes_tools_that_call_its_handlers() {
 
 
     def _handler(path: str, function: str) -> Any:
-        """Load a handler file of this skill once, and give one of its functions."""
+        """Load a handler file of this skill once and return one of its functions."""
         if path not in _MODULES:
             file = _DIRECTORY / path
             name = f"openclaw_{len(_MODULES)}_{file.stem}"
@@ -140,14 +140,14 @@ fn the_older_shape_becomes_tools_that_call_its_handlers() {
 
 
     def _call(path: str, function: str, arguments: dict) -> Any:
-        """Call a handler with the arguments that were given."""
+        """Call a handler with the given arguments."""
         given = {name: value for name, value in arguments.items() if value is not None}
         result = _handler(path, function)(**given)
         return asyncio.run(result) if inspect.iscoroutine(result) else result
 
 
     def _as_dict(result: Any) -> dict:
-        """Give what a handler returned as a map."""
+        """Return the result of a handler as a dict."""
         return result if isinstance(result, dict) else {"result": result}
 
 
@@ -163,8 +163,8 @@ fn the_older_shape_becomes_tools_that_call_its_handlers() {
         return _as_dict(_call("handlers/search.py", "fetch", {"url": url}))
     === review
     network access: `network: true` names no hosts: narrow `network:read` and `network:write` to the hosts it needs
-    handlers: no files, programs or variables are granted to them: read the code and declare what it needs
-    identity: GAIA wants `author`, `license`, which the source does not say (§2.2)
+    handlers: they get no files, programs or variables: read the code and declare what it needs
+    identity: GAIA requires `author`, `license`, which the source does not have (§2.2)
     "#);
 }
 
@@ -230,15 +230,15 @@ fn the_published_shape_becomes_instructions_with_requirements() {
 
     Ask the service for the weather and write one sentence.
     === review
-    version: the source has no version: `0.0.0` stands in its place
+    version: the source has no version: `0.0.0` is used instead
     running programs: `shell:execute:curl,jq` is granted because the skill requires these programs: remove those that it only checks for
-    environment variables: `WEATHER_UNITS` may be set but need not be: GAIA knows only required ones
+    environment variables: optional: `WEATHER_UNITS`; GAIA only has required variables
     running programs: one of `bat`, `cat` is needed: choose one and add it to `shell:execute:…`
     settings: OpenClaw gates the skill on `channels.weather.enabled`, `browser.enabled`: GAIA has no such gate
-    operating system: the skill is for `linux`, `darwin`, `win32` only: GAIA has no such gate, so say it in the body
-    main secret: `WEATHER_API_KEY` is the skill's own key: the user must set it, GAIA stores none
-    tools: the skill is instructions only, which today's GAIA loads; its specification wants at least one tool (§2.2)
-    identity: GAIA wants `author`, `license`, which the source does not say (§2.2)
+    operating system: the skill is for `linux`, `darwin`, `win32` only: GAIA has no such gate, so mention it in the body
+    main secret: `WEATHER_API_KEY` is the skill's own key: the user must set it; GAIA stores no keys
+    tools: the skill is instructions only, which today's GAIA loads; its specification requires at least one tool (§2.2)
+    identity: GAIA requires `author`, `license`, which the source does not have (§2.2)
     "#);
 }
 
@@ -251,8 +251,8 @@ fn a_claimed_tier_is_reset_and_said_so() {
     assert!(!migration.files[0].1.contains("verified"));
     insta::assert_snapshot!(review(&migration), @r"
     security tier: the file claims `verified`: a migrated skill is experimental until it is signed
-    handlers: no files, programs or variables are granted to them: read the code and declare what it needs
-    identity: GAIA wants `author`, `license`, which the source does not say (§2.2)
+    handlers: they get no files, programs or variables: read the code and declare what it needs
+    identity: GAIA requires `author`, `license`, which the source does not have (§2.2)
     ");
 }
 
@@ -326,11 +326,11 @@ fn what_gaia_does_not_know_is_kept() {
 
     Run {baseDir}/notes.sh.
     === review
-    version: the source has no version: `0.0.0` stands in its place
-    body: `{baseDir}` in the body is not filled in by gaia: write paths relative to the skill
+    version: the source has no version: `0.0.0` is used instead
+    body: `{baseDir}` in the body is not substituted by gaia: write paths relative to the skill
     command dispatch: OpenClaw sends the command straight to `notes_add`: GAIA has no such dispatch
-    tools: the skill is instructions only, which today's GAIA loads; its specification wants at least one tool (§2.2)
-    identity: GAIA wants `author`, `license`, which the source does not say (§2.2)
+    tools: the skill is instructions only, which today's GAIA loads; its specification requires at least one tool (§2.2)
+    identity: GAIA requires `author`, `license`, which the source does not have (§2.2)
     ");
 }
 
@@ -350,13 +350,13 @@ fn names_and_versions_are_made_canonical_with_a_note() {
     }
     insta::assert_snapshot!(table, @r"
     openclaw/OC-8/directory-differs/SKILL.md: weather-notes 0.0.0
-      version: the source has no version: `0.0.0` stands in its place
+      version: the source has no version: `0.0.0` is used instead
     openclaw/OC-8/my-weather-notes/SKILL.md: my-weather-notes 0.0.0
       name: the name `My Weather Notes` is written as `my-weather-notes`
-      version: the source has no version: `0.0.0` stands in its place
+      version: the source has no version: `0.0.0` is used instead
     openclaw/OC-8/no-name/SKILL.md: no-name 0.0.0
       name: the name `no-name` comes from the directory
-      version: the source has no version: `0.0.0` stands in its place
+      version: the source has no version: `0.0.0` is used instead
     openclaw/OC-8/version-date/SKILL.md: version-date 2026.2.11
       version: the version `2026.02.11` is written as `2026.2.11`
     openclaw/OC-8/version-one-part/SKILL.md: version-one-part 3.0.0
@@ -368,16 +368,16 @@ fn names_and_versions_are_made_canonical_with_a_note() {
     openclaw/OC-8/version-v2-1/SKILL.md: version-v2-1 2.1.0
       version: the version `v2.1` is written as `2.1.0`
     openclaw/OC-8/version-word/SKILL.md: version-word 0.0.0
-      version: `latest` is no version: `0.0.0` stands in its place
+      version: `latest` is not a version: `0.0.0` is used instead
     openclaw/OC-8/weather-notes-x/SKILL.md: weather-notes-x 0.0.0
       name: the name `Weather -- Notes (x)` is written as `weather-notes-x`
-      version: the source has no version: `0.0.0` stands in its place
+      version: the source has no version: `0.0.0` is used instead
     openclaw/OC-8/weathernotes/SKILL.md: weather-notes 0.0.0
       name: the name `weather_notes` is written as `weather-notes`
-      version: the source has no version: `0.0.0` stands in its place
+      version: the source has no version: `0.0.0` is used instead
     openclaw/OC-8/weathertools/SKILL.md: weathertools 0.0.0
       name: the name `WeatherTools` is written as `weathertools`
-      version: the source has no version: `0.0.0` stands in its place
+      version: the source has no version: `0.0.0` is used instead
     ");
 }
 
@@ -397,27 +397,27 @@ fn packages_become_requirements_and_other_steps_are_for_a_person() {
         steps.map(|item| format!("{}: {}", item.what, item.why)).collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!(steps("openclaw/OC-5/install-known-kinds/SKILL.md"), @r"
-    install step `Install (brew)`: GAIA does not install it; a person would run `brew install weather-cli`
-    install step `Install (go)`: GAIA does not install it; a person would run `go install example.com/weather/cmd/weather@latest`
-    install step `Download the archive`: GAIA does not install it; a person would download `https://example.com/weather-1.2.0.tar.gz`, compare its SHA-256 with `e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855` and unpack it to `~/.local/share/weather`
+    install step `Install (brew)`: GAIA does not install it; to install it, run `brew install weather-cli`
+    install step `Install (go)`: GAIA does not install it; to install it, run `go install example.com/weather/cmd/weather@latest`
+    install step `Download the archive`: GAIA does not install it; to install it, download `https://example.com/weather-1.2.0.tar.gz`, compare its SHA-256 with `e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855` and unpack it to `~/.local/share/weather`
     ");
     insta::assert_snapshot!(steps("openclaw/OC-5/install-other-kinds/SKILL.md"), @r#"
-    install step `Install (apt)`: GAIA does not install it; a person would run `sudo apt-get install weather-cli`
-    install step `Install (cargo)`: GAIA does not install it; a person would run `cargo install weather-cli`
-    install step `Install (snap)`: GAIA does not install it; a person would run `sudo snap install weather-cli`
-    install step `Install (winget)`: GAIA does not install it; a person would run `winget install weather-cli`
-    install step `Install (choco)`: GAIA does not install it; a person would run `choco install weather-cli`
-    install step `Install (scoop)`: GAIA does not install it; a person would run `scoop install weather-cli`
-    install step `Install (dnf)`: GAIA does not install it; a person would run `sudo dnf install weather-cli`
-    install step `Install (pacman)`: GAIA does not install it; a person would run `sudo pacman -S weather-cli`
-    install step `Install (gem)`: GAIA does not install it; a person would run `gem install weather-cli`
-    install step `Install (shell)`: GAIA does not install it; a person would read `curl -fsSL https://example.com/install.sh | sh` before running it
-    install step `Install (script)`: GAIA does not install it; a person would read `scripts/install.sh` before running it
-    install step `By hand`: GAIA does not install it; a person would follow: See the home page
-    install step `Clone`: GAIA does not install it; a person would read {"id":"git","kind":"git","url":"https://example.com/weather.git","label":"Clone"}
-    install step `Container`: GAIA does not install it; a person would read {"id":"docker","kind":"docker","image":"example/weather:1.2.0","label":"Container"}
+    install step `Install (apt)`: GAIA does not install it; to install it, run `sudo apt-get install weather-cli`
+    install step `Install (cargo)`: GAIA does not install it; to install it, run `cargo install weather-cli`
+    install step `Install (snap)`: GAIA does not install it; to install it, run `sudo snap install weather-cli`
+    install step `Install (winget)`: GAIA does not install it; to install it, run `winget install weather-cli`
+    install step `Install (choco)`: GAIA does not install it; to install it, run `choco install weather-cli`
+    install step `Install (scoop)`: GAIA does not install it; to install it, run `scoop install weather-cli`
+    install step `Install (dnf)`: GAIA does not install it; to install it, run `sudo dnf install weather-cli`
+    install step `Install (pacman)`: GAIA does not install it; to install it, run `sudo pacman -S weather-cli`
+    install step `Install (gem)`: GAIA does not install it; to install it, run `gem install weather-cli`
+    install step `Install (shell)`: GAIA does not install it; to install it, read `curl -fsSL https://example.com/install.sh | sh` before running it
+    install step `Install (script)`: GAIA does not install it; to install it, read `scripts/install.sh` before running it
+    install step `By hand`: GAIA does not install it; to install it, follow: See the home page
+    install step `Clone`: GAIA does not install it; to install it, read {"id":"git","kind":"git","url":"https://example.com/weather.git","label":"Clone"}
+    install step `Container`: GAIA does not install it; to install it, read {"id":"docker","kind":"docker","image":"example/weather:1.2.0","label":"Container"}
     "#);
-    insta::assert_snapshot!(steps("openclaw/OC-5/install-download-unpinned/SKILL.md"), @r"install step `download`: GAIA does not install it; a person would download `http://example.com/weather.zip` (not over https), check its origin, because no SHA-256 is given and unpack it to `../../bin`");
+    insta::assert_snapshot!(steps("openclaw/OC-5/install-download-unpinned/SKILL.md"), @r"install step `download`: GAIA does not install it; to install it, download `http://example.com/weather.zip` (not over https), check its origin, because no SHA-256 is given and unpack it to `../../bin`");
 }
 
 // GAIA-8.2-2
@@ -443,13 +443,13 @@ fn required_programs_are_granted_by_name_only() {
     let migration = migrated(text, &[]);
     assert_eq!(permissions(&migration), ["shell:execute:jq"]);
     insta::assert_snapshot!(review(&migration), @r"
-    version: the source has no version: `0.0.0` stands in its place
+    version: the source has no version: `0.0.0` is used instead
     running programs: `shell:execute:jq` is granted because the skill requires these programs: remove those that it only checks for
     running programs: `bash`, `python3` can run anything, so no grant was written: add `shell:execute:…` if the skill really needs it
-    running programs: nothing is granted for `rm -rf /`, `*`, `a,b`: no name of a program
+    running programs: nothing is granted for `rm -rf /`, `*`, `a,b`: not a program name
     running programs: one of `bat`, `cat` is needed: choose one and add it to `shell:execute:…`
-    tools: the skill is instructions only, which today's GAIA loads; its specification wants at least one tool (§2.2)
-    identity: GAIA wants `author`, `license`, which the source does not say (§2.2)
+    tools: the skill is instructions only, which today's GAIA loads; its specification requires at least one tool (§2.2)
+    identity: GAIA requires `author`, `license`, which the source does not have (§2.2)
     ");
 }
 
@@ -507,13 +507,13 @@ fn handlers_that_cannot_be_called_are_for_review() {
         assert!(tool.is_some(), "{name}: {}", review(&migration));
     }
     insta::assert_snapshot!(review(&fixture("openclaw/section-8/handler-outside/SKILL.md")), @r"
-    tool `search`: the handler `../shelf-search/handlers/search.py:search` lies outside the skill: copy it into the skill and correct the path
-    handlers: no files, programs or variables are granted to them: read the code and declare what it needs
-    identity: GAIA wants `author`, `license`, which the source does not say (§2.2)
+    tool `search`: the handler `../shelf-search/handlers/search.py:search` is outside the skill: copy it into the skill and fix the path
+    handlers: they get no files, programs or variables: read the code and declare what it needs
+    identity: GAIA requires `author`, `license`, which the source does not have (§2.2)
     ");
     let python = &fixture("openclaw/section-8/handler-javascript/SKILL.md").files[1].1;
     insta::assert_snapshot!(python, @r#"
-    """Tools of the skill handler-javascript, which call the handlers it was migrated with."""
+    """Tools of the skill handler-javascript, which call its original handlers."""
 
     from gaia.agents.base.tools import tool
 
@@ -611,7 +611,7 @@ Text.
 
     Text.
     === tools.py
-    """Tools of the skill odd, which call the handlers it was migrated with."""
+    """Tools of the skill odd, which call its original handlers."""
 
     import asyncio
     import importlib.util
@@ -627,7 +627,7 @@ Text.
 
 
     def _handler(path: str, function: str) -> Any:
-        """Load a handler file of this skill once, and give one of its functions."""
+        """Load a handler file of this skill once and return one of its functions."""
         if path not in _MODULES:
             file = _DIRECTORY / path
             name = f"openclaw_{len(_MODULES)}_{file.stem}"
@@ -645,14 +645,14 @@ Text.
 
 
     def _call(path: str, function: str, arguments: dict) -> Any:
-        """Call a handler with the arguments that were given."""
+        """Call a handler with the given arguments."""
         given = {name: value for name, value in arguments.items() if value is not None}
         result = _handler(path, function)(**given)
         return asyncio.run(result) if inspect.iscoroutine(result) else result
 
 
     def _as_dict(result: Any) -> dict:
-        """Give what a handler returned as a map."""
+        """Return the result of a handler as a dict."""
         return result if isinstance(result, dict) else {"result": result}
 
 
@@ -687,15 +687,15 @@ Text.
         """Again"""
         raise NotImplementedError("import: the handler named no function")
     === review
-    tool `do-it`: Python takes no function of this name: it is called `do_it`
-    tool `do-it`: the parameter `class` is called `value_class`, and handed on under its old name
-    tool `do-it`: the parameter `max-results` is called `max_results`, and handed on under its old name
-    tool `do-it`: nobody knows the type `thing` of `more`: it is declared as text
-    tool `import`: Python takes no function of this name: it is called `run_import`
-    tool `import`: Python takes no function of this name: it is called `run_import_`
-    tool `import`: `not a function` is not the name of a function: correct the handler
-    handlers: no files, programs or variables are granted to them: read the code and declare what it needs
-    identity: GAIA wants `author`, `license`, which the source does not say (§2.2)
+    tool `do-it`: this is not a valid Python function name: it is renamed to `do_it`
+    tool `do-it`: the parameter `class` is renamed to `value_class`, and passed on under its old name
+    tool `do-it`: the parameter `max-results` is renamed to `max_results`, and passed on under its old name
+    tool `do-it`: the type `thing` of `more` is unknown: it is declared as text
+    tool `import`: this is not a valid Python function name: it is renamed to `run_import`
+    tool `import`: this is not a valid Python function name: it is renamed to `run_import_`
+    tool `import`: `not a function` is not a function name: fix the handler
+    handlers: they get no files, programs or variables: read the code and declare what it needs
+    identity: GAIA requires `author`, `license`, which the source does not have (§2.2)
     "#);
 }
 
@@ -706,6 +706,6 @@ fn a_file_that_cannot_be_read_says_so_and_gives_nothing() {
     insta::assert_snapshot!(report(&migration), @r"
     name a-directory
     === review
-    SKILL.md: it can't be read: run `prowess check` and correct what it says first
+    SKILL.md: it can't be read: run `prowess check` and fix the errors first
     ");
 }

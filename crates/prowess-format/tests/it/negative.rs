@@ -18,11 +18,11 @@ fn front_matter_in_another_language_is_refused_and_never_run() {
         assert_eq!(
             found,
             format!(
-                "1:1 error front-matter-language front matter in `{language}` is not read, and never run\n"
+                "1:1 error front-matter-language front matter in `{language}` is neither read nor run\n"
             )
         );
     }
-    assert_snapshot!(problems("---yaml\nname: a\ndescription: b\n---\nbody\n"), @"1:1 error front-matter-language front matter in `yaml` is not read, and never run");
+    assert_snapshot!(problems("---yaml\nname: a\ndescription: b\n---\nbody\n"), @"1:1 error front-matter-language front matter in `yaml` is neither read nor run");
     let yaml = check("---yaml\nname: a\ndescription: b\n---\nbody\n", ReadOptions::DETECT);
     let fix = yaml.diagnostics[0].fix.as_ref().expect("a fix");
     assert_eq!(fix.safety, Safety::Safe);
@@ -62,17 +62,17 @@ fn front_matter_that_is_no_map_is_an_error() {
     assert_snapshot!(problems("---\n42\n---\nbody\n"), @"2:1 error front-matter-not-a-map the front matter is a number, not a map");
     assert_snapshot!(problems("---\nnull\n---\nbody\n"), @r"
     1:1 error missing-field `description` is missing
-    1:1 warning name-from-directory the skill has no name, and no directory to take one from
+    1:1 warning name-from-directory the skill has no name and is not in a directory
     1:1 error front-matter-not-a-map the front matter is empty
     ");
     assert_snapshot!(problems("---\n# only a comment\n---\nbody\n"), @r"
     1:1 error missing-field `description` is missing
-    1:1 warning name-from-directory the skill has no name, and no directory to take one from
+    1:1 warning name-from-directory the skill has no name and is not in a directory
     1:1 error front-matter-not-a-map the front matter is empty
     ");
     assert_snapshot!(problems("---\n---\nbody\n"), @r"
     1:1 error missing-field `description` is missing
-    1:1 warning name-from-directory the skill has no name, and no directory to take one from
+    1:1 warning name-from-directory the skill has no name and is not in a directory
     1:1 error front-matter-not-a-map the front matter is empty
     ");
 }

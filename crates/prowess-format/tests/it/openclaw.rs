@@ -134,9 +134,9 @@ fn install_entries_are_kept_and_unknown_kinds_reported() {
     9:9 warning unknown-install-kind an install entry without a kind
     ");
     assert_snapshot!(found("openclaw/OC-5/install-download-unpinned/SKILL.md"), @r"
-    8:30 warning unpinned-download the download can not be trusted: it has no digest
-    8:30 warning unpinned-download the download can not be trusted: it uses plain HTTP
-    8:30 warning unpinned-download the download can not be trusted: its `targetDir` climbs with `..`
+    8:30 warning unpinned-download the download can't be verified: it has no digest
+    8:30 warning unpinned-download the download can't be verified: it uses plain HTTP
+    8:30 warning unpinned-download the download can't be verified: its `targetDir` contains `..`
     ");
 }
 
@@ -145,7 +145,7 @@ fn install_entries_are_kept_and_unknown_kinds_reported() {
 fn an_unquoted_colon_is_read_with_a_warning() {
     let text = with("").replace("Note the weather", "Use when: asked about: weather");
     assert_eq!(skill(&text).description_or(""), "Use when: asked about: weather");
-    assert_snapshot!(problems(&text), @"3:14 warning repaired-yaml a value with a special character in it needs quotes");
+    assert_snapshot!(problems(&text), @"3:14 warning repaired-yaml a value with a special character must be quoted");
 }
 
 // OC-8
@@ -158,10 +158,10 @@ fn names_and_versions_are_normalised_with_a_note() {
     assert_snapshot!(name("WeatherTools"), @"2:7 info name-not-canonical `WeatherTools` is installed and published as `weathertools`");
     let version = |version: &str| problems_as(&with(&format!("version: {version}\n")), "openclaw");
     assert_eq!(version("1.2.3"), "");
-    assert_snapshot!(version("v2.1"), @"4:10 info version-not-semver `v2.1` counts as `2.1.0`");
-    assert_snapshot!(version("\"3\""), @"4:10 info version-not-semver `3` counts as `3.0.0`");
-    assert_snapshot!(version("2026.02.11"), @"4:10 info version-not-semver `2026.02.11` counts as `2026.2.11`");
-    assert_snapshot!(version("latest"), @"4:10 warning version-not-semver `latest` is not a version and counts as `0.0.0`");
+    assert_snapshot!(version("v2.1"), @"4:10 info version-not-semver `v2.1` is treated as `2.1.0`");
+    assert_snapshot!(version("\"3\""), @"4:10 info version-not-semver `3` is treated as `3.0.0`");
+    assert_snapshot!(version("2026.02.11"), @"4:10 info version-not-semver `2026.02.11` is treated as `2026.2.11`");
+    assert_snapshot!(version("latest"), @"4:10 warning version-not-semver `latest` is not a version and is treated as `0.0.0`");
 }
 
 // OC-10
@@ -214,7 +214,7 @@ fn handlers_that_can_not_be_called_are_reported() {
     }
     assert_snapshot!(found("openclaw/section-8/handler-outside/SKILL.md"), @"9:14 error unusable-handler `../shelf-search/handlers/search.py` leaves the skill directory");
     assert_snapshot!(found("openclaw/section-8/handler-missing-file/SKILL.md"), @"9:14 warning unusable-handler `handlers/none.py` does not exist");
-    assert_snapshot!(found("openclaw/section-8/handler-javascript/SKILL.md"), @"9:14 warning unusable-handler `handlers/search.js` is not Python, so only a person can migrate it");
+    assert_snapshot!(found("openclaw/section-8/handler-javascript/SKILL.md"), @"9:14 warning unusable-handler `handlers/search.js` is not Python, so it has to be migrated by hand");
     assert_snapshot!(found("openclaw/section-8/handler-without-function/SKILL.md"), @"9:14 warning unusable-handler `handlers/search.py` names no function; `search` is assumed");
     assert_snapshot!(found("openclaw/section-8/actions-empty/SKILL.md"), @"8:1 warning no-tools no tool is defined");
 }

@@ -268,7 +268,7 @@ fn the_skills_own_directory_has_two_spellings() {
     ");
     assert_snapshot!(shown(&instructions("", "${CLAUDE_SKILL_DIR}/x ${CLAUDE_PROJECT_DIR}/y"), &NOTHING), @"
     /skills/demo/x ${CLAUDE_PROJECT_DIR}/y
-    warning: `${CLAUDE_PROJECT_DIR}` has no value here and stays as it is
+    warning: `${CLAUDE_PROJECT_DIR}` has no value here and is left as it is
     ");
 }
 
@@ -299,7 +299,7 @@ fn commands_are_marked_and_listed_and_never_run() {
 
     - diff: [not run: `gh pr diff 7; rm -rf ~`]
     After
-    warning: the argument `7; rm -rf ~` holds shell syntax and stands in a command
+    warning: the argument `7; rm -rf ~` contains shell syntax and is used in a command
     command: node --version↵git log 7; rm -rf ~ at [not run:↵```↵node --version↵git log 7; rm -rf ~↵```↵]
     command: gh pr diff 7; rm -rf ~ at [not run: `gh pr diff 7; rm -rf ~`]
     ");

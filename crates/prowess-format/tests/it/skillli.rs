@@ -44,7 +44,7 @@ fn a_name_has_64_characters_at_most_and_single_hyphens_between_words() {
     }
     // R2: the standard takes letters of every script, publishing does not.
     assert_snapshot!(judge("überraschung").0, @"2:7 warning name-not-canonical `überraschung` is installed and published as `berraschung`");
-    assert_snapshot!(judge("überraschung").1, @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it holds `ü`");
+    assert_snapshot!(judge("überraschung").1, @"2:7 error invalid-name `name` is not a name of lower-case letters, digits and single hyphens: it contains `ü`");
     assert_snapshot!(problems_in("table", &with("")), @"2:7 error name-directory-mismatch the name is `desk`, the directory is `table`");
 }
 
@@ -69,8 +69,8 @@ fn compatibility_is_text_or_a_list() {
         ["Node 20", "git"]
     );
     assert_eq!(problems(&with("compatibility: Node 20\n")), "");
-    assert_snapshot!(problems(&with("compatibility: [Node 20, git]\n")), @"4:16 info nonstandard-value `compatibility` is a list; the open standard wants text");
-    assert_snapshot!(strict_problems_as(&with("compatibility: [Node 20, git]\n"), "agent-skills"), @"4:16 error nonstandard-value `compatibility` is a list; the open standard wants text");
+    assert_snapshot!(problems(&with("compatibility: [Node 20, git]\n")), @"4:16 info nonstandard-value `compatibility` is a list; the open standard requires text");
+    assert_snapshot!(strict_problems_as(&with("compatibility: [Node 20, git]\n"), "agent-skills"), @"4:16 error nonstandard-value `compatibility` is a list; the open standard requires text");
     assert_snapshot!(problems(&with(&format!("compatibility: {}\n", "c".repeat(501)))), @"4:16 error compatibility-too-long `compatibility` has 501 characters, at most 500 are allowed");
 }
 
@@ -212,7 +212,7 @@ fn repository_and_homepage_are_urls() {
     let judge = |fields: &str| problems_as(&with(fields), "skillli");
     assert_eq!(judge("repository: https://github.com/x/y\nhomepage: http://example.com\n"), "");
     assert_snapshot!(judge("repository: github.com/x\n"), @"4:13 error invalid-url `repository` is not a URL such as `https://example.com`: relative URL without a base");
-    assert_snapshot!(judge("homepage: not a url\n"), @"4:11 error invalid-url `homepage` is not a URL such as `https://example.com`: it holds blanks");
+    assert_snapshot!(judge("homepage: not a url\n"), @"4:11 error invalid-url `homepage` is not a URL such as `https://example.com`: it contains spaces");
 }
 
 /// A skill with a quiz of one question.

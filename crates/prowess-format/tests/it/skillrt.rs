@@ -33,7 +33,7 @@ fn a_file_without_front_matter_is_prose_and_valid() {
 fn a_structured_skill_needs_a_name_a_version_and_a_description() {
     let text = with("");
     assert_eq!(strict_problems_as(&text, "skillrt"), "");
-    assert_snapshot!(strict_problems_as(&text.replace("name: where\n", ""), "skillrt"), @"1:1 error name-from-directory the skill has no name, and no directory to take one from");
+    assert_snapshot!(strict_problems_as(&text.replace("name: where\n", ""), "skillrt"), @"1:1 error name-from-directory the skill has no name and is not in a directory");
     assert_snapshot!(strict_problems_as(&text.replace("version: 0.1.0\n", ""), "skillrt"), @"1:1 error missing-field `version` is missing");
     assert_snapshot!(problems(&text.replace("description: Say where a file lives\n", "")), @"1:1 error missing-field `description` is missing");
     let version = |version: &str| problems(&text.replace("0.1.0", version));
@@ -49,7 +49,7 @@ fn a_structured_skill_needs_a_name_a_version_and_a_description() {
 fn a_description_over_120_characters_is_a_recommendation() {
     let long = |length: usize| with("").replace("Say where a file lives", &"d".repeat(length));
     assert_eq!(problems(&long(120)), "");
-    assert_snapshot!(strict_problems_as(&long(121), "skillrt"), @"4:14 warning description-over-limit the description has 121 characters, skillrt wants at most 120");
+    assert_snapshot!(strict_problems_as(&long(121), "skillrt"), @"4:14 warning description-over-limit the description has 121 characters, skillrt allows at most 120");
 }
 
 // SRT-4.2-1
@@ -82,9 +82,9 @@ fn unknown_fields_survive_reading_and_writing_in_order() {
 // SRT-4.2-3
 #[test]
 fn a_strict_extension_that_nobody_knows_is_an_error() {
-    assert_snapshot!(problems(&with("\"x-runtime-strict:sandbox\": true\n")), @"7:1 error strict-extension `x-runtime-strict:sandbox` must be understood, and is not known here");
-    assert_snapshot!(problems(&with("x-runtime-strict:sandbox: true\n")), @"7:1 error strict-extension `x-runtime-strict:sandbox` must be understood, and is not known here");
-    assert_snapshot!(problems(&with("x-runtime-strict: true\n")), @"7:1 error strict-extension `x-runtime-strict` must be understood, and is not known here");
+    assert_snapshot!(problems(&with("\"x-runtime-strict:sandbox\": true\n")), @"7:1 error strict-extension `x-runtime-strict:sandbox` is required but not supported");
+    assert_snapshot!(problems(&with("x-runtime-strict:sandbox: true\n")), @"7:1 error strict-extension `x-runtime-strict:sandbox` is required but not supported");
+    assert_snapshot!(problems(&with("x-runtime-strict: true\n")), @"7:1 error strict-extension `x-runtime-strict` is required but not supported");
     assert_eq!(problems(&with("x-runtime-strictness: true\n")), "");
 }
 
@@ -98,7 +98,7 @@ fn the_runtime_is_markdown_skill_unless_another_known_one_is_named() {
     }
     let absent = with("").replace("runtime:\n  type: markdown-skill\n", "outputs: {type: text}\n");
     assert_eq!(skill(&absent).runtime_or_default(), "markdown-skill");
-    assert_snapshot!(problems(&runtime("other")), @"6:9 warning unknown-runtime no runtime called `other` is registered");
+    assert_snapshot!(problems(&runtime("other")), @"6:9 warning unknown-runtime there is no runtime `other`");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_newer_runtime_is_pointed_out() {
         with("").replace("  type: markdown-skill\n", &format!("  min-version: {version}\n"))
     };
     assert_eq!(problems(&text("0.1.0")), "");
-    assert_snapshot!(problems(&text("9.0.0")), @"6:16 warning runtime-too-new the skill wants a runtime of version 9.0.0, 0.1.0 is understood");
+    assert_snapshot!(problems(&text("9.0.0")), @"6:16 warning runtime-too-new the skill requires runtime version 9.0.0, but only 0.1.0 is supported");
     assert_snapshot!(problems(&text("soon")), @"6:16 error invalid-version `runtime.min-version` is not a SemVer version such as `1.0.0`: unexpected character 's' while parsing major version number");
 }
 
@@ -149,8 +149,8 @@ fn skill_dependencies_are_names_with_ranges() {
     assert_eq!(skill.requirements.mcp_servers[0].as_str(), "github");
     let judge = |entry: &str| problems(&with(&format!("dependencies:\n  skills: [\"{entry}\"]\n")));
     assert_eq!(judge("@acme/lint@~1.2"), "");
-    assert_snapshot!(judge("lint@>=v2"), @"8:12 error invalid-dependency `>=v2` is not a comparison with a version (`dependencies.skills[0]`)");
-    assert_snapshot!(judge("lint@"), @"8:12 error invalid-dependency `` is not a comparison with a version (`dependencies.skills[0]`)");
+    assert_snapshot!(judge("lint@>=v2"), @"8:12 error invalid-dependency `>=v2` is not a version comparison (`dependencies.skills[0]`)");
+    assert_snapshot!(judge("lint@"), @"8:12 error invalid-dependency `` is not a version comparison (`dependencies.skills[0]`)");
     assert_snapshot!(judge("Not A Name"), @"8:12 error invalid-dependency `Not A Name` is not a skill name (`dependencies.skills[0]`)");
     assert_snapshot!(problems(&with("dependencies: [git]\n")), @"7:15 error wrong-type `dependencies` is a list, expected a map");
 }
@@ -174,8 +174,8 @@ fn permissions_are_hosts_globs_and_variables() {
     );
     assert_eq!(grants("permissions:\n  network: ['*']\n"), ["network:write"]);
     assert_eq!(grants("permissions:\n  network: []\n"), Vec::<String>::new());
-    assert_snapshot!(problems(&with("permissions:\n  network: true\n")), @"8:12 error wrong-type `permissions.network` is a boolean, expected a list of texts");
-    assert_snapshot!(problems(&with("permissions:\n  env: [A=B]\n")), @"8:9 error wrong-format `permissions.env[0]` is not the name of an environment variable: it holds `=`");
+    assert_snapshot!(problems(&with("permissions:\n  network: true\n")), @"8:12 error wrong-type `permissions.network` is a boolean, expected a list of strings");
+    assert_snapshot!(problems(&with("permissions:\n  env: [A=B]\n")), @"8:9 error wrong-format `permissions.env[0]` is not the name of an environment variable: it contains `=`");
 }
 
 #[test]

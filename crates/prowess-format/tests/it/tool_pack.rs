@@ -133,7 +133,7 @@ fn json_mistakes_have_a_place() {
     assert_snapshot!(pack_problems("[1]"), @"1:1 error front-matter-not-a-map the file is a list, not a map");
     assert_snapshot!(pack_problems(&with(", \"name\": \"again\"")), @"1:104 error duplicate-key `name` is given twice");
     assert_snapshot!(pack_problems("{\"name\": \"say-word\", \"description\": 5, \"command\": {\"program\": \"\", \"args\": [1]}}"), @r"
-    1:10 error invalid-tool-name `name` is not a tool name of letters, digits and underscores: it holds `-`
+    1:10 error invalid-tool-name `name` is not a tool name of letters, digits and underscores: it contains `-`
     1:37 error wrong-type `description` is a number, expected text of at most 1024 characters
     1:52 error missing-field `program` is empty in `command`
     1:76 error wrong-type `command.args[0]` is a number, expected text

@@ -1,11 +1,12 @@
-//! Names of environment variables, and the three kinds that matter: inherited, secret, controlling (GIB §5.2, R31).
+//! Names of environment variables, and three special kinds: inherited, secret and control variables
+//! (GIB §5.2, R31).
 
 use std::fmt;
 
-/// The most bytes of a name.
+/// Maximum length of a name, in bytes.
 const LONGEST: usize = 256;
 
-/// Names that a child always gets from its parent (GIB §5.2).
+/// Variables that a child process always inherits (GIB §5.2).
 const INHERITED: &[&str] = &["PATH", "HOME", "USER", "LANG", "TERM"];
 
 /// Variables that decide what a program loads, runs or talks to, and the ones set by the runtime. Attack sandbox-F02: a skill can not ask for them.
@@ -55,7 +56,7 @@ const CONTROL: &[&str] = &[
     "_JAVA_OPTIONS",
 ];
 
-/// Beginnings of controlling names.
+/// Prefixes of control variables.
 const CONTROL_PREFIXES: &[&str] = &[
     "BASH_FUNC_",
     "DYLD_",
@@ -71,21 +72,21 @@ const CONTROL_PREFIXES: &[&str] = &[
     "UV_",
 ];
 
-/// Beginnings of names that the runtime sets or reads itself; controlling ones too.
+/// Prefixes of variables that the runtime sets or reads itself; they are control variables too.
 const OWN_PREFIXES: &[&str] = &["GIBBERISH_", "PROWESS_"];
 
-/// Names in these families hold secrets whatever they are called (GIB §5.2).
+/// Prefixes of variables that are always secret (GIB §5.2).
 const SECRET_PREFIXES: &[&str] = &["AWS_", "OPENAI_", "ANTHROPIC_"];
 
-/// Ends of secret names (GIB §5.2), and those that real environments add to them.
+/// Suffixes of secret variables: those of GIB §5.2, and common ones.
 const SECRET_ENDINGS: &[&str] =
     &["_TOKEN", "_KEY", "_SECRET", "_PASSWORD", "_PASSWD", "_PASS", "_PAT", "_AUTH", "_DSN"];
 
-/// Words that make a name secret wherever they stand.
+/// Words that make a variable secret anywhere in its name.
 const SECRET_WORDS: &[&str] =
     &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "APIKEY", "API_KEY", "PRIVATE_KEY"];
 
-/// Names that lead to something that acts for the user.
+/// Variables that refer to something that acts for the user.
 const SECRET_NAMES: &[&str] = &[
     "DATABASE_URL",
     "DBUS_SESSION_BUS_ADDRESS",
@@ -100,20 +101,20 @@ const SECRET_NAMES: &[&str] = &[
     "XAUTHORITY",
 ];
 
-/// A variable that a skill may ask for.
+/// A variable that a skill may request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VariableName(String);
 
-/// Why a text is no variable that a skill may ask for.
+/// Why a skill may not request a variable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VariableError {
     /// Not letters, digits and underscores.
     #[error("`{0}` is not the name of a variable")]
     Invalid(String),
-    /// A name that decides what programs load or reach.
+    /// A variable that controls what programs load or connect to.
     #[error("`{0}` decides what programs load or reach: no skill may ask for it")]
     Control(String),
-    /// A name of prowess's own: its settings, and the keys that it uses itself.
+    /// A variable of prowess itself: its settings and keys.
     #[error(
         "`{0}` is a variable of prowess itself, where its settings and keys are: no skill may ask for it"
     )]
@@ -121,7 +122,7 @@ pub enum VariableError {
 }
 
 impl VariableName {
-    /// A name from text.
+    /// Parses a name.
     pub fn parse(text: &str) -> Result<Self, VariableError> {
         let text = text.trim();
         let valid = text.len() <= LONGEST
@@ -156,20 +157,22 @@ impl fmt::Display for VariableName {
     }
 }
 
-/// Whether a child always gets it: PATH, HOME, USER, LANG, LC_*, TERM (GIB §5.2).
+/// Whether a child process always inherits it: PATH, HOME, USER, LANG, LC_*, TERM (GIB §5.2).
 pub fn is_inherited(name: &str) -> bool {
     INHERITED.contains(&name) || (name.starts_with("LC_") && !is_secret(name))
 }
 
-/// Whether it decides what programs load, run or reach. Programs differ in whether they look at `http_proxy` or `HTTP_PROXY`, so case does not count.
+/// Whether it controls what programs load, run or connect to. Ignores case, because some programs
+/// read `http_proxy` and others `HTTP_PROXY`.
 pub fn is_control(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     CONTROL.contains(&name.as_str())
         || CONTROL_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Whether its value is itself the secret, and not a place or a setting of something secret: `AWS_SESSION_TOKEN`, and not
-/// `AWS_REGION` or `SSH_AUTH_SOCK`. Such values are kept out of what a tool prints, where a region would be missed.
+/// Whether its value itself is a secret, and not a path or setting related to one:
+/// `AWS_SESSION_TOKEN`, but not `AWS_REGION` or `SSH_AUTH_SOCK`. Such values are redacted in the
+/// output of tools.
 pub fn is_credential(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     is_secret(name)
@@ -179,7 +182,8 @@ pub fn is_credential(name: &str) -> bool {
             || SECRET_WORDS.iter().any(|word| upper.contains(word)))
 }
 
-/// Whether it looks like a secret: blocked unless the skill declares it and the user grants it (GIB §5.2, R31). Case does not count.
+/// Whether it looks like a secret: blocked unless the skill declares it and the user grants it (GIB
+/// §5.2, R31). Ignores case.
 pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     SECRET_NAMES.contains(&name.as_str())

@@ -95,7 +95,7 @@ fn a_declared_tool_needs_a_decorated_function() {
     no-tools-py
       SKILL.md:11:11 error missing-tools-file: tools are declared, but there is no `tools.py` (add `tools.py` with a function for each tool, decorated with `@tool`)
     syntax-error
-      tools.py:7:57 error invalid-python: expected `:`, found newline (correct the syntax at this place)
+      tools.py:7:57 error invalid-python: expected `:`, found newline (fix the syntax at this position)
     ");
 }
 
@@ -115,7 +115,7 @@ fn parameters_match_the_signature() {
     parameter-undeclared
       tools.py:7:28 error parameter-mismatch: `count_words` needs `language`, which the front matter does not declare (declare it under `parameters:`)
     parameter-without-annotation
-      tools.py:7:17 warning missing-annotation: `text` has no annotation (write `text: str`, or whatever type it has)
+      tools.py:7:17 warning missing-annotation: `text` has no annotation (write `text: str`, or another type)
     ");
 }
 
@@ -124,11 +124,11 @@ fn tools_have_docstrings_and_return_json() {
     // GAIA-5.4-2
     assert_snapshot!(problems_below("invalid/GAIA-5.4-2"), @"
     no-docstring
-      tools.py:7:5 error missing-docstring: `count_words` has no docstring (say in one line what it does, in triple quotes below `def`)
+      tools.py:7:5 error missing-docstring: `count_words` has no docstring (describe in one line what it does, in triple quotes below `def`)
     returns-bytes
       tools.py:7:5 error unserializable-return: `count_words` returns `bytes`, which is not JSON (return a `dict`, a `list`, `str`, `int`, `float`, `bool` or `None`)
     returns-nothing-declared
-      tools.py:7:5 warning missing-annotation: `count_words` does not say what it returns (write `-> dict`, or whatever type it returns)
+      tools.py:7:5 warning missing-annotation: `count_words` has no return annotation (write `-> dict`, or another type)
     returns-set
       tools.py:7:5 error unserializable-return: `count_words` returns `set`, which is not JSON (return a `dict`, a `list`, `str`, `int`, `float`, `bool` or `None`)
     ");

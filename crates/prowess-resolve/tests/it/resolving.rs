@@ -88,12 +88,12 @@ fn a_circle_is_an_error_that_lists_it() {
         session 0.1.0: mail
         http 1.0.0
     "), @r"
-    error: skills need each other in a circle: `auth` 2.0.0 → `session` 0.1.0 → `mail` 1.2.0 → `auth`
-    hint: ask for a version of `auth` that does without the others, or tell its author
+    error: dependency cycle: `auth` 2.0.0 → `session` 0.1.0 → `mail` 1.2.0 → `auth`
+    hint: ask for a version of `auth` without this dependency, or contact its author
     ");
     assert_snapshot!(check("ask self\nself 1.0.0: self ^1"), @r"
-    error: skills need each other in a circle: `self` 1.0.0 → `self`
-    hint: ask for a version of `self` that does without the others, or tell its author
+    error: dependency cycle: `self` 1.0.0 → `self`
+    hint: ask for a version of `self` without this dependency, or contact its author
     ");
 }
 
@@ -235,7 +235,7 @@ fn a_name_in_another_source_is_another_skill() {
         auth@public 9.9.0
     "), @r"
     error: `auth` would come from two sources: from `private` for `desk` 1.0.0, and from `public` for `mail` 1.0.0
-    hint: settle on one source for `auth`
+    hint: use one source for `auth`
     ");
 }
 

@@ -65,7 +65,7 @@ impl Summary {
     pub(crate) fn of(bytes: &[u8], file_name: &str) -> Self {
         if bytes.len() > MAX_FILE_BYTES {
             let most = MAX_FILE_BYTES >> 20;
-            let help = "move material into files beside it";
+            let help = "move material into other files";
             return Self::unreadable(format!("the file is larger than {most} MiB"), help);
         }
         // Reading calls it prose, and there is nothing to read.

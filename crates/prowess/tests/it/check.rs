@@ -251,7 +251,7 @@ fn a_file_that_is_not_text_gets_one_finding() {
     1 |
       | ^
       |
-      = help: name a SKILL.md; a text in UTF-16 has to be saved as UTF-8
+      = help: pass a SKILL.md; if this is UTF-16 text, save it as UTF-8
     ");
     assert_snapshot!(scene.run("check zeros agent wide --for codex --format concise"));
     for verb in ["show", "render", "convert --to gaia"] {
@@ -374,7 +374,7 @@ fn a_client_that_drops_the_skill_fails_the_check() {
     insta::assert_snapshot!(scene.run("check desk --format concise --for codex"), @"
     exit 1
     --- stdout
-    desk/SKILL.md:3:14: warning[repaired-yaml] a value with a special character in it needs quotes
+    desk/SKILL.md:3:14: warning[repaired-yaml] a value with a special character must be quoted
     desk/SKILL.md: Codex: is dropped
       the front matter is not valid YAML (line 3), and Codex skips such a file: run `prowess check --fix`
     --- stderr
@@ -383,7 +383,7 @@ fn a_client_that_drops_the_skill_fails_the_check() {
     insta::assert_snapshot!(scene.run("check desk --format concise --for gemini"), @"
     exit 0
     --- stdout
-    desk/SKILL.md:3:14: warning[repaired-yaml] a value with a special character in it needs quotes
+    desk/SKILL.md:3:14: warning[repaired-yaml] a value with a special character must be quoted
     desk/SKILL.md: Gemini CLI: loads
       the front matter is not valid YAML (line 3), and Gemini CLI reads it line by line: run `prowess check --fix`
     desk/SKILL.md: ok (structured) desk

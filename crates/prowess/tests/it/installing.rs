@@ -218,7 +218,7 @@ fn skills_come_from_registries_by_name_range_and_namespace() {
     error: no version of `acme/greet` is in `^7`
       the command line asks for `acme/greet ^7`
       `acme/greet` exists as 0.9.0, 1.0.0 and 2.0.0
-    hint: ask for a range that one of the versions is in
+    hint: request a range that matches one of the versions
     ");
     assert_snapshot!(steady(&scene.run("install nobody")), @"
     exit 3

@@ -231,7 +231,7 @@ fn what_a_variable_says_is_no_fault_of_a_file() {
     assert_snapshot!(scene.run("agent tools AGENT.yaml"), @"
     exit 2
     --- stderr
-    error: no skill set is called `zz`, and the selector asks for it
+    error: there is no skill set `zz`, which the selector chose
     hint: choose `office`
     hint: the variable `PROWESS_SKILL_SET` selects it
     ");

@@ -105,7 +105,7 @@ fn a_failure_leaves_nothing_of_later_steps() {
 
     `probe` can't be loaded (step 5 of 7, import tools.py): ModuleNotFoundError: No module named 'no_such_module'
 
-    `probe` can't be loaded (step 5 of 7, import tools.py): expected `)`, found `(` (correct the syntax at this place)
+    `probe` can't be loaded (step 5 of 7, import tools.py): expected `)`, found `(` (fix the syntax at this position)
 
     `probe` can't be loaded (step 5 of 7, import tools.py): the tool ended its process with exit code 4
 

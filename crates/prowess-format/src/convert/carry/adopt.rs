@@ -1,4 +1,5 @@
-//! Fields that another dialect reads: the target's own ones among the unknown, and what stands in `metadata`.
+//! Fields that another dialect reads: the target's own ones among the unknown, and entries of
+//! `metadata`.
 
 use serde_json::{Map, Value};
 
@@ -93,7 +94,7 @@ pub(super) fn adopt(carried: &mut Carried, to: &'static Dialect) {
             let ids: Vec<&str> = dialect::layers_of(to).iter().map(|layer| layer.id).collect();
             read_more(&text, &ids, &mut carried.skill);
         } else {
-            // The same word for something else: at the top level it would be misread.
+            // The target gives this key another meaning: at the top level it would be misread.
             rest.push((key, value));
         }
     }
@@ -117,7 +118,7 @@ fn keeps_metadata(to: &Dialect) -> bool {
     !matches!(to.id, "gibberish" | "tool-pack" | "prose")
 }
 
-/// Lets dialects read a piece of front matter into a model that is there already.
+/// Lets dialects read more front matter into an existing model.
 fn read_more(text: &str, ids: &[&str], skill: &mut Skill) {
     let document = Document::markdown(text, &mut Findings::default());
     let kind = skill.kind;

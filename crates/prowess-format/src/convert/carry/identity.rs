@@ -1,4 +1,4 @@
-//! Name, description and version in the form that the target wants.
+//! Name, description and version in the form that the target requires.
 
 use super::{Carried, computed};
 use crate::dialect::{self, Dialect, NameStyle};
@@ -38,7 +38,7 @@ pub(super) fn identity(
                 (Some(directory), _) => (slug(directory), "comes from the directory"),
                 (None, Some(heading)) => (slug(heading), "comes from the first heading"),
                 (None, None) => {
-                    ("unnamed-skill".to_owned(), "stands in, because the source has none")
+                    ("unnamed-skill".to_owned(), "is a placeholder, because the source has none")
                 }
             };
             let name = name_for(&name, to);
@@ -62,11 +62,14 @@ pub(super) fn identity(
     }
     version(skill, notes, to);
     if skill.checksum.take().is_some() {
-        notes.push(("checksum", "the checksum is left out: it was that of the source".to_owned()));
+        notes.push((
+            "checksum",
+            "the checksum is omitted: it was computed for the source".to_owned(),
+        ));
     }
 }
 
-/// A name that the dialect allows: the same where it fits, a slug where it does not (R2).
+/// A name that the dialect allows: unchanged if it is valid, otherwise a slug (R2).
 fn name_for(name: &str, to: &Dialect) -> String {
     let format = match to.name {
         NameStyle::Kebab => &formats::NAME,
@@ -81,14 +84,15 @@ fn name_for(name: &str, to: &Dialect) -> String {
     slug(name)
 }
 
-/// Versions that are checked must be SemVer; `0.0.0` says that there is none, and can't be published (R5).
+/// Versions that are checked must be SemVer; `0.0.0` means "no version" and can't be published
+/// (R5).
 fn version(skill: &mut Skill, notes: &mut Vec<(&'static str, String)>, to: &'static Dialect) {
     let layers = dialect::layers_of(to);
     let field = layers.iter().flat_map(|layer| layer.fields).find(|field| field.name == "version");
     let field = field.filter(|field| matches!(field.shape, Shape::Format(_)));
     let needed = field.is_some_and(|field| matches!(field.need, Need::Required | Need::Expected));
     match &skill.version {
-        // Where it is not needed, nothing says "none" better.
+        // If it is not required, omit it.
         Some(version) if !needed && **version == *"0.0.0" => skill.version = None,
         Some(_) if field.is_none() => {}
         Some(version) if (formats::VERSION.check)(version).is_ok() => {}
@@ -99,17 +103,15 @@ fn version(skill: &mut Skill, notes: &mut Vec<(&'static str, String)>, to: &'sta
                     format!("the version `{}` is written as `{normal}`", shorten(version, 40))
                 }
                 None => {
-                    format!("`{}` is no version: `0.0.0` stands in its place", shorten(version, 40))
+                    format!("`{}` is not a version: `0.0.0` is used instead", shorten(version, 40))
                 }
             };
             notes.push(("version", note));
             skill.version = Some(computed(normal.unwrap_or_else(|| "0.0.0".to_owned())));
         }
         None if needed => {
-            notes.push((
-                "version",
-                "the source has no version: `0.0.0` stands in its place".to_owned(),
-            ));
+            notes
+                .push(("version", "the source has no version: `0.0.0` is used instead".to_owned()));
             skill.version = Some(computed("0.0.0"));
         }
         None => {}

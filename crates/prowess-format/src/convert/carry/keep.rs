@@ -1,4 +1,4 @@
-//! A place for what the target has no field for, and limits that it sets to what it has.
+//! Preserves what the target has no field for, and applies the target's limits.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::skill::{Skill, Text};
 use crate::span::Spanned;
 use crate::text::shorten;
 
-/// Vendor blocks under `metadata`.
+/// Writes vendor blocks under `metadata`.
 pub(super) fn blocks(carried: &mut Carried, source: &Skill, to: &'static Dialect) {
     let family = dialect::FAMILY.contains(&to.id);
     if source.has_layer("gaia") && (family || to.id == "openclaw") {
@@ -69,7 +69,7 @@ pub(super) fn blocks(carried: &mut Carried, source: &Skill, to: &'static Dialect
     }
 }
 
-/// Registry fields and texts that a dialect with `metadata` has no field for.
+/// Moves registry fields and texts to `metadata` if the dialect has no field for them.
 pub(super) fn registry(carried: &mut Carried, to: &'static Dialect) {
     let Carried { skill, kept, .. } = carried;
     if dialect::FAMILY.contains(&to.id)
@@ -91,7 +91,7 @@ pub(super) fn registry(carried: &mut Carried, to: &'static Dialect) {
         ("registry", "registry", value(&skill.registry).filter(|_| to.id != "gaia")),
     ];
     if to.id == "agent-flow" {
-        // Its writer puts the registry fields there by itself.
+        // Its writer already puts the registry fields there.
         let facets = [
             "version",
             "authors",
@@ -118,7 +118,8 @@ pub(super) fn registry(carried: &mut Carried, to: &'static Dialect) {
     }
 }
 
-/// OpenClaw shares its instructions with other hosts, whose fields it ignores: they stay at the top level.
+/// Keeps fields of other hosts at the top level: OpenClaw shares its instructions with them and
+/// ignores their fields.
 pub(super) fn hosted(carried: &mut Carried) {
     let tools: Vec<&str> = carried.skill.allowed_tools.iter().map(|tool| tool.as_str()).collect();
     if !tools.is_empty() {
@@ -146,7 +147,7 @@ pub(super) fn hosted(carried: &mut Carried) {
     }
 }
 
-/// Values that the target's reader would refuse.
+/// Moves values that the target's reader would reject.
 pub(super) fn limits(carried: &mut Carried, to: &'static Dialect) {
     let Carried { skill, kept, .. } = carried;
     if to.id == "gaia" {
@@ -164,7 +165,7 @@ pub(super) fn limits(carried: &mut Carried, to: &'static Dialect) {
         }
     }
     if to.id == "skillli" {
-        // SKL layer 3 has lists of words for these; another word would be refused.
+        // The registry only accepts the values of its own lists.
         for (text, words) in [
             (&mut skill.category, dialect::CATEGORIES),
             (&mut skill.trust_level, dialect::TRUST_LEVELS),

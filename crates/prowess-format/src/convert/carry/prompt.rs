@@ -1,4 +1,4 @@
-//! The body: placeholders and headings mean something in some dialects only.
+//! Adapts the body: placeholders and headings have a meaning in some dialects only.
 
 use super::Carried;
 use crate::dialect::{self, Dialect};
@@ -6,7 +6,7 @@ use crate::skill::{Kind, Skill};
 use crate::span::Span;
 use crate::template::{self, Spelling};
 
-/// Placeholders mean something in prompts only, and each prompt dialect spells them in its own way.
+/// Rewrites placeholders, which only prompts have and which each prompt dialect spells differently.
 pub(super) fn prompt(carried: &mut Carried, source: &Skill, to: &'static Dialect) {
     let Carried { skill, notes, .. } = carried;
     let declared = |name: &str| source.inputs.iter().any(|input| *input.name == name);
@@ -24,7 +24,7 @@ pub(super) fn prompt(carried: &mut Carried, source: &Skill, to: &'static Dialect
                 Some(format!("{{{{{blank}{name}{blank}}}}}"))
             });
         }
-        // Everything in double braces is a placeholder there as soon as there is an input.
+        // With at least one input, everything in double braces is a placeholder.
         "skillrt" if !source.inputs.is_empty() => {
             let body = respell(&skill.body, |name| {
                 (!declared(name)).then(|| format!("{{ {{ {name} }} }}"))
@@ -50,17 +50,17 @@ pub(super) fn prompt(carried: &mut Carried, source: &Skill, to: &'static Dialect
         notes.push((
             "body",
             format!(
-                "the body still holds `{{{{…}}}}` for its inputs, which {} does not fill in",
+                "the body still contains `{{{{…}}}}` for its inputs, which {} does not substitute",
                 to.id
             ),
         ));
     }
     if source.has_layer("openclaw") && to.id != "openclaw" && skill.body.contains("{baseDir}") {
-        notes.push(("body", format!("`{{baseDir}}` in the body is not filled in by {}: write paths relative to the skill", to.id)));
+        notes.push(("body", format!("`{{baseDir}}` in the body is not substituted by {}: write paths relative to the skill", to.id)));
     }
 }
 
-/// The text with each placeholder as `spell` wants it; `None` leaves it alone.
+/// Replaces each placeholder with the result of `spell`; `None` leaves it unchanged.
 fn respell(text: &str, spell: impl Fn(&str) -> Option<String>) -> String {
     let edits: Vec<_> = template::placeholders(text, Spelling::Spaced)
         .into_iter()
@@ -71,8 +71,8 @@ fn respell(text: &str, spell: impl Fn(&str) -> Option<String>) -> String {
     crate::diagnostic::apply_edits(text, &edits)
 }
 
-/// A heading of the third level that has the form of a tool's name would define a tool (GIB-3.1-1). Where there is a
-/// command below it, it does.
+/// Demotes third-level headings that gibb.eri.sh would take for tools (GIB-3.1-1), unless a command
+/// follows them.
 fn lower_headings(skill: &mut Skill, notes: &mut Vec<(&'static str, String)>) {
     skill.body = template::tighten(&skill.body);
     let edits: Vec<_> = dialect::misread_headings(&skill.body)

@@ -1,4 +1,4 @@
-//! Tools: those that the target can run, with the names and types that it allows.
+//! Keeps the tools that the target can run, with the names and types that it allows.
 
 use std::fmt::Write as _;
 
@@ -51,7 +51,7 @@ pub(crate) fn command_tool_name(name: &str) -> String {
         .collect()
 }
 
-/// The JSON type that a word for a type means; `None` where nobody knows.
+/// The JSON type for a type name; `None` if it is unknown.
 pub(crate) fn known_type(word: &str) -> Option<&'static str> {
     if let Some(known) = dialect::GAIA_TYPES.iter().find(|known| **known == word) {
         return Some(known);
@@ -67,12 +67,13 @@ pub(crate) fn known_type(word: &str) -> Option<&'static str> {
     })
 }
 
-/// The same, with text for whatever nobody knows.
+/// The JSON type for a type name; `string` if it is unknown.
 pub(crate) fn json_type(word: &str) -> &'static str {
     known_type(word).unwrap_or("string")
 }
 
-/// The command tools of a tool pack, which has no text of its own, as instructions for whoever can run a command.
+/// Writes the command tools of a tool pack, which has no body, as instructions for an agent that
+/// can run commands.
 pub(super) fn instructions(skill: &Skill) -> String {
     let mut body = String::new();
     for tool in &skill.tools {

@@ -1,27 +1,28 @@
-//! A fast lane for the front matter that most files have: keys with one-line values, nested by indentation.
+//! A fast path for simple front matter: keys with one-line values, nested by indentation.
 //!
-//! It reads a subset of YAML whose meaning is beyond doubt, and gives up (`None`) at the first thing outside it: the
-//! library then reads the text from the start. Both must give the same tree, which a test checks on every fixture and
-//! every corpus file and a fuzz target on everything else. It exists because reading YAML was half of the time that
-//! checking a file takes.
+//! It reads an unambiguous subset of YAML and returns `None` at the first thing outside it: the
+//! library then reads the text from the start. Both must produce the same tree, which a test checks
+//! on every fixture and every corpus file and a fuzz target on generated input. It exists because
+//! reading YAML took half of the time of checking a file.
 
 use std::borrow::Cow;
 
 use super::{Content, Entry, Mapping, Node, Scalar, Style};
 use crate::span::Span;
 
-/// Deeper nesting is for the library, which has a limit of its own.
+/// Deeper nesting is left to the library, which has its own limit.
 const MAX_DEPTH: usize = 8;
 
-/// Longer texts, and longer lists in brackets, are for the library, which counts values and compares keys through a set.
+/// Longer texts and longer flow lists are left to the library, which counts values and compares
+/// keys through a set.
 const MAX_LINES: usize = 500;
 
 struct Line {
-    /// Column of the first character; moves right behind a dash.
+    /// Column of the first character; moves right after a dash.
     indent: usize,
     /// Offset of the first character.
     start: usize,
-    /// Offset behind the last character that is no blank.
+    /// Offset after the last non-space character.
     end: usize,
 }
 
@@ -35,7 +36,8 @@ pub(super) fn read(text: &str, base: usize) -> Option<Node<'_>> {
     (lane.at == lane.lines.len()).then_some(node)
 }
 
-/// The lines that hold something, comments left out. `None` for tabs, control characters and exotic line breaks.
+/// The non-empty lines, without comments. `None` for tabs, control characters and exotic line
+/// breaks.
 fn lines(text: &str) -> Option<Vec<Line>> {
     let bytes = text.as_bytes();
     let mut lines = Vec::with_capacity(16);
@@ -62,7 +64,7 @@ fn lines(text: &str) -> Option<Vec<Line>> {
     Some(lines)
 }
 
-/// Whether UTF-8 text holds C1 controls, line separators or a byte order mark.
+/// Whether UTF-8 text contains C1 controls, line separators or a byte order mark.
 fn has_exotic(line: &[u8]) -> bool {
     if line.is_ascii() {
         return false;
@@ -115,7 +117,7 @@ impl<'a> Lane<'a> {
                 break;
             }
             if self.is_item(line) {
-                // A list on the level of its key ends here; anything else is for the library.
+                // A list on the level of its key ends here; anything else is left to the library.
                 if entries.is_empty() {
                     return None;
                 }
@@ -192,7 +194,7 @@ impl<'a> Lane<'a> {
         Some(Node { span, content: Content::Sequence(items) })
     }
 
-    /// A one-line value is only that if no deeper line continues it.
+    /// Returns `None` if a deeper line continues the value.
     fn ends_here(&self, indent: usize) -> Option<()> {
         self.lines.get(self.at).is_none_or(|next| next.indent <= indent).then_some(())
     }
@@ -229,7 +231,7 @@ impl<'a> Lane<'a> {
             ">-" => (true, true),
             _ => return None,
         };
-        // The first line that holds something gives the column, a comment's `#` included.
+        // The first non-empty line determines the column, including the `#` of a comment.
         let bytes = self.text.as_bytes();
         let mut at = header_end + memchr::memchr(b'\n', &bytes[header_end..])? + 1;
         let column = self.lines.get(self.at).map(|line| line.indent)?;
@@ -243,17 +245,17 @@ impl<'a> Lane<'a> {
             let line = self.text[at..line_end].trim_end_matches('\r');
             let indent = line.bytes().take_while(|&byte| byte == b' ').count();
             if indent == line.len() {
-                // Blanks beyond the column would be content.
+                // Spaces beyond the column would be content.
                 if indent > column {
                     return None;
                 }
                 blank_lines += 1;
             } else if indent < column {
-                // Comments behind a block and text between the columns are for the library.
+                // Comments after a block and text between the columns are left to the library.
                 if indent > parent || line.as_bytes()[indent] == b'#' {
                     return None;
                 }
-                // The library counts to a block what lies between it and the next key.
+                // The library includes in a block everything up to the next key.
                 end = at + indent;
                 break;
             } else if indent > column {
@@ -317,7 +319,7 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// The length of a plain key in front of `:` and a blank or the line's end.
+/// The length of a plain key before `:` and a space or the end of the line.
 fn key_length(line: &[u8]) -> Option<usize> {
     let length = line
         .iter()
@@ -330,7 +332,7 @@ fn key_length(line: &[u8]) -> Option<usize> {
     .then_some(length)
 }
 
-/// Whether a plain scalar can not begin with this byte.
+/// Whether a plain scalar can't begin with this byte.
 pub(super) fn is_indicator(byte: u8) -> bool {
     matches!(
         byte,
