@@ -11,8 +11,8 @@ fuzz_target!(|bytes: &[u8]| {
     unpacking_is_safe(bytes);
     // The checksum of a compressed stream is hard to guess, so that the archive inside is tried as well.
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
-    encoder.write_all(&with_checksums(bytes)).expect("memory takes everything");
-    unpacking_is_safe(&encoder.finish().expect("memory takes everything"));
+    encoder.write_all(&with_checksums(bytes)).expect("writing to memory does not fail");
+    unpacking_is_safe(&encoder.finish().expect("writing to memory does not fail"));
 });
 
 /// The same archive with right checksums, which are hard to guess too, and an end.

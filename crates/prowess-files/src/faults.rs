@@ -1,22 +1,23 @@
-//! Ends the process, or fails, at the n-th change of the disk: how tests reach every moment of a transaction.
+//! Fault injection: kills the process, or fails, at the n-th disk operation, so that tests cover
+//! every step of a transaction.
 //!
-//! Compiled only with the feature `faults`. The plan belongs to a thread.
+//! Only compiled with the feature `faults`. The plan is thread-local.
 
 use std::cell::RefCell;
 use std::io;
 
-/// What happens at a step.
+/// The fault at a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The process is killed, as by `kill -9`, before the step is done.
     Kill,
-    /// This step fails with an error of the system, and later ones work.
+    /// This step fails with an I/O error, and later ones succeed.
     FailOnce(i32),
     /// This step and all later ones fail.
     FailFrom(i32),
 }
 
-/// When something happens, and what has happened.
+/// The planned fault, and the steps so far.
 #[derive(Debug, Default)]
 struct Plan {
     fault: Option<(usize, Fault)>,
@@ -28,7 +29,8 @@ thread_local! {
     static PLAN: RefCell<Option<Plan>> = const { RefCell::new(None) };
 }
 
-/// Runs something with a fault planned for step `at`, counted from 0, and tells which steps were reached.
+/// Runs a closure with a fault planned for step `at`, counted from 0, and returns the steps that
+/// were reached.
 pub fn with<T>(
     fault: Option<(usize, Fault)>,
     exchange: Exchange,
@@ -44,9 +46,9 @@ pub fn with<T>(
 /// Whether the file system can exchange two names in one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exchange {
-    /// As the file system has it.
+    /// As supported by the file system.
     Real,
-    /// As on file systems without it.
+    /// Not supported.
     Missing,
 }
 
@@ -55,7 +57,7 @@ pub(crate) fn exchange_is_missing() -> bool {
     PLAN.with_borrow(|plan| plan.as_ref().is_some_and(|plan| plan.no_exchange))
 }
 
-/// Called before every change of the disk.
+/// Called before every disk operation.
 pub(crate) fn step(what: &str, name: &str) -> io::Result<()> {
     PLAN.with_borrow_mut(|plan| {
         let Some(plan) = plan else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! An open folder, and everything that is done below it: one name at a time, without following links.
+//! An open folder and operations below it: one path component at a time, without following links.
 //!
 //! A path is only ever walked part by part from a descriptor, so that whoever swaps a folder for a link between a check
 //! and a write gets an error and no file (attack registry-B14).
@@ -14,10 +14,10 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RawM
 
 use crate::step;
 
-/// Folders deeper than this are not removed: nobody has made them by unpacking.
+/// Maximum depth of folders to remove: unpacking never creates deeper ones.
 const MOST_DEPTH: usize = 128;
 
-/// A folder that stays the same one whatever happens to its name.
+/// An open folder, which stays the same if it is renamed.
 #[derive(Debug)]
 pub struct Folder {
     descriptor: OwnedFd,
@@ -26,13 +26,13 @@ pub struct Folder {
 /// An entry of a folder.
 #[derive(Debug)]
 pub struct Entry {
-    /// Its name, as bytes: not every one is Unicode.
+    /// Its name as bytes, which need not be Unicode.
     pub name: Vec<u8>,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A folder.
@@ -45,12 +45,12 @@ pub enum Kind {
     Other,
 }
 
-/// How an entry came to its place.
+/// The result of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Swap {
     /// Both names were exchanged in one step.
     Done,
-    /// The file system has no such step.
+    /// The file system does not support it.
     Unsupported,
 }
 
@@ -69,12 +69,12 @@ impl Folder {
         self.folder_bytes(name.as_bytes())
     }
 
-    /// Opens a folder inside this one, by a name that may be no Unicode.
+    /// Opens a folder inside this one, by a name that need not be Unicode.
     pub fn folder_bytes(&self, name: &[u8]) -> io::Result<Self> {
         Ok(Self { descriptor: rustix::fs::openat(&self.descriptor, name, FOLDER, Mode::empty())? })
     }
 
-    /// Makes a folder that must not be there yet.
+    /// Creates a folder, which must not exist.
     pub fn make_folder(&self, name: &str) -> io::Result<Self> {
         step("mkdir", name)?;
         rustix::fs::mkdirat(&self.descriptor, name, Mode::from_raw_mode(0o755))?;
@@ -84,11 +84,11 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Opens a folder, and makes it where it is missing.
+    /// Opens a folder, creating it if it does not exist.
     pub fn folder_or_make(&self, name: &str) -> io::Result<Self> {
         match self.folder(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => match self.make_folder(name) {
-                // Somebody else was faster.
+                // Another process was faster.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.folder(name),
                 made => made,
             },
@@ -96,13 +96,13 @@ impl Folder {
         }
     }
 
-    /// Opens a file for reading. Pipes and devices are not waited for.
+    /// Opens a file for reading. Does not block on pipes and devices.
     pub fn file(&self, name: &[u8]) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         Ok(rustix::fs::openat(&self.descriptor, name, flags, Mode::empty())?.into())
     }
 
-    /// Makes a file that must not be there yet, from all that a reader has.
+    /// Creates a file, which must not exist, from a reader.
     pub fn make_file(&self, name: &str, mode: RawMode, content: &mut dyn Read) -> io::Result<()> {
         step("create", name)?;
         let flags =
@@ -125,18 +125,19 @@ impl Folder {
         Ok(())
     }
 
-    /// Opens the file that locks are taken on.
+    /// Opens a lock file.
     pub fn lock_file(&self, name: &str) -> io::Result<OwnedFd> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(rustix::fs::openat(&self.descriptor, name, flags, Mode::from_raw_mode(0o644))?)
     }
 
-    /// Takes this folder for this process, unless another has it. Ends with the process, however that ends.
+    /// Locks this folder for this process, unless another process holds the lock. The lock ends
+    /// with the process.
     pub fn try_own(&self) -> io::Result<bool> {
         try_flock(&self.descriptor)
     }
 
-    /// Whether this folder still is what its parent calls `name`.
+    /// Whether this folder is still the entry `name` of its parent.
     pub fn is(&self, parent: &Self, name: &str) -> io::Result<bool> {
         let own = rustix::fs::fstat(&self.descriptor)?;
         match rustix::fs::statat(&parent.descriptor, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -146,7 +147,7 @@ impl Folder {
         }
     }
 
-    /// What is here, in the order of names.
+    /// The entries, sorted by name.
     pub fn entries(&self) -> io::Result<Vec<Entry>> {
         let mut entries = Vec::new();
         for entry in Dir::read_from(&self.descriptor)? {
@@ -156,7 +157,7 @@ impl Folder {
                 continue;
             }
             let kind = match entry.file_type() {
-                // Some file systems do not tell when listing.
+                // Some file systems don't report the kind when listing.
                 FileType::Unknown => self.kind(name)?.unwrap_or(Kind::Other),
                 known => kind_of(known),
             };
@@ -166,7 +167,7 @@ impl Folder {
         Ok(entries)
     }
 
-    /// What a name is here, if anything.
+    /// The kind of an entry, if it exists.
     pub fn kind(&self, name: &[u8]) -> io::Result<Option<Kind>> {
         match rustix::fs::statat(&self.descriptor, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(kind_of(FileType::from_raw_mode(found.st_mode)))),
@@ -175,13 +176,13 @@ impl Folder {
         }
     }
 
-    /// Puts what is listed here on the disk.
+    /// Flushes the folder itself to disk.
     pub fn sync(&self, what: &str) -> io::Result<()> {
         step("fsync", what)?;
         Ok(rustix::fs::fsync(&self.descriptor)?)
     }
 
-    /// Puts everything below on the disk, files before the folders that list them.
+    /// Flushes everything below to disk, files before their folders.
     pub fn sync_tree(&self, what: &str) -> io::Result<()> {
         for entry in self.entries()? {
             match entry.kind {
@@ -199,8 +200,8 @@ impl Folder {
         self.sync(what)
     }
 
-    /// Puts the whole file system on the disk in one go, where the system can: for many files that is many times faster
-    /// than one by one. Says whether it could.
+    /// Flushes the whole file system to disk, if supported: much faster for many files. Returns
+    /// whether it is supported.
     pub fn sync_everything(&self, what: &str) -> io::Result<bool> {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         {
@@ -215,20 +216,21 @@ impl Folder {
         }
     }
 
-    /// Puts one file on the disk.
+    /// Flushes one file to disk.
     pub fn sync_file(&self, name: &str) -> io::Result<()> {
         step("fsync", name)?;
         Ok(rustix::fs::fsync(self.file(name.as_bytes())?)?)
     }
 
-    /// Moves an entry, replacing a file of the new name in the same step.
+    /// Renames an entry, atomically replacing an existing file.
     pub fn rename(&self, name: &str, to: &Self, new_name: &str) -> io::Result<()> {
         step("rename", &format!("{name} {new_name}"))?;
         Ok(rustix::fs::renameat(&self.descriptor, name, &to.descriptor, new_name)?)
     }
 
-    /// Replaces a file so that every reader sees all of it, or what was there before, also after a power cut. `new_name` is
-    /// what it is called until it is whole; whatever has that name was left by a process that was killed.
+    /// Replaces a file atomically, even across a power failure: readers see the old or the new
+    /// content. `new_name` is its temporary name; an existing file of that name was left by a
+    /// killed process.
     pub fn replace_file(
         &self,
         name: &str,
@@ -243,7 +245,7 @@ impl Folder {
         self.sync(name)
     }
 
-    /// Lets two entries change places in one step. Nobody ever sees a moment without either.
+    /// Exchanges two entries atomically.
     pub fn exchange(&self, name: &str, with: &Self, other: &str) -> io::Result<Swap> {
         #[cfg(feature = "faults")]
         if crate::faults::exchange_is_missing() {
@@ -279,7 +281,8 @@ impl Folder {
         Ok(rustix::fs::unlinkat(&self.descriptor, name, AtFlags::empty())?)
     }
 
-    /// Removes an entry with all that is below it. Links are removed and not followed. Nothing there is fine.
+    /// Removes an entry recursively. Links are removed and not followed. A missing entry is not an
+    /// error.
     pub fn remove_tree(&self, name: &[u8]) -> io::Result<()> {
         self.remove_below(name, 0)
     }
@@ -308,7 +311,7 @@ impl Folder {
     }
 }
 
-/// Waits for a lock that ends with the process.
+/// Waits for a lock, which ends with the process.
 pub fn flock(file: &OwnedFd) -> io::Result<()> {
     loop {
         match rustix::fs::flock(file.as_fd(), FlockOperation::LockExclusive) {
@@ -318,7 +321,7 @@ pub fn flock(file: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Takes a lock unless somebody has it.
+/// Takes a lock unless it is held.
 pub fn try_flock(file: &OwnedFd) -> io::Result<bool> {
     match rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),

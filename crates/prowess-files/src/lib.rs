@@ -1,6 +1,6 @@
-//! Changes of the disk that happen whole or not at all.
+//! Atomic changes to the disk.
 //!
-//! Whoever looks, also after a crash or a power cut, finds what was there before or what is there now, and never half of it.
+//! Readers, even after a crash or a power failure, see the old or the new content, and never a mix.
 //!
 //! ```
 //! use prowess_files::whole::{MOST_SMALL_BYTES, WriteOptions, read, write};
@@ -9,7 +9,7 @@
 //! # fn main() -> std::io::Result<()> {
 //! # let home = tempfile::tempdir()?;
 //! let path = home.path().join("settings/approvals.json");
-//! // One writer at a time: what was read is what is replaced.
+//! // One writer at a time: nothing changes between reading and writing.
 //! with_lock(&path, || {
 //!     let before = read(&path, MOST_SMALL_BYTES)?.unwrap_or_default();
 //!     let after = [&before[..], b"one more\n"].concat();
@@ -35,7 +35,7 @@ pub use lock::{lock_file, with_lock};
 #[cfg(all(unix, feature = "faults"))]
 use faults::step;
 
-/// Called before every change of the disk. Tests have another one, which may fail.
+/// Called before every disk operation. With the feature `faults` it may fail.
 #[cfg(not(all(unix, feature = "faults")))]
 #[expect(clippy::unnecessary_wraps, reason = "with the feature it fails")]
 #[inline]

@@ -1,4 +1,4 @@
-//! Locks between processes. They end with the process, however that ends, and bind only those who ask for them.
+//! Advisory locks between processes. They end with the process.
 
 use std::fs::File;
 use std::io;
@@ -7,15 +7,15 @@ use std::path::Path;
 use crate::private::{private_file, private_folder};
 use crate::whole::folder_of;
 
-/// Opens a file that is there to be locked, and makes it where it is missing. It stays empty.
+/// Opens a lock file, creating it if it does not exist. It stays empty.
 pub fn lock_file(path: &Path) -> io::Result<File> {
     private_file(path)
 }
 
-/// Holds the lock of a file while something is done. Whoever comes second waits.
+/// Runs a closure while holding the lock of a file. Other processes wait.
 ///
-/// The lock is a file beside it that ends with `.lock`, because the file itself is replaced by each writer. The folder is
-/// made where it is missing.
+/// The lock is a separate file that ends with `.lock`, because each writer replaces the file
+/// itself. The folder is created if it does not exist.
 pub fn with_lock<T, E: From<io::Error>>(
     path: &Path,
     work: impl FnOnce() -> Result<T, E>,

@@ -1,10 +1,10 @@
-//! Files and folders that are for nobody else's eyes.
+//! Private files and folders.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Whether a file or folder is the user's and nobody else may read or change it.
+/// Whether a file or folder belongs to the user and is not accessible to others.
 #[cfg(unix)]
 pub fn is_private(data: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -12,13 +12,13 @@ pub fn is_private(data: &fs::Metadata) -> bool {
     data.mode() & OTHERS == 0 && data.uid() == rustix::process::geteuid().as_raw()
 }
 
-/// Whether nobody else may read or change it: not told by the file there.
+/// Always true: the metadata does not show it on this system.
 #[cfg(not(unix))]
 pub fn is_private(_data: &fs::Metadata) -> bool {
     true
 }
 
-/// Whether a file is the user's and nobody else may change it. What root has written counts as well: root can do so anyway.
+/// Whether a file belongs to the user or root and is not writable by others.
 #[cfg(unix)]
 pub fn is_own(data: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -27,24 +27,24 @@ pub fn is_own(data: &fs::Metadata) -> bool {
     data.mode() & OTHERS_WRITE == 0 && owners.contains(&data.uid())
 }
 
-/// Whether nobody else may change a file: not told by the file there.
+/// Always true: the metadata does not show it on this system.
 #[cfg(not(unix))]
 pub fn is_own(_data: &fs::Metadata) -> bool {
     true
 }
 
-/// The text of a file that decides something; `None` when there is none. One that somebody else could have written is an
-/// error, of the kind `PermissionDenied`.
+/// Reads a security-relevant text file; `None` if it does not exist. A file that others can write
+/// is a `PermissionDenied` error.
 pub fn read_own_text(path: &Path, most: u64) -> io::Result<Option<String>> {
     let Some(file) = crate::whole::open(path)? else { return Ok(None) };
     if !is_own(&file.metadata()?) {
-        let reason = "others can change it, or it is not yours";
+        let reason = "it is writable by others, or belongs to another user";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
     }
     crate::whole::text(crate::whole::read_open(file, most)?).map(Some)
 }
 
-/// Makes a folder that only its owner can look into, and those on the way to it, where they are missing.
+/// Creates a folder that is only accessible to its owner, and its parents, if they don't exist.
 pub fn private_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -53,7 +53,7 @@ pub fn private_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Opens a file for writing as it is. One that is made here is its owner's alone.
+/// Opens a file for writing without truncating it. A new file is only accessible to its owner.
 pub(crate) fn private_file(path: &Path) -> io::Result<fs::File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);

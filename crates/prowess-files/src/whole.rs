@@ -1,4 +1,4 @@
-//! Small files, written and read whole.
+//! Small files, written atomically and read completely.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -8,62 +8,62 @@ use tempfile::NamedTempFile;
 
 use crate::step;
 
-/// What a file is called until it is whole.
+/// Prefix of temporary files.
 const PREFIX: &str = ".prowess-";
 
-/// What a small file of our own has at most: a larger one is damaged.
+/// Maximum size of our own small files, in bytes: a larger one is damaged.
 pub const MOST_SMALL_BYTES: u64 = 64 << 20;
 
-/// How a file is written.
+/// Options for writing a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteOptions {
     /// Who may read it.
     pub access: Access,
-    /// Whether a file that is there is replaced.
+    /// Whether an existing file is replaced.
     pub existing: Existing,
-    /// Whether it outlasts a power cut.
+    /// Whether it survives a power failure.
     pub durability: Durability,
 }
 
 impl WriteOptions {
-    /// For what is the user's own and must not be lost: settings, answers, keys.
+    /// For private data that must not be lost: settings, approvals, keys.
     pub const PRIVATE: Self = Self {
         access: Access::Private,
         existing: Existing::Replace,
         durability: Durability::OnDisk,
     };
-    /// For what is only remembered.
+    /// For caches.
     pub const CACHE: Self = Self { durability: Durability::Whenever, ..Self::PRIVATE };
 }
 
 /// Who may read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Its owner and nobody else, whoever could read the one before.
+    /// Only its owner, whatever the mode of the existing file.
     Private,
-    /// Those who could read the one before, and for a new one those whom the umask leaves.
+    /// The mode of the existing file, or the default of the umask for a new one.
     Ordinary,
 }
 
-/// Whether a file that is there is replaced.
+/// Whether an existing file is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays, and writing fails with [`io::ErrorKind::AlreadyExists`].
+    /// It is kept, and writing fails with [`io::ErrorKind::AlreadyExists`].
     Keep,
-    /// It is replaced in one step.
+    /// It is replaced atomically.
     Replace,
 }
 
-/// Whether a file outlasts a power cut.
+/// Whether a file survives a power failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// When writing returns, the file and its name are on the disk.
+    /// The file and its name are on disk when writing returns.
     OnDisk,
-    /// The system writes it when it likes: for what can be made again.
+    /// The operating system writes it later: for data that can be recreated.
     Whenever,
 }
 
-/// Writes a file so that every reader sees all of it, or what was there before.
+/// Writes a file atomically: readers see the old or the new content.
 pub fn write(path: &Path, bytes: &[u8], options: WriteOptions) -> io::Result<()> {
     let folder = folder_of(path);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -92,12 +92,12 @@ pub fn write(path: &Path, bytes: &[u8], options: WriteOptions) -> io::Result<()>
     }
 }
 
-/// The bytes of a file; `None` when there is none. A file of more than `most` bytes is an error.
+/// Reads a file; `None` if it does not exist. A file of more than `most` bytes is an error.
 pub fn read(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     open(path)?.map(|file| read_open(file, most)).transpose()
 }
 
-/// A file; `None` when there is none.
+/// Opens a file; `None` if it does not exist.
 pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
     match File::open(path) {
         Ok(file) => Ok(Some(file)),
@@ -106,19 +106,19 @@ pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// The text of a file; `None` when there is none. A file of more than `most` bytes is an error, and so is one that is not
-/// UTF-8.
+/// Reads a text file; `None` if it does not exist. A file of more than `most` bytes is an error,
+/// and so is one that is not UTF-8.
 pub fn read_text(path: &Path, most: u64) -> io::Result<Option<String>> {
     read(path, most)?.map(text).transpose()
 }
 
-/// The bytes of a file as text.
+/// Decodes the bytes of a file as text.
 pub(crate) fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// The bytes of an open file, of which there may be at most `most`.
+/// Reads an open file of at most `most` bytes.
 pub fn read_open(file: File, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -128,20 +128,20 @@ pub fn read_open(file: File, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Puts the names in a folder on the disk: a new name outlasts a power cut only once its folder was written. Only Unix can
-/// open one.
+/// Flushes a folder to disk: a new name only survives a power failure once its folder was written.
+/// Only has an effect on Unix.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     step("fsync", &folder.file_name().unwrap_or_default().to_string_lossy())?;
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// Fails where [`write()`] would fail to make a file in a folder, and leaves nothing behind. For work that takes long and should
-/// not be lost at its end.
+/// Checks that [`write()`] can create a file in a folder, without leaving one behind. For long
+/// operations whose result should not be lost.
 pub fn can_write_into(folder: &Path) -> io::Result<()> {
     temporary(folder, Access::Private).map(drop)
 }
 
-/// The folder in which a file lies.
+/// The folder of a file.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -149,7 +149,7 @@ pub fn folder_of(path: &Path) -> &Path {
 fn temporary(folder: &Path, access: Access) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX);
-    // Without a word of ours the mode is 0600.
+    // The default mode is 0600.
     #[cfg(unix)]
     if access == Access::Ordinary {
         use std::os::unix::fs::PermissionsExt as _;

@@ -1,10 +1,10 @@
-//! Which files of a folder are content of the skill, and which no package may hold.
+//! Which files of a folder are content of the skill, and which are not allowed in a package.
 
 use crate::path::{PackagePath, fold};
 
-/// The manifest, in the only spelling that is packed.
+/// The manifest, in the only spelling allowed in a package.
 pub const MANIFEST: &str = "SKILL.md";
-/// Beside a manifest, but never content: neither packed nor digested (R25).
+/// The lock file next to a manifest, which is never content: neither packed nor digested (R25).
 pub const SIDECAR: &str = "SKILL.md.lock";
 
 /// Hidden files that are of use to whoever gets the skill. All others are refused, because a review does not see them
@@ -43,20 +43,21 @@ const LITTER_FOLDERS: [&str; 12] = [
 /// Files that systems leave behind.
 const LITTER_FILES: [&str; 4] = [".ds_store", "desktop.ini", "thumbs.db", ".git"];
 
-/// What a path is to a package.
+/// The role of a path in a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Part of the skill.
     Content,
-    /// Left out wherever it turns up (R25).
+    /// Always omitted (R25).
     Sidecar,
-    /// Of version control, editors, systems and caches. Left out when packing, refused when unpacking.
+    /// Files of version control, editors, systems and caches. Omitted when packing, rejected when
+    /// unpacking.
     Litter,
     /// Hidden, and of no use that we know. Refused (attack registry-B10).
     Hidden,
 }
 
-/// What a file is, by its path.
+/// The role of a file, by its path.
 pub fn role_of(path: &PackagePath) -> Role {
     if path.as_str() == SIDECAR {
         return Role::Sidecar;
@@ -70,7 +71,7 @@ pub fn role_of(path: &PackagePath) -> Role {
         .unwrap_or(Role::Content)
 }
 
-/// What a folder is, by its own name: nobody goes into one that is litter.
+/// The role of a folder, by its name: litter folders are not entered.
 pub fn role_of_folder(name: &str) -> Role {
     if LITTER_FOLDERS.contains(&fold(name).as_str()) {
         Role::Litter
@@ -91,7 +92,7 @@ fn role_of_file(name: &str) -> Role {
         || (name.starts_with('#') && name.ends_with('#') && name.len() > 1)
         || name.ends_with('~')
         || (name.starts_with('.') && matches!(ending, "swp" | "swo"))
-        // Python runs these instead of the source beside them, and no review reads them.
+        // Python runs these instead of the source next to them, and a review does not read them.
         || matches!(ending, "pyc" | "pyo");
     if is_litter {
         Role::Litter

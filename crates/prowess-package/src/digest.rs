@@ -1,4 +1,4 @@
-//! Digests of a skill: our own, which is signed and locked, and those that other tools compare by.
+//! Digests of a skill: our own, which is signed and locked, and those of other tools.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,14 +13,14 @@ use sha2::{Digest as _, Sha256};
 use crate::path::PackagePath;
 use crate::tree::Tree;
 
-/// The hash of every file of a skill, by path in the order of bytes.
+/// The hash of every file of a skill, by path in byte order.
 pub type FileHashes = BTreeMap<PackagePath, Sha256Digest>;
 
 /// A SHA-256. Shown as 64 lower case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sha256Digest([u8; 32]);
 
-/// A text that is no SHA-256.
+/// An invalid SHA-256.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected 64 lower case hexadecimal digits")]
 pub struct DigestError;
@@ -36,7 +36,7 @@ impl Sha256Digest {
         &self.0
     }
 
-    /// `sha256-` and base64, as lock files have it (GAIA §7.3).
+    /// `sha256-` and base64, as in lock files (GAIA §7.3).
     pub fn integrity(&self) -> String {
         format!("sha256-{}", STANDARD.encode(self.0))
     }
@@ -74,7 +74,7 @@ impl fmt::Debug for Sha256Digest {
     }
 }
 
-/// A hash that is fed piece by piece.
+/// An incremental hash.
 #[derive(Default)]
 pub(crate) struct FileHasher(Sha256);
 
@@ -112,7 +112,7 @@ pub fn gaia_content_digest(tree: &Tree) -> String {
     let mut whole = FileHasher::default();
     for (path, file) in tree.files() {
         let name = path.file_name();
-        // A name that only begins with a dot has no ending there.
+        // A name that only begins with a dot has no extension there.
         let ending = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
         let is_left_out = path.parts().any(|part| LEFT_OUT_FOLDERS.contains(&part))
             || ending.is_some_and(|(_, ending)| LEFT_OUT_ENDINGS.contains(&ending));
@@ -128,7 +128,7 @@ pub fn gaia_content_digest(tree: &Tree) -> String {
     format!("sha256:{}", whole.finish())
 }
 
-/// GAIA's `manifest_digest`: the text of `SKILL.md` with LF at the end of lines, as `sha256:…` (GAIX-6).
+/// GAIA's `manifest_digest`: the text of `SKILL.md` with LF line endings, as `sha256:…` (GAIX-6).
 pub fn gaia_manifest_digest(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     format!("sha256:{}", Sha256Digest::of(text.as_bytes()))
@@ -136,9 +136,10 @@ pub fn gaia_manifest_digest(text: &str) -> String {
 
 /// ClawHub's fingerprint: SHA-256 of `path:sha256` lines joined by LF, without hidden files (OC-13).
 ///
-/// The lines have the order of JavaScript's `localeCompare`, which is that of ICU. ClawHub takes the order of the
-/// user's language; here it is the root order, which English and most other languages have. What a `.gitignore` or
-/// `.clawhubignore` names is left out there and has to be left out of `hashes` by the caller.
+/// The lines are sorted like JavaScript's `localeCompare`, which uses ICU. ClawHub uses the
+/// collation of the user's language; here it is the root collation, which English and most other
+/// languages use. The caller has to remove the files that `.gitignore` or `.clawhubignore` exclude
+/// from `hashes`.
 pub fn clawhub_fingerprint(hashes: &FileHashes) -> Sha256Digest {
     let mut shown: Vec<(&PackagePath, &Sha256Digest)> = hashes
         .iter()
@@ -151,11 +152,11 @@ pub fn clawhub_fingerprint(hashes: &FileHashes) -> Sha256Digest {
     Sha256Digest::of(lines.join("\n").as_bytes())
 }
 
-/// `computedHash` of the skills CLI: SHA-256 over path and bytes of each file without anything between them, in the
-/// same order as [`clawhub_fingerprint`].
+/// `computedHash` of the skills CLI: SHA-256 over path and bytes of each file without separators,
+/// in the same order as [`clawhub_fingerprint`].
 ///
-/// Paths and bytes run into each other, so different skills can have the same one. It is for comparing with that tool's
-/// lock file and proves nothing.
+/// Without separators different skills can have the same hash. Only for comparing with that tool's
+/// lock file; it proves nothing.
 pub fn skills_cli_hash(tree: &Tree) -> Sha256Digest {
     let mut files: Vec<_> = tree
         .files()
@@ -173,7 +174,7 @@ pub fn skills_cli_hash(tree: &Tree) -> Sha256Digest {
     whole.finish()
 }
 
-/// The order of `localeCompare` without a language.
+/// Sorts by the root collation of `localeCompare`.
 fn sort_by_locale<T>(items: &mut [T], text: impl Fn(&T) -> &str) {
     let collator = Collator::try_new(CollatorPreferences::default(), CollatorOptions::default())
         .expect("the data of the root order is compiled in");

@@ -1,5 +1,5 @@
-//! The package format: which files are a skill, what they are called, their digests, an archive of them, and unpacking
-//! what strangers packed.
+//! The package format: the files of a skill, their names and digests, packing them, and unpacking
+//! untrusted archives.
 //!
 //! ```
 //! use prowess_package::digest::content_digest;
@@ -13,15 +13,14 @@
 //! # let folder = home.path().join("hello-world");
 //! # std::fs::create_dir(&folder)?;
 //! # std::fs::write(folder.join("SKILL.md"), "---\nname: hello-world\ndescription: Greets\n---\n\n# Hello\n")?;
-//! // A folder to an archive: the same files give the same bytes.
+//! // Pack a folder: the same files give the same bytes.
 //! let tree = Tree::read(&folder, &Limits::PACKAGE)?.tree;
 //! let archive = pack(&tree);
 //!
-//! // Back again: a whole skill, or nothing and the reason.
-//! let options = UnpackOptions { limits: Limits::PACKAGE, name: None };
-//! let (unpacked, same) = unpack_to_memory(std::io::Cursor::new(archive), &options)?;
-//! assert_eq!(unpacked.name.as_str(), "hello-world");
-//! assert_eq!(content_digest(&unpacked.hashes), content_digest(&tree.hashes()));
+//! // Unpack it: a complete skill, or an error. let options = UnpackOptions { limits:
+//! Limits::PACKAGE, name: None }; let (unpacked, same) =
+//! unpack_to_memory(std::io::Cursor::new(archive), &options)?; assert_eq!(unpacked.name.as_str(),
+//! "hello-world"); assert_eq!(content_digest(&unpacked.hashes), content_digest(&tree.hashes()));
 //! assert_eq!(same, tree);
 //! # Ok(())
 //! # }

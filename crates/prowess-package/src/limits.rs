@@ -1,15 +1,15 @@
-//! How much a package may be.
+//! Limits of a package.
 
-/// Bounds of a package, whether it is packed or unpacked.
+/// Limits of a package, for packing and unpacking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Files of a skill, and entries of an archive, folders included (attack registry-B4).
     pub entries: usize,
-    /// All files together (R9).
+    /// Maximum size of all files together, in bytes (R9).
     pub bytes: u64,
-    /// One file.
+    /// Maximum size of one file, in bytes.
     pub file_bytes: u64,
-    /// The archive itself.
+    /// Maximum size of the archive, in bytes.
     pub archive_bytes: u64,
 }
 
@@ -20,7 +20,7 @@ impl Limits {
         Self { entries: 2_000, bytes: 50 << 20, file_bytes: 10 << 20, archive_bytes: 50 << 20 };
 }
 
-/// A bound as people read it.
+/// Formats a size for messages.
 pub(crate) fn size(bytes: u64) -> String {
     const MEBIBYTE: u64 = 1 << 20;
     if bytes >= MEBIBYTE && bytes.is_multiple_of(MEBIBYTE) {

@@ -1,4 +1,4 @@
-//! The canonical name of a skill: one safe part of a path (R2, NEG-1).
+//! The canonical name of a skill, which is a safe path component (R2, NEG-1).
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::path::is_reserved_on_windows;
 
-/// The longest name (R2).
+/// Maximum length of a name, in bytes (R2).
 pub const MOST_NAME_BYTES: usize = 64;
 
 /// A name in the canonical form `[a-z0-9]+(-[a-z0-9]+)*`, at most 64 bytes (R2).
@@ -17,10 +17,10 @@ pub const MOST_NAME_BYTES: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SkillName(String);
 
-/// Why a text is no canonical name.
+/// An invalid canonical name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{}` is not a name that can be installed, expected lower case letters and digits with single hyphens between \
+    "`{}` is not a valid skill name, expected lower case letters and digits with single hyphens between \
      them, at most {MOST_NAME_BYTES}{}",
     prowess_format::text::visible(&prowess_format::text::shorten(.text, 80)),
     suggestion(.text)
@@ -60,13 +60,13 @@ impl fmt::Display for SkillName {
     }
 }
 
-/// The canonical name that may be meant by a text; nothing where letters would get lost.
+/// The canonical name that a text may mean; `None` if letters would be lost.
 pub fn similar(text: &str) -> Option<SkillName> {
     // `näme` is decomposed to `na`, a mark, `me`.
     let plain: String = text.nfkd().filter(|letter| !is_combining_mark(*letter)).collect();
     let is_lost = |letter: char| letter.is_alphanumeric() && !letter.is_ascii();
     let slug = prowess_format::text::slug(&plain);
-    // `skill` is what the slug of nothing is.
+    // `skill` is the slug of an empty text.
     if plain.chars().any(is_lost) || slug == "skill" {
         return None;
     }

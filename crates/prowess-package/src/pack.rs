@@ -8,20 +8,23 @@ use crate::path::PackagePath;
 use crate::tar_format::{BLOCK, Header, TypeFlag};
 use crate::tree::Tree;
 
-/// The level at which packages have always been compressed. Another one gives other bytes.
+/// The compression level. Changing it would change the bytes of packages.
 const LEVEL: u32 = 6;
-/// "Unknown" in the header of gzip, so that no system leaves its mark.
+/// "Unknown" operating system in the gzip header, for reproducibility.
 const NO_SYSTEM: u8 = 255;
 
-/// Packs a tree to a `.tar.gz` whose root is the skill's own folder, as `.well-known` discovery 0.2.0 wants it.
+/// Packs a tree to a `.tar.gz` whose root is the skill's own folder, as `.well-known` discovery
+/// 0.2.0 requires.
 ///
-/// Entries are sorted, without times, owners or folders, and with mode 0644 or 0755. The bytes are the same for the same
-/// encoder; what is signed is the content digest, which survives another encoder and another format.
+/// Entries are sorted, without times, owners or folders, and with mode 0644 or 0755. The bytes are
+/// the same for the same encoder; signatures use the content digest, which does not depend on
+/// encoder or format.
 #[expect(clippy::missing_panics_doc, reason = "writing to memory does not fail")]
 pub fn pack(tree: &Tree) -> Vec<u8> {
     let encoder = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM);
     let mut encoder = encoder.write(Vec::new(), Compression::new(LEVEL));
-    let mut write = |bytes: &[u8]| encoder.write_all(bytes).expect("memory takes everything");
+    let mut write =
+        |bytes: &[u8]| encoder.write_all(bytes).expect("writing to memory does not fail");
     for (path, file) in tree.files() {
         let length = file.bytes.len() as u64;
         let mode = if file.executable { 0o755 } else { 0o644 };
@@ -41,7 +44,8 @@ pub fn pack(tree: &Tree) -> Vec<u8> {
                 );
                 write(record.as_bytes());
                 write(padding(record.len()));
-                // Whoever knows nothing of extended headers gets a name that can't be mistaken for another file.
+                // A reader without support for extended headers gets a name that can't be mistaken
+                // for another file.
                 let name = format!("LongNames/{}", file.digest());
                 Header::new("", &name, TypeFlag::File, mode, length)
             }
@@ -51,11 +55,11 @@ pub fn pack(tree: &Tree) -> Vec<u8> {
         write(padding(file.bytes.len()));
     }
     write(&[0; 2 * BLOCK]);
-    encoder.finish().expect("memory takes everything")
+    encoder.finish().expect("writing to memory does not fail")
 }
 
-/// The two fields that a path goes into, or nothing where it does not fit or is not plain ASCII: the encoding of the
-/// fields is nobody's promise.
+/// Splits a path into the two header fields, or returns `None` if it does not fit or is not ASCII:
+/// the encoding of the fields is undefined.
 fn fitting(path: &PackagePath) -> Option<(&str, &str)> {
     const NAME: usize = 100;
     const PREFIX: usize = 155;

@@ -6,35 +6,37 @@ use std::str::FromStr;
 use prowess_format::text::{is_deceptive, shorten, visible};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// The longest path. Windows opens 260 characters, and the store's own path comes before it.
+/// Maximum length of a path, in bytes. Windows allows 260 characters, including the path of the
+/// store.
 pub const MOST_PATH_BYTES: usize = 200;
-/// How many parts a path has at most.
+/// Maximum number of components of a path.
 pub const MOST_PATH_PARTS: usize = 16;
 
-/// A relative path with `/` between its parts that names one file on every system, and the same one.
+/// A relative path with `/` as the separator that names the same file on every system.
 ///
-/// No `.`, `..` or empty part, no backslash, colon or other character that Windows reserves, no control or invisible
-/// character, no trailing dot or blank, no device name (attacks registry-B1, registry-B9, registry-B17). Ordered by its bytes.
+/// No `.`, `..` or empty part, no backslash, colon or other character that Windows reserves, no
+/// control or invisible character, no trailing dot or space, no device name (attacks registry-B1,
+/// registry-B9, registry-B17). Ordered by its bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PackagePath(String);
 
-/// What is wrong with a path.
+/// The problem with a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathProblem {
-    /// Not a word of it is there.
+    /// Empty.
     #[error("is empty")]
     Empty,
-    /// It begins at a root.
+    /// Absolute.
     #[error("is absolute")]
     Absolute,
     /// `//`, or a `/` at the end.
     #[error("has an empty part")]
     EmptyPart,
     /// `.` or `..`.
-    #[error("has a part `.` or `..`, which leads elsewhere")]
+    #[error("has a part `.` or `..`")]
     Leads,
-    /// A separator on one system and part of a name on another.
-    #[error("has a backslash, write `/`")]
+    /// A backslash, which is a separator only on Windows.
+    #[error("has a backslash, use `/`")]
     Backslash,
     /// A drive, or a stream inside a file.
     #[error("has a colon, which names a drive or a hidden stream on Windows")]
@@ -42,14 +44,14 @@ pub enum PathProblem {
     /// `<`, `>`, `"`, `|`, `?` or `*`.
     #[error("has one of the characters `< > \" | ? *`, which Windows does not allow")]
     Wildcard,
-    /// Control characters, and those that nobody sees.
+    /// Control and invisible characters.
     #[error("has a control or invisible character")]
     Unseen,
-    /// Windows drops both.
-    #[error("has a part that ends with a dot or a blank, which Windows drops")]
+    /// A trailing dot or space, which Windows drops.
+    #[error("has a part that ends with a dot or a space, which Windows drops")]
     TrailingDotOrBlank,
     /// `aux`, `con`, `com1` and so on.
-    #[error("has a part that is the name of a device on Windows")]
+    #[error("has a part that is a device name on Windows")]
     Device,
     /// Not Unicode.
     #[error("is not UTF-8")]
@@ -59,13 +61,13 @@ pub enum PathProblem {
     TooLong,
 }
 
-/// A path that no package may hold.
+/// A path that is not allowed in a package.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the path `{}` {problem}", visible(&shorten(.path, 120)))]
 pub struct PathError {
-    /// As it was found.
+    /// The path as found.
     pub path: String,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: PathProblem,
 }
 
@@ -86,17 +88,17 @@ impl PackagePath {
         &self.0
     }
 
-    /// Its parts, from the outermost folder to the file.
+    /// Its components, from the outermost folder to the file.
     pub fn parts(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
     }
 
-    /// The last part.
+    /// The last component.
     pub fn file_name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or(&self.0)
     }
 
-    /// The path below its first folder, when that is `folder`.
+    /// The path below its first folder, if that is `folder`.
     pub(crate) fn below(&self, folder: &str) -> Option<Self> {
         let rest = self.0.strip_prefix(folder)?.strip_prefix('/')?;
         Some(Self(rest.to_owned()))
@@ -156,12 +158,12 @@ fn problem_of(text: &str) -> Option<PathProblem> {
     })
 }
 
-/// Whether Windows takes a name for a device, whatever its extension.
+/// Whether a name is a device on Windows, whatever its extension.
 pub(crate) fn is_reserved_on_windows(part: &str) -> bool {
     let stem = part.split('.').next().unwrap_or(part).trim_end_matches(' ').to_ascii_lowercase();
     match stem.as_str() {
         "con" | "prn" | "aux" | "nul" | "conin$" | "conout$" | "clock$" => true,
-        // The three superscript digits count as digits there.
+        // The three superscript digits are digits there.
         _ => stem.strip_prefix("com").or_else(|| stem.strip_prefix("lpt")).is_some_and(|number| {
             matches!(number, "\u{b9}" | "\u{b2}" | "\u{b3}")
                 || (number.len() == 1 && number.as_bytes()[0].is_ascii_digit())
@@ -169,7 +171,7 @@ pub(crate) fn is_reserved_on_windows(part: &str) -> bool {
     }
 }
 
-/// Upper case first: it takes `ß` and `ſ` to the letters that they are folded to.
+/// Upper case first: it maps `ß` and `ſ` to the letters that they fold to.
 pub(crate) fn fold(text: &str) -> String {
     let upper: String = text.nfc().flat_map(char::to_uppercase).collect();
     upper.nfc().flat_map(char::to_lowercase).nfc().collect()

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Everything in a tar archive is a multiple of this.
+/// The block size of tar archives.
 pub(crate) const BLOCK: usize = 512;
 
 const NAME: Range<usize> = 0..100;
@@ -22,14 +22,14 @@ const REST: Range<usize> = 345..512;
 const USTAR: &[u8] = b"ustar\x0000";
 const GNU: &[u8] = b"ustar  \0";
 
-/// What an entry is, as far as a package may hold it.
+/// The type of an entry that is allowed in a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TypeFlag {
     File,
     Folder,
     /// PAX records for the next entry.
     Extended,
-    /// PAX records for all that follows.
+    /// PAX records for all following entries.
     Global,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Header {
     block: [u8; BLOCK],
 }
 
-/// What a header says.
+/// The fields of a header.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fields {
     pub(crate) path: Vec<u8>,
@@ -48,7 +48,7 @@ pub(crate) struct Fields {
 }
 
 impl Header {
-    /// Without time, owner or device.
+    /// Creates a header without time, owner or device.
     pub(crate) fn new(prefix: &str, name: &str, kind: TypeFlag, mode: u32, size: u64) -> Self {
         let mut block = [0; BLOCK];
         block[NAME][..name.len()].copy_from_slice(name.as_bytes());
@@ -97,12 +97,13 @@ pub(crate) fn read(block: &[u8; BLOCK]) -> Result<Fields, &'static str> {
         b'6' => return Err("it is a pipe"),
         b'7' => return Err("it is a contiguous file, which readers treat differently"),
         b'L' | b'K' => {
-            return Err("it has a long name of the GNU kind, pack with `--format=posix`");
+            return Err("it has a GNU long name, pack with `--format=posix`");
         }
         b'S' => return Err("it is a sparse file"),
         _ => return Err("it is neither a file nor a folder"),
     };
-    // Some readers take the prefix of GNU headers for a folder, others for times and holes.
+    // Some readers interpret the prefix of GNU headers as a folder, others as times and sparse
+    // maps.
     if is_gnu && block[REST].iter().any(|byte| *byte != 0) {
         return Err("a header of the GNU format has fields beyond its name");
     }
@@ -112,7 +113,7 @@ pub(crate) fn read(block: &[u8; BLOCK]) -> Result<Fields, &'static str> {
     {
         return Err("it names the target of a link");
     }
-    // Nobody here wants to know these, but a reader that can't read one takes the archive to end here.
+    // These are not used, but a reader that can't parse one stops here.
     if ![UID, GID, MTIME].into_iter().all(|field| is_number(&block[field])) {
         return Err("a number in a header can't be read");
     }
@@ -128,7 +129,7 @@ pub(crate) fn read(block: &[u8; BLOCK]) -> Result<Fields, &'static str> {
     let (Some(name), Some(prefix)) =
         (terminated(&block[NAME]), terminated(if is_gnu { &[] } else { &block[PREFIX] }))
     else {
-        return Err("a name in a header goes on after its end");
+        return Err("a name in a header continues after its terminator");
     };
     let path = if prefix.is_empty() { name.to_owned() } else { [prefix, b"/", name].concat() };
     let mode = u32::try_from(mode).map_err(|_| "a mode is too large")?;
@@ -140,18 +141,19 @@ fn octal(field: &mut [u8], value: u64) {
     field[..digits].copy_from_slice(format!("{value:0digits$o}").as_bytes());
 }
 
-/// Some write nothing for zero.
+/// Whether a field is empty, which some writers use for zero.
 fn is_empty(field: &[u8]) -> bool {
     field.iter().all(|byte| matches!(byte, 0 | b' '))
 }
 
-/// A number in any of the usual ways. Owners with very large numbers have them in base 256.
+/// Whether a field is a number in a usual encoding. Very large user ids are in base 256.
 fn is_number(field: &[u8]) -> bool {
     const BASE_256: u8 = 0x80;
     is_empty(field) || number(field).is_some() || field[0] == BASE_256
 }
 
-/// Octal digits, perhaps with blanks before and blanks or NULs after. Base 256 is for sizes that no package has.
+/// Parses octal digits, optionally with spaces before and spaces or NULs after. Base 256 is only
+/// for sizes beyond the limits.
 fn number(field: &[u8]) -> Option<u64> {
     let start = field.iter().position(|byte| *byte != b' ')?;
     let field = &field[start..];
@@ -172,7 +174,7 @@ fn terminated(field: &[u8]) -> Option<&[u8]> {
     rest.iter().all(|byte| *byte == 0).then_some(text)
 }
 
-/// The sum of all bytes, with blanks in place of the sum.
+/// The sum of all bytes, with spaces in place of the checksum.
 fn checksum(block: &[u8; BLOCK]) -> u64 {
     let sum: u64 = block.iter().map(|byte| u64::from(*byte)).sum();
     let own: u64 = block[CHECKSUM].iter().map(|byte| u64::from(*byte)).sum();

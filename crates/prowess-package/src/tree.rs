@@ -1,4 +1,4 @@
-//! The files of a skill: read from a folder without following links, checked, and with bounds.
+//! The files of a skill: read from a folder without following links, checked and bounded.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,12 +16,12 @@ use crate::path::{PackagePath, PathError, fold};
 
 /// Patterns of files that are not packed, in the syntax of `.gitignore`.
 const IGNORE_FILE: &str = ".skillignore";
-/// An ignore file longer than this is none.
+/// Maximum size of an ignore file, in bytes.
 const MOST_IGNORE_BYTES: u64 = 64 << 10;
-/// How many names an error lists.
+/// Maximum number of names in an error.
 const MOST_NAMED: usize = 10;
 
-/// The files of a skill in memory, by their paths in the order of bytes.
+/// The files of a skill in memory, by path in byte order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tree {
     files: BTreeMap<PackagePath, TreeFile>,
@@ -30,21 +30,21 @@ pub struct Tree {
 /// A file of a skill.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TreeFile {
-    /// What is in it.
+    /// Its content.
     pub bytes: Vec<u8>,
     /// Whether it can be started. The only thing about its mode that is kept (attack registry-B11).
     pub executable: bool,
 }
 
 impl TreeFile {
-    /// The hash of what is in it.
+    /// The hash of its content.
     pub fn digest(&self) -> Sha256Digest {
         Sha256Digest::of(&self.bytes)
     }
 }
 
 impl fmt::Debug for TreeFile {
-    /// Without the bytes: there may be millions.
+    /// Omits the bytes, of which there may be millions.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let executable = if self.executable { ", executable" } else { "" };
         write!(formatter, "{} bytes{executable}", self.bytes.len())
@@ -56,43 +56,44 @@ impl fmt::Debug for TreeFile {
 pub struct ReadTree {
     /// The content.
     pub tree: Tree,
-    /// What was left out, as paths: litter, and what `.skillignore` names.
+    /// The paths that were omitted: litter, and matches of `.skillignore`.
     pub left_out: Vec<String>,
-    /// Hidden files, links and special files that were left out of somebody else's folder. An author is refused instead.
+    /// Hidden files, links and special files that were omitted from a foreign folder. In an
+    /// author's folder they are an error.
     pub withheld: Vec<String>,
 }
 
-/// Why the files of a folder are no skill that can be packed.
+/// Why a folder can't be packed.
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
-    /// The system does not let us.
+    /// The operating system reported an error.
     #[error("cannot read `{path}`: {source}")]
     Read {
         /// The file or folder.
         path: String,
-        /// What the system says.
+        /// The error.
         source: io::Error,
     },
-    /// A path that differs between systems.
+    /// A path that is not portable.
     #[error("{0}; rename it")]
     Path(#[from] PathError),
     /// A link (NEG-15).
     #[error(
-        "`{path}` is a symbolic link; put the file itself there, or name it in `{IGNORE_FILE}`"
+        "`{path}` is a symbolic link; replace it with the file itself, or add it to `{IGNORE_FILE}`"
     )]
     Link {
-        /// Where it lies.
+        /// Its path.
         path: String,
     },
     /// A pipe, a device or a socket.
-    #[error("`{path}` is neither a file nor a folder; remove it, or name it in `{IGNORE_FILE}`")]
+    #[error("`{path}` is neither a file nor a folder; remove it, or add it to `{IGNORE_FILE}`")]
     Special {
-        /// Where it lies.
+        /// Its path.
         path: String,
     },
     /// Hidden files that no package may hold (attack registry-B10).
     #[error(
-        "hidden files can't be packed: {}; remove them, or name them in `{IGNORE_FILE}`",
+        "hidden files can't be packed: {}; remove them, or add them to `{IGNORE_FILE}`",
         named(.paths)
     )]
     Hidden {
@@ -110,13 +111,13 @@ pub enum TreeError {
     /// No `SKILL.md`.
     #[error("there is no `{MANIFEST}`{}", spelled(.found.as_deref()))]
     NoManifest {
-        /// A file that may be meant.
+        /// A file that was probably meant.
         found: Option<String>,
     },
     /// Too many files.
-    #[error("there are more than {most} files and folders; a skill has fewer")]
+    #[error("there are more than {most} files and folders")]
     TooMany {
-        /// The bound.
+        /// The limit.
         most: usize,
     },
     /// One file is too large.
@@ -124,25 +125,25 @@ pub enum TreeError {
     FileTooLarge {
         /// The file.
         path: String,
-        /// The bound in bytes.
+        /// The limit in bytes.
         most: u64,
     },
     /// All together are too large.
     #[error("the files have more than {} together", size(*.most))]
     TooLarge {
-        /// The bound in bytes.
+        /// The limit in bytes.
         most: u64,
     },
-    /// A pattern that is none.
-    #[error("`{IGNORE_FILE}` can't be understood: {problem}")]
+    /// An invalid pattern.
+    #[error("`{IGNORE_FILE}` is not valid: {problem}")]
     Pattern {
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }
 
 impl Tree {
-    /// A tree of files that are already in memory, checked like one on disk.
+    /// Creates a tree from files in memory, checked like one on disk.
     pub fn from_files(
         files: impl IntoIterator<Item = (PackagePath, TreeFile)>,
         limits: &Limits,
@@ -175,8 +176,9 @@ impl Tree {
         Self::read_as(folder, limits, |ignored| Reading::Author { ignored })
     }
 
-    /// Reads the skill in somebody else's folder. What an author would have to remove is left out instead: whoever
-    /// installs can't change the folder, and without those files the skill is the same that the author would have packed.
+    /// Reads the skill in a foreign folder. What an author would have to remove is omitted instead:
+    /// the user can't change the folder, and without those files the skill is what the author would
+    /// have packed.
     pub fn read_foreign(folder: &Path, limits: &Limits) -> Result<ReadTree, TreeError> {
         Self::read_as(folder, limits, |ignored| Reading::Foreign { ignored })
     }
@@ -221,7 +223,7 @@ impl Tree {
         self.files.get(&path.parse().ok()?)
     }
 
-    /// The text of `SKILL.md`, as bytes: nobody has said that it is UTF-8.
+    /// The content of `SKILL.md`, which need not be UTF-8.
     pub fn manifest(&self) -> &[u8] {
         self.get(MANIFEST).map_or(&[], |file| &file.bytes)
     }
@@ -231,12 +233,12 @@ impl Tree {
         self.files.iter().map(|(path, file)| (path.clone(), file.digest())).collect()
     }
 
-    /// Without checks, for those who have made them: unpacking.
+    /// Inserts a file without checks, for unpacking, which has already checked it.
     pub(crate) fn insert(&mut self, path: PackagePath, file: TreeFile) {
         self.files.insert(path, file);
     }
 
-    /// The same files one folder further up.
+    /// Moves the files below `folder` to the root.
     pub(crate) fn below(self, folder: &str) -> Self {
         let files = self.files.into_iter();
         Self { files: files.filter_map(|(path, file)| Some((path.below(folder)?, file))).collect() }
@@ -251,13 +253,13 @@ impl Tree {
     }
 }
 
-/// The hash of every file of an installed skill. Everything counts, litter and hidden files too, because nothing was
-/// installed that is any; only the sidecar is never content (R25).
+/// Hashes every file of an installed skill, including litter and hidden files, which are never
+/// installed; only the lock file is never content (R25).
 pub fn hash_installed(folder: &Path, limits: &Limits) -> Result<FileHashes, TreeError> {
     hash_folder(&open(folder)?, limits)
 }
 
-/// The same for a folder that is open.
+/// Hashes every file of an installed skill in an open folder.
 pub fn hash_folder(folder: &Folder, limits: &Limits) -> Result<FileHashes, TreeError> {
     let mut walk = Walk {
         reading: Reading::Installed,
@@ -288,14 +290,14 @@ pub fn hash_folder(folder: &Folder, limits: &Limits) -> Result<FileHashes, TreeE
     Ok(hashes)
 }
 
-/// Whose folder is read.
+/// The kind of folder that is read.
 #[derive(Clone, Copy)]
 enum Reading<'a> {
-    /// One that somebody works in.
+    /// A folder of the author.
     Author { ignored: &'a Gitignore },
-    /// One that somebody else works in.
+    /// A folder of someone else.
     Foreign { ignored: &'a Gitignore },
-    /// One that only we write.
+    /// A folder of installed skills, which only we write.
     Installed,
 }
 
@@ -306,7 +308,8 @@ struct Walk<'a> {
     hidden: Vec<String>,
 }
 
-/// Takes a file's path, its content, whether it is executable, and how long it may be; returns how long it is.
+/// Receives a file's path, its content, whether it is executable, and its maximum length; returns
+/// its length.
 type Visit<'v> = dyn FnMut(PackagePath, std::fs::File, bool, u64) -> io::Result<u64> + 'v;
 
 impl Walk<'_> {
@@ -334,7 +337,7 @@ impl Walk<'_> {
                 Kind::Link => return Err(TreeError::Link { path }),
                 Kind::Other => return Err(TreeError::Special { path }),
                 Kind::Folder => {
-                    // Ends the walk before it is deeper than any path may be.
+                    // Stops the walk at the maximum depth of a path.
                     if depth == crate::path::MOST_PATH_PARTS {
                         path.parse::<PackagePath>()?;
                     }
@@ -359,7 +362,7 @@ impl Walk<'_> {
             self.guard.admit(&checked)?;
             let file = folder.file(&entry.name).map_err(|source| read(&path, source))?;
             let metadata = file.metadata().map_err(|source| read(&path, source))?;
-            // Something else may stand there by now.
+            // The entry may have been replaced in the meantime.
             if !metadata.is_file() {
                 return Err(TreeError::Special { path });
             }
@@ -372,7 +375,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Whether an entry is passed by without a look at what is in it.
+    /// Whether an entry is skipped without reading it.
     fn withholds(&self, entry: &Entry) -> bool {
         match (self.reading, entry.kind) {
             (Reading::Foreign { .. }, Kind::Link | Kind::Other) => true,
@@ -399,34 +402,34 @@ impl Walk<'_> {
     }
 }
 
-/// Which files of somebody else's listing are content, for sources that have no folder. It decides as
-/// [`Tree::read_foreign`] does, so that a skill has the same files whichever way it comes.
+/// Filters a file listing, for sources that are not a folder. It decides like
+/// [`Tree::read_foreign`], so that a skill has the same files from every source.
 #[derive(Debug)]
 pub struct Sieve {
     ignored: Gitignore,
 }
 
-/// What becomes of a file of a listing.
+/// The role of a file in a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sifted {
     /// It is content.
     Kept,
-    /// Litter, or what the author does not pack. Nobody misses it.
+    /// Litter, or excluded by the author.
     LeftOut,
-    /// Hidden: the user is told.
+    /// A hidden file, which is reported to the user.
     Withheld,
 }
 
 impl Sieve {
-    /// The path of the file with patterns, at the root of a skill.
+    /// The path of the ignore file, at the root of a skill.
     pub const FILE: &str = IGNORE_FILE;
 
-    /// With the text of the skill's `.skillignore`, which may be empty.
+    /// Creates a filter from the text of the skill's `.skillignore`, which may be empty.
     pub fn new(patterns: &str) -> Result<Self, TreeError> {
         Ok(Self { ignored: patterns_of(patterns)? })
     }
 
-    /// What becomes of a file.
+    /// The role of a file.
     pub fn sift(&self, path: &PackagePath) -> Sifted {
         if self.ignored.matched_path_or_any_parents(path.as_str(), false).is_ignore() {
             return Sifted::LeftOut;
@@ -439,12 +442,12 @@ impl Sieve {
     }
 }
 
-/// Counts, and knows which names are taken.
+/// Checks the limits and detects colliding names.
 pub(crate) struct Guard<'a> {
     limits: &'a Limits,
     bytes: u64,
     files: usize,
-    /// Folded to the spelling that came first. Folders end with `/`.
+    /// Maps the folded path to the first spelling. Folders end with `/`.
     spellings: BTreeMap<String, String>,
 }
 
@@ -463,7 +466,7 @@ impl<'a> Guard<'a> {
         self.admit_folders(path)
     }
 
-    /// Takes the folders on the way to a file.
+    /// Admits the parent folders of a file.
     fn admit_folders(&mut self, path: &PackagePath) -> Result<(), TreeError> {
         for (at, _) in path.as_str().match_indices('/') {
             self.take(&path.as_str()[..at], Taken::Folder)?;
@@ -471,7 +474,7 @@ impl<'a> Guard<'a> {
         Ok(())
     }
 
-    /// Takes a folder and those on the way to it.
+    /// Admits a folder and its parents.
     pub(crate) fn admit_folder(&mut self, path: &PackagePath) -> Result<(), TreeError> {
         self.take(path.as_str(), Taken::Folder)?;
         self.admit_folders(path)
@@ -483,7 +486,7 @@ impl<'a> Guard<'a> {
             Taken::Folder => format!("{spelling}/"),
         };
         match self.spellings.get(&fold(spelling)) {
-            // A folder is met once for every file in it. A file is met once.
+            // A folder occurs once for every file in it, a file only once.
             Some(first) if *first == marked && taken == Taken::Folder => Ok(()),
             Some(first) => Err(TreeError::Twins { one: first.clone(), other: marked }),
             None => {
@@ -493,7 +496,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// How many bytes the next file may have.
+    /// The maximum size of the next file, in bytes.
     pub(crate) fn room(&self) -> u64 {
         self.limits.file_bytes.min(self.limits.bytes - self.bytes)
     }
@@ -584,12 +587,12 @@ fn spelled(found: Option<&str>) -> String {
 fn same(one: &str, other: &str) -> String {
     let [one, other] = [one, other].map(prowess_format::text::visible);
     if one == other {
-        format!("`{one}` is there twice")
+        format!("`{one}` exists twice")
     } else if one.trim_end_matches('/') == other.trim_end_matches('/') {
         format!("`{}` is a file and a folder", one.trim_end_matches('/'))
     } else {
         format!(
-            "`{one}` and `{other}` are one and the same where case or composition does not count; rename one"
+            "`{one}` and `{other}` collide on file systems that ignore case or Unicode composition; rename one"
         )
     }
 }

@@ -1,4 +1,4 @@
-//! Archives of strangers to files: a whole skill, or nothing and the reason.
+//! Unpacks untrusted archives: a complete skill, or an error.
 //!
 //! Both formats are read by code of our own that takes only what every reader understands alike. A library that is
 //! lenient, as the usual ones have to be, would show one listing to a reviewer and another to an installer (attacks registry-B6
@@ -22,19 +22,19 @@ use crate::tree::{Tree, TreeError, TreeFile};
 
 pub use disk::unpack_to_folder;
 
-/// What is expected of an archive.
+/// Options for unpacking.
 #[derive(Debug, Clone, Copy)]
 pub struct UnpackOptions<'a> {
-    /// How much it may be.
+    /// The limits.
     pub limits: Limits,
-    /// The name that was asked for, where one was. A skill of another name is refused.
+    /// The expected name, if any. A skill with another name is rejected.
     pub name: Option<&'a SkillName>,
 }
 
-/// A skill that came out of an archive.
+/// An unpacked skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unpacked {
-    /// The name that was asked for, or else the declared one.
+    /// The expected name, or else the declared one.
     pub name: SkillName,
     /// The declared version, as written.
     pub version: Option<String>,
@@ -42,9 +42,9 @@ pub struct Unpacked {
     pub hashes: FileHashes,
 }
 
-/// Where files of an archive go.
+/// The destination of unpacked files.
 pub trait Sink {
-    /// Takes a file. It is the first with this path.
+    /// Receives a file. Each path occurs once.
     fn file(
         &mut self,
         path: &PackagePath,
@@ -52,11 +52,11 @@ pub trait Sink {
         content: &mut dyn Read,
     ) -> io::Result<()>;
 
-    /// Everything lies below one folder: moves it up.
+    /// Moves everything up from the single top-level folder.
     fn strip(&mut self, folder: &str) -> io::Result<()>;
 }
 
-/// Why an archive is refused. Whatever it is, no file of it stays.
+/// Why an archive is rejected. No file of it is kept.
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
     /// The archive itself can't be read.
@@ -67,50 +67,50 @@ pub enum UnpackError {
     Write {
         /// The file.
         path: String,
-        /// What the system says.
+        /// The error.
         source: io::Error,
     },
-    /// Neither of the formats.
+    /// Unknown format.
     #[error("this is neither a `.tar.gz` nor a `.zip` archive")]
     UnknownFormat,
-    /// Its bytes are not what the format says.
-    #[error("the archive is damaged or made to deceive: {0}")]
+    /// It violates the format.
+    #[error("the archive is damaged or malicious: {0}")]
     Malformed(&'static str),
-    /// An entry that no package may hold.
-    #[error("the archive is refused because of `{}`: {problem}", visible(&shorten(.path, 120)))]
+    /// An entry that is not allowed in a package.
+    #[error("the archive is rejected because of `{}`: {problem}", visible(&shorten(.path, 120)))]
     Entry {
-        /// Its path, as it was found.
+        /// Its path, as found.
         path: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: &'static str,
     },
-    /// A path that leads elsewhere or differs between systems.
-    #[error("the archive is refused: {0}")]
+    /// An invalid path.
+    #[error("the archive is rejected: {0}")]
     Path(#[from] PathError),
-    /// Its files are no skill.
-    #[error("the archive is refused: {0}")]
+    /// Its files are not a skill.
+    #[error("the archive is rejected: {0}")]
     Files(#[from] TreeError),
-    /// It is larger than archives may be.
+    /// It is too large.
     #[error("the archive has more than {}", size(*.most))]
     ArchiveTooLarge {
-        /// The bound in bytes.
+        /// The limit in bytes.
         most: u64,
     },
-    /// It unpacks to far more than it is.
-    #[error("the archive unpacks to more than {most} times its size, as no skill does")]
+    /// Its compression ratio is too high.
+    #[error("the archive unpacks to more than {most} times its size")]
     TooDense {
-        /// The bound.
+        /// The limit.
         most: u64,
     },
     /// Several skills.
-    #[error("the archive holds more than one skill: {}; give the one that is meant", .folders.join(", "))]
+    #[error("the archive contains more than one skill: {}; choose one of them", .folders.join(", "))]
     SeveralSkills {
         /// Their folders.
         folders: Vec<String>,
     },
     /// The folder around the files is that of another skill (attack registry-B12).
     #[error(
-        "the archive holds everything in a folder `{}`, expected `{name}` or `{name}-` and the version, or no folder",
+        "the archive has the top-level folder `{}`, expected `{name}` or `{name}-` and the version, or no folder",
         visible(.folder)
     )]
     OtherFolder {
@@ -120,27 +120,28 @@ pub enum UnpackError {
         name: SkillName,
     },
     /// `SKILL.md` can't be read.
-    #[error("the `SKILL.md` in the archive has no front matter that can be read")]
+    #[error("the `SKILL.md` in the archive has no readable front matter")]
     Unreadable,
-    /// Nobody says what it is called.
+    /// The skill has no name.
     #[error("the `SKILL.md` in the archive declares no name")]
     Nameless,
-    /// A name that is no folder's (NEG-1).
+    /// The name is not valid (NEG-1).
     #[error("the skill can't be installed: {0}")]
     Name(#[from] NameError),
-    /// Not what was asked for.
-    #[error("the archive holds the skill `{found}` instead of `{expected}`")]
+    /// Not the expected skill.
+    #[error("the archive contains the skill `{found}`, expected `{expected}`")]
     OtherSkill {
-        /// What was asked for.
+        /// The expected skill.
         expected: SkillName,
-        /// What is there.
+        /// The actual skill.
         found: SkillName,
     },
 }
 
-/// Unpacks a `.tar.gz` or `.zip`, told apart by their first bytes.
+/// Unpacks a `.tar.gz` or `.zip`, detected by the first bytes.
 ///
-/// On an error the sink has got some of the files and must throw them away; [`unpack_to_memory`] and [`unpack_to_folder`] do.
+/// On an error the sink must discard the files it has received; [`unpack_to_memory`] and
+/// [`unpack_to_folder`] do.
 pub fn unpack(
     mut archive: impl Read + Seek,
     sink: &mut dyn Sink,
@@ -164,7 +165,7 @@ pub fn unpack(
     }
 }
 
-/// Unpacks a `.tar.gz` as it comes in.
+/// Unpacks a `.tar.gz` from a stream.
 pub fn unpack_tar(
     archive: impl Read,
     sink: &mut dyn Sink,
@@ -186,7 +187,7 @@ pub fn unpack_zip(
     intake.finish()
 }
 
-/// Unpacks to memory, which takes as much as [`Limits::bytes`].
+/// Unpacks to memory, which needs up to [`Limits::bytes`].
 pub fn unpack_to_memory(
     archive: impl Read + Seek,
     options: &UnpackOptions<'_>,

@@ -1,6 +1,8 @@
-//! What the user has approved, and when it stops counting (GIB §6.3, R32).
+//! The user's approvals, and when they become void (GIB §6.3, R32).
 //!
-//! Plain values: whoever stores them writes and reads the fields. An approval holds for the exact bytes of all the skill's files, for the grants that were shown, for the folder that these grants reach into, and for the program images that were there.
+//! Plain values: the caller stores the fields. An approval is valid for the exact bytes of all the
+//! skill's files, for the grants that were shown, for the folder that relative grants refer to, and
+//! for the program images that were present.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,12 +12,12 @@ use prowess_format::text::visible;
 use crate::grant::{Grant, Source};
 use crate::request::Request;
 
-/// A digest of all the files of a skill. Computing it is somebody else's business.
+/// A digest of all the files of a skill, computed by the caller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Digest(String);
 
 impl Digest {
-    /// A digest as text.
+    /// Creates a digest from text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -35,76 +37,77 @@ pub struct ProgramPin {
     pub sha256: String,
 }
 
-/// The hashes of a skill's files by their paths. It only says which file is another one now; the [`Digest`] decides. Empty where nobody knows.
+/// The hashes of a skill's files by path. They only show which file changed; the [`Digest`]
+/// decides. Empty if unknown.
 pub type FileHashes = BTreeMap<String, String>;
 
 /// The folder that an approval is for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Project {
-    /// None of the grants depends on where the tool works, so that it counts everywhere.
+    /// Valid everywhere: none of the grants depends on the working directory.
     Any,
-    /// The folder that `./` was when the user said yes.
+    /// The working directory at the time of the approval.
     Folder(String),
-    /// Nobody wrote it down, as in records of earlier versions. It counts nowhere.
+    /// Not recorded, as in earlier versions. Never valid.
     Unknown,
 }
 
-/// One answer of the user that is remembered.
+/// One remembered approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
     /// The skill's name.
     pub skill: String,
-    /// Where the skill was, for the reader: what counts is the digest.
+    /// Where the skill was, for display: the digest decides.
     pub skill_folder: Option<String>,
     /// The folder it is for.
     pub project: Project,
     /// The digest of all its files.
     pub digest: Digest,
-    /// What was in these files one by one, where that is known.
+    /// The hashes of these files, if known.
     pub files: FileHashes,
-    /// The tool; the whole skill when absent.
+    /// The tool; the whole skill if absent.
     pub tool: Option<String>,
-    /// What was granted, as permissions in canonical spelling.
+    /// The granted permissions, in canonical spelling.
     pub grants: Vec<String>,
-    /// The program images that were there.
+    /// The program images that were present.
     pub pins: Vec<ProgramPin>,
-    /// When, in seconds since 1970; the caller has the clock.
+    /// The time, in seconds since 1970; provided by the caller.
     pub given_at: u64,
 }
 
-/// Why an approval does not count.
+/// Why an approval is void.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Void {
     /// It is for another skill or another tool.
     Elsewhere,
-    /// Files of the skill are not those that were approved; which ones, as far as that is known.
+    /// Files of the skill changed; which ones, if known.
     Files(Vec<FileChange>),
-    /// What was approved is another skill of that name, which is in this folder.
+    /// The approval is for another skill of that name, in this folder.
     OtherSkill(String),
-    /// It was approved in this folder, and `./` is another one now.
+    /// It was approved in this folder, and the working directory is another one now.
     Project(String),
-    /// Nobody knows for which folder it was given.
+    /// The folder was not recorded.
     NoProject,
     /// These grants were not approved.
     Grants(Vec<String>),
     /// The program at this path is not the one that was approved.
     Program(String),
-    /// The program at this path was not part of what was approved.
+    /// The program at this path was not part of the approval.
     NewProgram(String),
 }
 
-/// A file of a skill that is not what was approved.
+/// A changed file of a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileChange {
-    /// It holds something else.
+    /// Its content changed.
     Changed(String),
-    /// It was not there.
+    /// It was added.
     Added(String),
-    /// It is gone.
+    /// It was removed.
     Removed(String),
 }
 
-/// What happened since an approval, so that it does not count any more.
+/// The change that voided an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// What happened.
@@ -113,12 +116,12 @@ pub struct Change {
     pub approved_at: u64,
 }
 
-/// What the approvals say about a request.
+/// How a request relates to the stored approvals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing<'a> {
-    /// This one covers it.
+    /// An approval covers it.
     Covered(&'a Approval),
-    /// It was approved once, and something has changed since.
+    /// It was approved once, but something has changed since.
     Void(&'a Approval, Void),
     /// It was never approved.
     Never,
@@ -131,13 +134,14 @@ pub struct Approvals {
 }
 
 impl Approval {
-    /// Whether it counts for a request with these grants, and if not, why.
+    /// Checks whether the approval covers a request with these grants, and if not, why.
     pub fn covers(&self, request: &Request, grants: &[Grant]) -> Result<(), Void> {
         let tool = self.tool.as_ref().is_none_or(|tool| *tool == request.tool);
         if self.skill != request.skill || !tool {
             return Err(Void::Elsewhere);
         }
-        // GIB §6.3 asks again when SKILL.md changes; here any file counts, because a script is where the deeds are.
+        // GIB §6.3 asks again when SKILL.md changes; here any file counts, because scripts do the
+        // actual work.
         if self.digest != request.digest {
             let here = request.places.as_ref().map(|places| &places.skill);
             return Err(match (&self.skill_folder, here) {
@@ -155,14 +159,14 @@ impl Approval {
             .iter()
             .filter(|grant| !approved.iter().any(|known| known.covers(grant)))
             .map(ToString::to_string)
-            // A skill's own script has no spelling that an author may write, so it is compared as text.
+            // A skill's own script has no permission syntax, so it is compared as text.
             .filter(|text| !self.grants.contains(text))
             .collect();
         if !missing.is_empty() {
             return Err(Void::Grants(missing));
         }
         match &self.project {
-            // None of its grants is relative, and those of the request are covered by them.
+            // None of its grants is relative, and they cover those of the request.
             Project::Any => {}
             Project::Folder(folder) => {
                 if request.places.as_ref().is_none_or(|places| places.project != *folder) {
@@ -182,7 +186,7 @@ impl Approval {
 }
 
 impl Approvals {
-    /// Approvals from their records.
+    /// Creates approvals from records.
     pub fn new(records: Vec<Approval>) -> Self {
         Self { records }
     }
@@ -192,7 +196,8 @@ impl Approvals {
         &self.records
     }
 
-    /// Adds one, in place of an older one for the same skill, tool, files and folder. One without a folder is replaced by the first that has one.
+    /// Adds an approval, replacing an older one for the same skill, tool, files and folder. One
+    /// without a folder is replaced by the first that has one.
     pub fn add(&mut self, approval: Approval) {
         self.records.retain(|known| {
             known.skill != approval.skill
@@ -203,7 +208,8 @@ impl Approvals {
         self.records.push(approval);
     }
 
-    /// Removes those of a skill, or everything that lets one of its tools run: its own, and those of the whole skill, without which it would stay allowed. Gives what was removed.
+    /// Revokes the approvals of a skill, or those that allow one of its tools: its own, and those
+    /// of the whole skill. Returns the removed ones.
     pub fn revoke(&mut self, skill: &str, tool: Option<&str>) -> Vec<Approval> {
         let meant = |known: &Approval| {
             let about_tool = match (tool, &known.tool) {
@@ -215,7 +221,7 @@ impl Approvals {
         self.records.extract_if(.., |known| meant(known)).collect()
     }
 
-    /// What they say about a request with these grants.
+    /// How a request with these grants relates to the approvals.
     pub fn covers(&self, request: &Request, grants: &[Grant]) -> Standing<'_> {
         let mut latest: Option<(&Approval, Void)> = None;
         for approval in &self.records {
@@ -234,10 +240,10 @@ impl Approvals {
     }
 }
 
-/// The most files that are told by name.
-const MOST_TOLD: usize = 3;
+/// Maximum number of files listed by name.
+const MOST_LISTED: usize = 3;
 
-/// Which files differ. Nothing where one side is not known.
+/// Lists the files that differ; empty if either side is unknown.
 fn changes(approved: &FileHashes, now: &FileHashes) -> Vec<FileChange> {
     if approved.is_empty() || now.is_empty() {
         return Vec::new();
@@ -264,9 +270,9 @@ impl fmt::Display for Change {
             }
             Void::Files(changes) => {
                 let told: Vec<String> =
-                    changes.iter().take(MOST_TOLD).map(ToString::to_string).collect();
+                    changes.iter().take(MOST_LISTED).map(ToString::to_string).collect();
                 write!(f, "{}", told.join(", "))?;
-                match changes.len().saturating_sub(MOST_TOLD) {
+                match changes.len().saturating_sub(MOST_LISTED) {
                     0 => {}
                     1 => f.write_str(" and one more file")?,
                     more => write!(f, " and {more} more files")?,
@@ -275,18 +281,18 @@ impl fmt::Display for Change {
             }
             Void::OtherSkill(folder) => write!(
                 f,
-                "what you approved on {when} is another skill of that name, in {}",
+                "your approval of {when} is for another skill of that name, in {}",
                 visible(folder)
             ),
             Void::Grants(grants) => {
                 let grants = grants.join(", ");
-                write!(f, "it now asks for more than you approved on {when}: {}", visible(&grants))
+                write!(f, "it now requests more than you approved on {when}: {}", visible(&grants))
             }
             Void::Project(folder) => {
-                write!(f, "you approved it on {when} for work in {}, not here", visible(folder))
+                write!(f, "you approved it on {when} in {}, not in this folder", visible(folder))
             }
             Void::NoProject => {
-                write!(f, "your approval of {when} does not say in which folder it may work")
+                write!(f, "your approval of {when} does not record a folder")
             }
             Void::Program(path) => write!(
                 f,

@@ -1,4 +1,4 @@
-//! The decision: who is asked what, before a tool runs.
+//! Decides whether a tool runs, and what the user is asked first.
 
 use prowess_format::permission::{Domain, Level};
 
@@ -16,7 +16,7 @@ use crate::scope::{PathPattern, Program};
 use crate::spec::SandboxSpec;
 use crate::trust::{Origin, Tier, Trust};
 
-/// What is to happen with a request.
+/// Decides about a request.
 pub fn decide(
     request: &Request,
     trust: Trust,
@@ -27,8 +27,9 @@ pub fn decide(
     decide_here(request, trust, grants, approvals, mode, &|_| Reality::AsGranted)
 }
 
-/// The same on a machine on which some grants open less than they say. What is not opened is not part of the decision:
-/// nobody is asked about it, no approval holds it, and no run gets it, also if the machine changes in between.
+/// Decides about a request on a machine on which some grants open less than they say. What is not
+/// opened is not part of the decision: the user is not asked about it, no approval includes it, and
+/// no run gets it, even if the machine changes in between.
 pub fn decide_here(
     request: &Request,
     trust: Trust,
@@ -76,7 +77,8 @@ pub fn decide_here(
     Decision::Ask(Question { case, reasons, changed })
 }
 
-/// What a machine leaves of grants, asked and narrowed ones side by side, and what it does not open.
+/// Splits grants into those that the machine opens, requested and narrowed side by side, and those
+/// that it does not.
 fn open(
     asked: Vec<Grant>,
     narrowed: Vec<Grant>,
@@ -106,15 +108,16 @@ fn open(
     (kept.0, kept.1, closed)
 }
 
-/// What stands in the way whatever the user says.
+/// The reasons to deny a request, whatever the user answers.
 fn denials(request: &Request, wanted: &GrantSet, mode: Mode) -> Vec<Denial> {
     let mut denials = Vec::new();
     if !is_available(request.modes.iter().map(String::as_str), mode) {
         denials.push(Denial::Mode { declared: request.modes.clone(), active: mode });
     }
-    // A skill runs with what it asks for or not at all: with a part of it missing it would fail in ways that nobody can explain.
+    // A skill runs with everything it requests or not at all: with a part missing it would fail in
+    // obscure ways.
     denials.extend(wanted.refusals().iter().cloned().map(Denial::Refused));
-    // Nobody is asked about what no answer opens.
+    // Don't ask about what no answer can open.
     let is_own = |grant: &&Grant| matches!(grant.scope(), Scope::Host(host) if host.is_local());
     denials.extend(wanted.grants().iter().filter(is_own).cloned().map(Denial::OwnMachine));
     if let Some(text) = &request.program {
@@ -131,7 +134,7 @@ fn denials(request: &Request, wanted: &GrantSet, mode: Mode) -> Vec<Denial> {
     denials
 }
 
-/// Why the user is asked, the weightiest first.
+/// The reasons to ask the user, the most important first.
 fn reasons<'g>(
     request: &Request,
     trust: Trust,
@@ -144,7 +147,7 @@ fn reasons<'g>(
         reasons.push(about_skill(ReasonKind::UnsignedDownload, Every::Time, false));
     }
     if request.always_ask {
-        // Whoever types `--yes` confirms this one run, which is all that the author wants.
+        // `--yes` confirms this one run, which is all that the author requires.
         reasons.push(about_skill(ReasonKind::AlwaysAsk, Every::Time, true));
     }
     // R32: bundled or verified, and read-only: runs. Otherwise first use asks.
@@ -155,7 +158,8 @@ fn reasons<'g>(
     let about_grants =
         asked_and_narrowed.filter_map(|(asked, narrowed)| about_grant(asked, narrowed, tier));
     for reason in about_grants {
-        // A skill that declares what its command implies asks once, and `--yes` has to answer both.
+        // A skill that declares what its command implies asks once, and `--yes` has to be allowed
+        // for both.
         match reasons.iter_mut().find(|known| is_same_question(known, &reason)) {
             Some(known) => known.in_advance &= reason.in_advance,
             None => reasons.push(reason),
@@ -169,10 +173,10 @@ fn is_same_question(one: &Reason, other: &Reason) -> bool {
     (one.kind, one.every, text(one)) == (other.kind, other.every, text(other))
 }
 
-/// The question that a grant puts, if it puts one.
+/// The question that a grant raises, if any.
 fn about_grant(grant: &Grant, narrowed: &Grant, tier: Tier) -> Option<Reason> {
     let (kind, in_advance) = match grant.scope() {
-        // Asked at every tier: a signature says who wrote it, and the secret is the user's.
+        // Asked at every tier: a signature proves the author, but the secret is the user's.
         Scope::Path(path) if path.named_secret().is_some() => (ReasonKind::SecretFiles, false),
         Scope::Variable(name) if name.is_secret() => (ReasonKind::SecretVariable, true),
         _ if *grant.source() == Source::NetworkFlag => {
@@ -184,23 +188,24 @@ fn about_grant(grant: &Grant, narrowed: &Grant, tier: Tier) -> Option<Reason> {
         _ => return None,
     };
     let every = match (grant.domain(), tier) {
-        // Nothing confines a program that moves the mouse, and nobody vouches for this one.
+        // Nothing confines a program that controls the mouse, and this one is not signed.
         (Domain::Desktop, Tier::Experimental) => Every::Time,
         _ => Every::Change,
     };
-    // What was narrowed is what the user decides about.
+    // The user decides about the narrowed grant.
     Some(Reason { kind, grant: Some(narrowed.clone()), every, in_advance })
 }
 
-/// What `--yes` may answer of the questions that the table puts. `docs/design/policy.md` has the list.
+/// Whether `--yes` may answer the question of a grant; see `docs/design/policy.md`.
 fn may_be_in_advance(grant: &Grant, tier: Tier) -> bool {
     let unvouched = tier == Tier::Experimental;
     match (grant.domain(), grant.scope()) {
         (Domain::Desktop, _) => false,
         (Domain::Shell | Domain::Env | Domain::Database, Scope::All) => !unvouched,
         (Domain::Network, Scope::Host(host)) => !(unvouched && host.is_any()),
-        // R52 narrows an unscoped grant to the working directory, a broad pattern it does not. Reading in a home
-        // that happens to be the working directory is what a command tool does (GIB §5.1), changing it is more.
+        // R52 narrows an unscoped grant to the working directory, but not a broad pattern. A
+        // command tool reads its working directory even if that is the home directory (GIB §5.1);
+        // writing to it is more.
         (Domain::Filesystem, Scope::Path(path)) => {
             let implied =
                 *grant.source() == Source::WorkingDirectory && grant.level() == Level::Read;
@@ -210,7 +215,7 @@ fn may_be_in_advance(grant: &Grant, tier: Tier) -> bool {
     }
 }
 
-/// The grants with `./` read as the place it is (R54): of a run in the home, the home.
+/// Resolves `./` in grants (R54): in a run in the home directory it is the home directory.
 fn placed(grants: &[Grant], request: &Request) -> Vec<Grant> {
     let place = |grant: &Grant| match grant.scope() {
         Scope::Path(path) if request.in_home => grant.with_scope(Scope::Path(path.in_home())),
@@ -219,7 +224,8 @@ fn placed(grants: &[Grant], request: &Request) -> Vec<Grant> {
     grants.iter().map(place).collect()
 }
 
-/// What a tier leaves of the grants (R52): experimental skills get the working directory where they ask for all files.
+/// Narrows grants by tier (R52): experimental skills that request all files get the working
+/// directory.
 fn narrow(grants: &[Grant], tier: Tier, request: &Request) -> Vec<Grant> {
     let narrowed = grants.iter().map(|grant| match (grant.domain(), grant.scope(), tier) {
         (Domain::Filesystem, Scope::All, Tier::Experimental) => {

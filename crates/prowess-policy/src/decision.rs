@@ -1,4 +1,4 @@
-//! The three answers, and the only two ways to an [`Allowed`].
+//! The three decisions, and the only two ways to an [`Allowed`].
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::request::{Places, Request};
 use crate::spec::SandboxSpec;
 use crate::trust::{Tier, Trust};
 
-/// What is to happen with a request.
+/// The decision about a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Decision {
     /// It runs.
@@ -24,7 +24,7 @@ pub enum Decision {
     Deny(Denied),
 }
 
-/// Everything that was weighed. Each answer carries it, so that each can be explained.
+/// The facts of a decision. Each decision has them, so that it can be explained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Case {
     pub(crate) request: Request,
@@ -35,23 +35,23 @@ pub(crate) struct Case {
     pub(crate) grants: Vec<Grant>,
     /// The grants of all tools, narrowed by the tier: what an approval of the whole skill is about.
     pub(crate) skill_grants: Vec<Grant>,
-    /// What the machine does not open of what was asked for.
+    /// The requested grants that the machine does not open.
     pub(crate) closed: Vec<Closed>,
     pub(crate) spec: SandboxSpec,
 }
 
-/// A grant that opens less than it says, wherever that is known before.
+/// A grant that is known to open less than it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Closed {
-    /// As it was asked for.
+    /// The grant as requested.
     pub(crate) grant: Grant,
-    /// Why.
+    /// The reason.
     pub(crate) why: String,
     /// Whether it is opened for reading.
     pub(crate) is_read: bool,
 }
 
-/// What the tool does not get, as the rest of a sentence about it.
+/// Formats what the tool does not get, as the rest of a sentence about it.
 impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let grant = self.grant.to_string();
@@ -60,7 +60,9 @@ impl fmt::Display for Closed {
     }
 }
 
-/// A request that may run, once. Whatever starts a process takes one of these, and only [`decide`](crate::decide) and the approval of a [`Question`] give one. It can't be cloned: a yes for one run is not a yes for two.
+/// A request that may run once. Starting a process requires one, and only [`decide`](crate::decide)
+/// and the approval of a [`Question`] create one. It can't be cloned: an approval of one run does
+/// not cover a second one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Allowed {
     pub(crate) case: Box<Case>,
@@ -92,7 +94,7 @@ pub struct Denied {
     pub(crate) reasons: Vec<Denial>,
 }
 
-/// When a reason asks.
+/// How often a reason asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Every {
     /// Before every run, whatever was approved.
@@ -104,26 +106,26 @@ pub enum Every {
 /// Why the user is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// What it is about.
+    /// The kind of reason.
     pub kind: ReasonKind,
     /// The grant in question, if it is about one.
     pub grant: Option<Grant>,
-    /// When it asks.
+    /// How often it asks.
     pub every: Every,
     /// Whether `--yes` may answer it.
     pub in_advance: bool,
 }
 
-/// What a question is about.
+/// The kind of a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReasonKind {
-    /// Downloaded, and nobody vouches for it (GIB §6.2, R32).
+    /// Downloaded and not signed (GIB §6.2, R32).
     UnsignedDownload,
-    /// The author wants to be asked for (GIB §2.2).
+    /// The author requires a confirmation (GIB §2.2).
     AlwaysAsk,
     /// It was not approved yet (GIB §6.3, R32).
     FirstUse,
-    /// The table of permissions and tiers prompts (GAIA §3.3, R47).
+    /// The table of permissions and tiers requires a prompt (GAIA §3.3, R47).
     Permission,
     /// `network: true` (R53).
     NetworkFlag,
@@ -133,25 +135,25 @@ pub enum ReasonKind {
     SecretFiles,
 }
 
-/// Why something does not run.
+/// Why a request is denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Denial {
-    /// The skill is not there in this mode (GIB §7.2).
+    /// The skill is not available in this mode (GIB §7.2).
     Mode {
-        /// The modes it is there in.
+        /// The modes in which it is available.
         declared: Vec<String>,
-        /// The one that is on.
+        /// The active mode.
         active: Mode,
     },
-    /// It asks for something that can't be granted.
+    /// It requests something that can't be granted.
     Refused(Refusal),
-    /// It starts a program that it says it does not start.
+    /// It starts a program although it declares not to.
     ProgramNotGranted(String),
     /// It wants to reach this machine or its neighbours, which nothing opens (attack sandbox-C12).
     OwnMachine(Grant),
 }
 
-/// How long an answer counts.
+/// How long an approval is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remember {
     /// For this run.
@@ -162,17 +164,17 @@ pub enum Remember {
     Skill,
 }
 
-/// A person's yes.
+/// A person's approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// How long it counts.
+    /// How long it is valid.
     pub remember: Remember,
     /// When it was given, in seconds since 1970.
     pub at: u64,
 }
 
 impl Allowed {
-    /// What the run may touch.
+    /// What the run may access.
     pub fn spec(&self) -> &SandboxSpec {
         &self.case.spec
     }
@@ -192,34 +194,34 @@ impl Allowed {
         &self.case.request.digest
     }
 
-    /// The program images that were decided about.
+    /// The program images that the decision is about.
     pub fn pins(&self) -> &[ProgramPin] {
         &self.case.request.pins
     }
 
-    /// The mode that was on.
+    /// The active mode.
     pub fn mode(&self) -> Mode {
         self.case.mode
     }
 
-    /// The grants behind the spec.
+    /// The grants of the spec.
     pub fn grants(&self) -> &[Grant] {
         &self.case.grants
     }
 
-    /// What it asked for and does not get on this machine, each as the rest of a sentence about it.
+    /// What it requested but does not get on this machine, each as the rest of a sentence about it.
     pub fn closed(&self) -> impl Iterator<Item = String> {
         self.case.closed.iter().map(ToString::to_string)
     }
 
-    /// What is to be remembered, if the user wanted that.
+    /// The approval to remember, if the user chose that.
     pub fn approval(&self) -> Option<&Approval> {
         self.approval.as_ref()
     }
 }
 
 impl Question {
-    /// Why it is asked.
+    /// Why the user is asked.
     pub fn reasons(&self) -> &[Reason] {
         &self.reasons
     }
@@ -234,12 +236,12 @@ impl Question {
         self.reasons.iter().any(|reason| reason.kind == ReasonKind::UnsignedDownload)
     }
 
-    /// Whether `--yes` answers it.
+    /// Whether `--yes` may answer it.
     pub fn allows_in_advance(&self) -> bool {
         self.reasons.iter().all(|reason| reason.in_advance)
     }
 
-    /// Whether an answer can be remembered at all: not while something asks every time.
+    /// Whether an answer can be remembered: not if a reason asks every time.
     pub fn can_be_remembered(&self) -> bool {
         self.reasons.iter().all(|reason| reason.every == Every::Change)
     }
@@ -254,19 +256,20 @@ impl Question {
         &self.case.request.tool
     }
 
-    /// Where the skill is and where it would work.
+    /// The skill's folder and its working directory.
     pub fn places(&self) -> Option<&Places> {
         self.case.request.places.as_ref()
     }
 
-    /// Why it is asked, one clause each: what has changed, or that it was never approved, and the rest.
+    /// Why the user is asked, one clause each: what has changed, or that it was never approved, and
+    /// the rest.
     pub fn clauses(&self) -> Vec<String> {
         let changed = self.changed.iter().map(ToString::to_string);
-        changed.chain(self.told_reasons().map(ToString::to_string)).collect()
+        changed.chain(self.shown_reasons().map(ToString::to_string)).collect()
     }
 
-    /// Of something that was approved before it would be odd to say that it never was.
-    pub(crate) fn told_reasons(&self) -> impl Iterator<Item = &Reason> {
+    /// The reasons to show. If it was approved before, "not approved yet" is omitted.
+    pub(crate) fn shown_reasons(&self) -> impl Iterator<Item = &Reason> {
         let was_approved = self.changed.is_some();
         self.reasons
             .iter()
@@ -283,12 +286,12 @@ impl Question {
         &self.case.skill_grants
     }
 
-    /// What the run could touch.
+    /// What the run could access.
     pub fn spec(&self) -> &SandboxSpec {
         &self.case.spec
     }
 
-    /// A person has read the question and says yes.
+    /// Approves the question on behalf of a person.
     pub fn approve(self, answer: Answer) -> Allowed {
         let request = &self.case.request;
         let places = request.places.as_ref();
@@ -326,7 +329,7 @@ impl Question {
         Allowed { case: self.case, approval, by: Because::Answered }
     }
 
-    /// `--yes`: the user has said yes before reading. What that must not answer stays a question.
+    /// Approves the question by `--yes`. Returns the question if `--yes` must not answer it.
     pub fn approve_in_advance(self) -> Result<Allowed, Box<Question>> {
         if !self.allows_in_advance() {
             return Err(Box::new(self));
@@ -336,7 +339,7 @@ impl Question {
 }
 
 impl Denied {
-    /// Why.
+    /// The reason.
     pub fn reasons(&self) -> &[Denial] {
         &self.reasons
     }
@@ -353,12 +356,12 @@ impl Denied {
 }
 
 impl Decision {
-    /// What the run could touch, if it were allowed.
+    /// What the run could access, if it were allowed.
     pub fn spec(&self) -> &SandboxSpec {
         &self.case().spec
     }
 
-    /// What would be granted, narrowed by the tier.
+    /// The grants, narrowed by the tier.
     pub fn grants(&self) -> &[Grant] {
         &self.case().grants
     }
@@ -372,7 +375,8 @@ impl Decision {
     }
 }
 
-/// Grants as text, each once: several tools, or a tool and its command, may ask for the same.
+/// Grants as text without duplicates: several tools, or a tool and its command, may request the
+/// same.
 fn texts(grants: &[Grant]) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     for grant in grants.iter().map(ToString::to_string) {
@@ -389,17 +393,15 @@ impl fmt::Display for Reason {
         let grant = self.grant.as_ref().map(ToString::to_string).unwrap_or_default();
         let grant = visible(&grant);
         match self.kind {
-            ReasonKind::UnsignedDownload => {
-                f.write_str("it was downloaded and nobody has signed it")
+            ReasonKind::UnsignedDownload => f.write_str("it was downloaded and is not signed"),
+            ReasonKind::AlwaysAsk => {
+                f.write_str("its author requires a confirmation for every run")
             }
-            ReasonKind::AlwaysAsk => f.write_str("its author wants every run confirmed"),
             ReasonKind::FirstUse => f.write_str("you have not approved it yet"),
-            ReasonKind::NetworkFlag => {
-                f.write_str("it wants the network and does not say which hosts")
-            }
-            ReasonKind::SecretVariable => write!(f, "`{grant}` hands it a secret"),
+            ReasonKind::NetworkFlag => f.write_str("it requests the network without naming hosts"),
+            ReasonKind::SecretVariable => write!(f, "`{grant}` gives it a secret"),
             ReasonKind::SecretFiles => {
-                write!(f, "`{grant}` opens a place where keys are kept")
+                write!(f, "`{grant}` gives access to a location where keys are stored")
             }
             ReasonKind::Permission => {
                 let grant_words = match self.grant.as_ref().map(|grant| (grant.domain(), grant)) {
@@ -418,17 +420,21 @@ impl fmt::Display for Denial {
         match self {
             Denial::Mode { declared, active } => {
                 let declared = declared.join(", ");
-                write!(f, "it is there in {} only, and the mode is {active}", visible(&declared))
+                write!(
+                    f,
+                    "it is only available in {}, and the mode is {active}",
+                    visible(&declared)
+                )
             }
             Denial::Refused(refusal) => write!(f, "{refusal}"),
             Denial::ProgramNotGranted(program) => {
-                write!(f, "it starts `{}`, which it declares not to", visible(program))
+                write!(f, "it starts `{}`, although it declares that it does not", visible(program))
             }
             Denial::OwnMachine(grant) => {
                 let grant = grant.to_string();
                 write!(
                     f,
-                    "`{}` is your own machine or network, which no grant opens",
+                    "`{}` is your own machine or network, which can't be granted",
                     visible(&grant)
                 )
             }

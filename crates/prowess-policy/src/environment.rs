@@ -1,41 +1,42 @@
-//! The environment of a child: an allowlist, what was granted, and what is injected (GIB §5.2, R31).
+//! The environment of a child process: an allowlist, granted variables, and injected ones (GIB
+//! §5.2, R31).
 
 use crate::mode::Mode;
 use crate::scope::{VariableName, is_inherited};
 use crate::spec::Variables;
 
-/// What a child is told about its skill.
+/// Variables that tell a child process about its skill.
 #[derive(Clone, Copy, Debug)]
 pub struct Injected<'a> {
     /// The skill's name.
     pub skill_name: &'a str,
-    /// The skill's directory, as the child sees it.
+    /// The skill's directory, as the child process sees it.
     pub skill_dir: &'a str,
-    /// The mode that is on.
+    /// The active mode.
     pub mode: Mode,
 }
 
-/// Everything the filter looks at.
+/// The input of the filter.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a> {
-    /// The variables of the parent.
+    /// The environment of the parent process.
     pub parent: &'a [(String, String)],
-    /// What the decision lets pass.
+    /// The variables that the decision allows.
     pub granted: &'a Variables,
     /// Variables in which the runtime keeps keys of its own: for models, registries, proxies (attack sandbox-F03).
     pub runtime_keys: &'a [&'a str],
-    /// What the tool's author sets for it, by literal value.
+    /// Variables that the tool's author sets to literal values.
     pub set_by_tool: &'a [(String, String)],
-    /// What the child is told.
+    /// The injected variables.
     pub injected: Injected<'a>,
 }
 
-/// What the child gets, and which granted variables it does not get.
+/// The environment of the child process, and the granted variables that are withheld.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment {
-    /// The variables, sorted by name, each once.
+    /// The variables, sorted by name, without duplicates.
     pub variables: Vec<(String, String)>,
-    /// What was granted or set and is withheld.
+    /// Granted or set variables that are withheld.
     pub withheld: Vec<Withheld>,
 }
 
@@ -44,22 +45,22 @@ pub struct Environment {
 pub struct Withheld {
     /// Its name.
     pub name: String,
-    /// Why.
+    /// The reason.
     pub why: Why,
 }
 
 /// Why a variable is not passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It holds a key of the runtime's own.
+    /// It contains a key of the runtime.
     RuntimeKey,
-    /// The parent does not have it.
+    /// It is not set in the parent process.
     NotSet,
-    /// A tool sets it that may not: it decides what programs load or reach, or is no name at all.
+    /// A tool may not set it: it controls what programs load or connect to, or is not a valid name.
     Control,
 }
 
-/// The environment of a child.
+/// Filters the environment of a child process.
 pub fn filter(sources: &Sources<'_>) -> Environment {
     let Sources { parent, granted, runtime_keys, set_by_tool, injected } = sources;
     let mut variables: Vec<(String, String)> = Vec::new();

@@ -1,4 +1,4 @@
-//! A decision in plain words, line by line (`prowess policy REF`).
+//! Explains a decision in plain words, line by line (`prowess policy REF`).
 
 use std::fmt::{self, Write as _};
 
@@ -12,14 +12,14 @@ use crate::scope::{HostScope, PathPattern};
 use crate::spec::SandboxSpec;
 use crate::trust::{Origin, Tier};
 
-/// What a line is about.
+/// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LineKind {
     /// Whether it runs.
     Verdict,
     /// How far it is trusted.
     Trust,
-    /// Where it is, and where it works.
+    /// Its location and working directory.
     Place,
     /// Something it may do.
     May,
@@ -29,7 +29,7 @@ pub enum LineKind {
     Asks,
     /// Why it does not run.
     Refused,
-    /// What the words mean on this machine.
+    /// What applies on this machine.
     Note,
     /// How much it may use.
     Limit,
@@ -40,9 +40,9 @@ pub enum LineKind {
 /// One line of an explanation: safe for a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// What it is about.
+    /// The kind of line.
     pub kind: LineKind,
-    /// The words.
+    /// The text.
     pub text: String,
 }
 
@@ -52,31 +52,31 @@ impl fmt::Display for Line {
     }
 }
 
-/// What becomes of a grant on a machine.
+/// How far a grant takes effect on a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reality {
-    /// What it says.
+    /// Completely.
     AsGranted,
-    /// Less than it says: what is not opened, and what is.
+    /// In part: what is not opened, and what is.
     Partly(String),
-    /// It may be read and not changed: why not.
+    /// For reading only: why.
     ReadOnly(String),
-    /// Nothing: why not.
+    /// Not at all: why.
     Never(String),
 }
 
-/// The decision in plain words.
+/// Explains a decision.
 pub fn explain(decision: &Decision) -> Vec<Line> {
     explain_here(decision, &|_| Reality::AsGranted)
 }
 
-/// The decision in plain words, on a machine on which some grants open less than they say. Nobody should approve a line
-/// that is not going to be true.
+/// Explains a decision on a machine on which some grants open less than they say, so that the user
+/// does not approve something that won't happen.
 pub fn explain_here(decision: &Decision, reality: &dyn Fn(&Grant) -> Reality) -> Vec<Line> {
     let case = decision.case();
     let mut lines = vec![line(LineKind::Verdict, verdict(decision)), trust_line(case)];
     if let Decision::Deny(denied) = decision {
-        // What it could do if it ran would only distract from why it does not.
+        // What it could do would only distract from why it is denied.
         let reasons = denied.reasons.iter().map(|reason| format!("refused, because {reason}"));
         lines.extend(reasons.map(|text| line(LineKind::Refused, text)));
         return lines;
@@ -103,7 +103,7 @@ fn verdict(decision: &Decision) -> String {
         Decision::Allow(allowed) => match allowed.by {
             Because::NothingToAsk => format!("`{name}` runs without asking"),
             Because::Approved { .. } => format!("`{name}` runs, because you have approved it"),
-            Because::Answered => format!("`{name}` runs, because you said yes"),
+            Because::Answered => format!("`{name}` runs, because you approved it now"),
             Because::InAdvance => format!("`{name}` runs, because of `--yes`"),
         },
         Decision::Ask(question) if question.can_be_remembered() => {
@@ -116,14 +116,14 @@ fn verdict(decision: &Decision) -> String {
 
 fn trust_line(case: &Case) -> Line {
     let origin = match case.trust.origin() {
-        Origin::Bundled => "it came with prowess",
-        Origin::Local => "it is a file of yours",
+        Origin::Bundled => "it is bundled with prowess",
+        Origin::Local => "it is a local file",
         Origin::Downloaded if case.trust.is_signed() => "it was downloaded and is signed",
         Origin::Downloaded => "it was downloaded and is not signed",
     };
     let mut text = format!("tier {}: {origin}", case.tier);
     if let Some(claimed) = case.trust.claimed().filter(|claimed| *claimed > case.tier) {
-        let _ = write!(text, "; its claim to be {claimed} counts for nothing");
+        let _ = write!(text, "; its claim to be {claimed} is ignored");
     }
     if let Some(badge) = case.trust.badge() {
         let _ = write!(text, "; the registry calls it {}", badge.as_str());
@@ -131,7 +131,8 @@ fn trust_line(case: &Case) -> Line {
     line(LineKind::Trust, text)
 }
 
-/// An approval that names no folder is one that nobody can judge: the same `./` is another place in every project.
+/// Shows the folders of a request: without them an approval can't be judged, because `./` is
+/// different in every project.
 fn places(case: &Case) -> Vec<Line> {
     let Some(Places { skill, project }) = &case.request.places else { return Vec::new() };
     let home = if case.request.in_home { ", which is your home" } else { "" };
@@ -141,8 +142,8 @@ fn places(case: &Case) -> Vec<Line> {
     ]
 }
 
-/// Grants that allow the same are one line with the first of their sources. What a grant does not open stands below it,
-/// also that below one line only.
+/// Groups grants that allow the same into one line with the first of their sources. What a grant
+/// does not open follows it, once.
 fn grouped(case: &Case, reality: &dyn Fn(&Grant) -> Reality) -> Vec<Line> {
     let mut known: Vec<String> = Vec::new();
     let (mut may, mut closed) = (Vec::new(), Vec::new());
@@ -179,15 +180,16 @@ fn grouped(case: &Case, reality: &dyn Fn(&Grant) -> Reality) -> Vec<Line> {
 
 fn because(grant: &Grant, tier: Tier) -> String {
     match grant.source() {
-        // R52: whoever wrote `/**` meant the machine, and whoever reads it should know that it is not.
+        // R52: the author of `/**` meant the whole machine, and the reader should know that it is
+        // narrowed.
         Source::Declared(text) if was_everything(grant) => format!(
-            "the skill declares `{}`, which at tier {tier} is that and no more",
+            "the skill declares `{}`, which is limited to this at tier {tier}",
             visible(text)
         ),
         Source::Declared(text) => format!("the skill declares `{}`", visible(text)),
         Source::Command(program) => format!("its command starts `{}`", visible(program)),
-        Source::WorkingDirectory => "commands work in the working directory".to_owned(),
-        Source::NetworkFlag => "the skill says that it needs the network".to_owned(),
+        Source::WorkingDirectory => "commands run in the working directory".to_owned(),
+        Source::NetworkFlag => "the skill declares that it needs the network".to_owned(),
         Source::Required(what, name) => {
             format!("the skill requires the {what} `{}`", visible(name))
         }
@@ -195,7 +197,7 @@ fn because(grant: &Grant, tier: Tier) -> String {
     }
 }
 
-/// Whether a grant of some files was declared as one of all files.
+/// Whether a narrowed grant was declared for all files.
 fn was_everything(grant: &Grant) -> bool {
     let (Source::Declared(text), Scope::Path(_)) = (grant.source(), grant.scope()) else {
         return false;
@@ -204,16 +206,16 @@ fn was_everything(grant: &Grant) -> bool {
     declared.iter().any(|grant| *grant.scope() == Scope::All)
 }
 
-/// What a grant allows, as the rest of a sentence about the tool.
+/// Describes what a grant allows, as the rest of a sentence about the tool.
 fn words(grant: &Grant) -> String {
     let changes = grant.level() == Level::Write;
     let scope = grant.scope().to_string();
     let scope = visible(&scope);
     match (grant.domain(), grant.scope()) {
         (Domain::Filesystem, Scope::Path(path)) => {
-            format!("may {} {}", if changes { "change files" } else { "read files" }, place(path))
+            format!("may {} {}", if changes { "write files" } else { "read files" }, place(path))
         }
-        (Domain::Filesystem, _) if changes => "may change files anywhere".to_owned(),
+        (Domain::Filesystem, _) if changes => "may write files anywhere".to_owned(),
         (Domain::Filesystem, _) => "may read files anywhere".to_owned(),
         (Domain::Network, Scope::Host(host)) => {
             let what = if changes { "send any request" } else { "fetch" };
@@ -228,15 +230,15 @@ fn words(grant: &Grant) -> String {
         }
         (Domain::Network, _) => "may use the network".to_owned(),
         (Domain::Shell, Scope::Program(program)) if program.is_interpreter() => {
-            format!("may run `{scope}`, which runs whatever it is given")
+            format!("may run `{scope}`, which runs arbitrary code")
         }
         (Domain::Shell, Scope::Program(_)) => format!("may run `{scope}`"),
         (Domain::Shell, _) => "may run every program".to_owned(),
-        (Domain::Desktop, _) => "may use mouse, keyboard and screen as you".to_owned(),
+        (Domain::Desktop, _) => "may control mouse, keyboard and screen".to_owned(),
         (Domain::Mcp, Scope::Name(_)) => format!("may connect to the MCP server `{scope}`"),
         (Domain::Mcp, _) => "may connect to every MCP server".to_owned(),
         (Domain::Env, Scope::Variable(_)) => format!("may read the variable `{scope}`"),
-        (Domain::Env, _) => "may read every variable that is no secret".to_owned(),
+        (Domain::Env, _) => "may read every variable that is not secret".to_owned(),
         (Domain::Database, Scope::Name(_)) => {
             format!("may {} the database `{scope}`", if changes { "change" } else { "read" })
         }
@@ -261,12 +263,12 @@ fn place(path: &PathPattern) -> String {
 fn may_not(grants: &[Grant]) -> impl Iterator<Item = &'static str> {
     Domain::all().filter(|domain| !grants.iter().any(|grant| grant.domain() == *domain)).map(
         |domain| match domain {
-            Domain::Filesystem => "may not touch files outside the skill",
+            Domain::Filesystem => "may not access files outside the skill",
             Domain::Network => "may not use the network",
             Domain::Shell => "may not run other programs",
-            Domain::Desktop => "may not use mouse, keyboard or screen",
+            Domain::Desktop => "may not control mouse, keyboard or screen",
             Domain::Mcp => "may not connect to MCP servers",
-            Domain::Env => "may not read variables of yours",
+            Domain::Env => "may not read your environment variables",
             Domain::Database => "may not use databases",
         },
     )
@@ -277,7 +279,7 @@ fn asks(question: &Question) -> Vec<Line> {
     if let Some(changed) = &question.changed {
         lines.push(line(LineKind::Asks, format!("asks again, because {changed}")));
     }
-    for reason in question.told_reasons() {
+    for reason in question.shown_reasons() {
         let every = match reason.every {
             Every::Time => "asks every time",
             Every::Change => "asks",
@@ -289,7 +291,7 @@ fn asks(question: &Question) -> Vec<Line> {
         if question.allows_in_advance() {
             "`--yes` answers this for one run".to_owned()
         } else {
-            "`--yes` does not answer this: run it on a terminal and decide".to_owned()
+            "`--yes` does not answer this: run it in a terminal and decide".to_owned()
         },
     ));
     lines
@@ -298,7 +300,7 @@ fn asks(question: &Question) -> Vec<Line> {
 fn limits(spec: &SandboxSpec) -> String {
     let limits = &spec.limits;
     let mut parts = vec![format!("{} s", limits.wall_secs)];
-    parts.extend(limits.cpu_secs.map(|secs| format!("{secs} s of computing")));
+    parts.extend(limits.cpu_secs.map(|secs| format!("{secs} s of CPU time")));
     parts.extend(limits.memory_bytes.map(|bytes| format!("{} of memory", size(bytes))));
     parts.extend(limits.processes.map(|count| format!("{count} processes")));
     parts.extend(limits.network_bytes.map(|bytes| format!("{} of traffic", size(bytes))));

@@ -10,10 +10,10 @@ use crate::scope::{
     VariableName,
 };
 
-/// The most bytes of a database's or a server's name.
+/// Maximum length of the name of a database or a server, in bytes.
 const LONGEST_NAME: usize = 512;
 
-/// Which part of a domain a grant is about.
+/// The part of a domain that a grant covers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// All of it. The network has no such scope: all of it is the pattern `*`.
@@ -30,24 +30,24 @@ pub enum Scope {
     Name(String),
 }
 
-/// Where a grant comes from.
+/// The source of a grant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// A permission that the author wrote.
+    /// A permission that the author declared.
     Declared(String),
     /// A program that a command of the skill starts.
     Command(String),
-    /// A tool that is a command works in the working directory (GIB §5.1).
+    /// Command tools access the working directory (GIB §5.1).
     WorkingDirectory,
-    /// `network: true` and its equivalents, which only ask (R53).
+    /// `network: true` and its equivalents, which only cause a prompt (R53).
     NetworkFlag,
-    /// Something the skill requires: what it is, and its name.
+    /// A requirement of the skill: its kind and its name.
     Required(&'static str, String),
-    /// The user's own addition.
+    /// Added by the user.
     User(String),
 }
 
-/// A right to do something, as far as the author is concerned.
+/// One thing that a skill requests to do.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Grant {
     domain: Domain,
@@ -57,7 +57,7 @@ pub struct Grant {
     tool: Option<String>,
 }
 
-/// Why a permission is no grant.
+/// Why a permission is not a valid grant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GrantError {
     /// The path.
@@ -72,19 +72,20 @@ pub enum GrantError {
     /// The variable.
     #[error(transparent)]
     Variable(#[from] VariableError),
-    /// A scope where none can be kept to.
-    #[error("`{0}` can't be narrowed: it is all or nothing")]
+    /// A scope for a domain that can't be narrowed.
+    #[error("`{0}` has no scope: it is all or nothing")]
     Unscopable(&'static str),
-    /// A name that is empty, too long or holds control characters.
+    /// A name that is empty, too long or contains control characters.
     #[error("`{0}` is not a name")]
     Name(String),
-    /// The text is no permission at all.
+    /// The text is not a permission.
     #[error("{0}")]
     Permission(String),
 }
 
 impl Grant {
-    /// The grants of a permission: one per program, host or variable of a list. `none` gives nothing.
+    /// Converts a permission to grants: one per program, host or variable of a list. `none` gives
+    /// no grants.
     pub fn read(permission: &Permission, source: &Source) -> Result<Vec<Self>, GrantError> {
         if permission.level == Level::None {
             return Ok(Vec::new());
@@ -100,7 +101,7 @@ impl Grant {
         Ok(scopes.into_iter().map(grant).collect())
     }
 
-    /// The grants of a text such as `network:read:*.brave.com`.
+    /// Parses a text such as `network:read:*.brave.com` to grants.
     pub fn parse(text: &str, source: &Source) -> Result<Vec<Self>, GrantError> {
         let permission: Permission =
             text.parse().map_err(|error: prowess_format::permission::PermissionError| {
@@ -109,55 +110,55 @@ impl Grant {
         Self::read(&permission, source)
     }
 
-    /// A grant of parts that belong together, for what a skill implies.
+    /// Creates a grant that a skill implies.
     pub(crate) fn implied(domain: Domain, level: Level, scope: Scope, source: Source) -> Self {
         Self { domain, level, scope, source, tool: None }
     }
 
-    /// The same grant for one tool only.
+    /// Restricts the grant to one tool.
     #[must_use]
     pub(crate) fn for_tool(self, tool: &str) -> Self {
         Self { tool: Some(tool.to_owned()), ..self }
     }
 
-    /// The same grant with another scope of the same domain.
+    /// Replaces the scope with another one of the same domain.
     #[must_use]
     pub(crate) fn with_scope(&self, scope: Scope) -> Self {
         Self { scope, ..self.clone() }
     }
 
-    /// The same grant for reading only.
+    /// Restricts the grant to reading.
     #[must_use]
     pub(crate) fn reading(&self) -> Self {
         Self { level: Level::Read, ..self.clone() }
     }
 
-    /// What it is about.
+    /// The domain.
     pub fn domain(&self) -> Domain {
         self.domain
     }
 
-    /// How much.
+    /// The level.
     pub fn level(&self) -> Level {
         self.level
     }
 
-    /// Which part.
+    /// The scope.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
 
-    /// Where it comes from.
+    /// The source.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// The tool it is for; every tool of the skill when absent.
+    /// The tool it is for; every tool of the skill if absent.
     pub fn tool(&self) -> Option<&str> {
         self.tool.as_deref()
     }
 
-    /// Whether it names no part of its domain: every host, every program, every file.
+    /// Whether it covers its whole domain: every host, every program, every file.
     pub fn is_unscoped(&self) -> bool {
         match &self.scope {
             Scope::All => true,
@@ -166,7 +167,8 @@ impl Grant {
         }
     }
 
-    /// Whether whoever has this one may do everything that `other` allows. Never too generous: a yes that needs cleverness may be missed.
+    /// Whether this grant allows everything that `other` allows. Conservative: it may return false
+    /// for a complex case.
     pub fn covers(&self, other: &Grant) -> bool {
         let level =
             self.level == other.level || (self.level == Level::Write && other.level == Level::Read);
@@ -177,7 +179,8 @@ impl Grant {
 impl Scope {
     fn covers(&self, other: &Scope) -> bool {
         match (self, other) {
-            // Places of secrets are reached by naming them only, so no wider grant includes one that does.
+            // Locations of secrets are only accessible by naming them, so no wider grant covers one
+            // that does.
             (Scope::All, Scope::Path(theirs)) => theirs.named_secret().is_none(),
             (Scope::Path(mine), Scope::Path(theirs)) => {
                 let named = theirs.named_secret();
@@ -223,8 +226,8 @@ impl fmt::Display for Source {
             Source::Command(program) => {
                 write!(f, "implied by the command `{}`", visible(program))
             }
-            Source::WorkingDirectory => f.write_str("commands work in the working directory"),
-            Source::NetworkFlag => f.write_str("the skill says that it needs the network"),
+            Source::WorkingDirectory => f.write_str("commands run in the working directory"),
+            Source::NetworkFlag => f.write_str("the skill declares that it needs the network"),
             Source::Required(what, name) => {
                 write!(f, "required {what}: `{}`", visible(name))
             }
@@ -240,12 +243,13 @@ fn scopes(domain: Domain, scope: Option<&str>) -> Result<Vec<Scope>, GrantError>
     match domain {
         Domain::Filesystem => Ok(PathPattern::parse_all(scope)?
             .into_iter()
-            // `/**` says in more characters what no scope says, and gets what that gets (R52).
+            // `/**` is equivalent to no scope (R52).
             .map(|path| if path.is_everything() { Scope::All } else { Scope::Path(path) })
             .collect()),
         Domain::Database => Ok(vec![Scope::Name(checked_name(scope)?)]),
         Domain::Desktop => Err(GrantError::Unscopable("desktop:control")),
-        // A comma can't stand in the name of a host, a program or a variable, so it separates them (GAIA §3.2: `git,npm`).
+        // A comma can't occur in the name of a host, a program or a variable, so it separates them
+        // (GAIA §3.2: `git,npm`).
         Domain::Network | Domain::Shell | Domain::Env | Domain::Mcp => {
             scope.split(',').map(|item| item_of(domain, item.trim())).collect()
         }
@@ -266,7 +270,7 @@ fn all_of(domain: Domain) -> Scope {
 
 /// One item of a list.
 fn item_of(domain: Domain, item: &str) -> Result<Scope, GrantError> {
-    // Also inside a list: whatever a scope means, it is spelled in one way only, because approvals are kept as text.
+    // Also inside a list: a scope has exactly one spelling, because approvals are stored as text.
     if item == "*" {
         return Ok(all_of(domain));
     }
@@ -290,7 +294,7 @@ fn checked_name(text: &str) -> Result<String, GrantError> {
     if valid { Ok(text.to_owned()) } else { Err(GrantError::Name(text.to_owned())) }
 }
 
-/// The name of an MCP server, which may stand in a list.
+/// The name of an MCP server, which may be in a list.
 pub(crate) fn checked_server(text: &str) -> Result<String, GrantError> {
     if text.contains(',') {
         return Err(GrantError::Name(text.to_owned()));

@@ -1,6 +1,7 @@
-//! What a skill asks for, read from every way of declaring it (R15, R16, R53).
+//! Collects what a skill requests, from every way of declaring it (R15, R16, R53).
 //!
-//! No dialect is asked for here. A skill declares permissions, has commands, requires programs and variables, or says that it needs the network; each of these is one function below.
+//! Independent of the dialect. A skill declares permissions, has commands, requires programs and
+//! variables, or declares that it needs the network; each of these is one function below.
 
 use std::fmt;
 
@@ -12,21 +13,21 @@ use prowess_format::text::visible;
 use crate::grant::{Grant, GrantError, Scope, Source, checked_server};
 use crate::scope::{HostPattern, PathPattern, Program, VariableName};
 
-/// Everything a skill asks for, and what of it is refused.
+/// Everything a skill requests, and what can't be granted.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct GrantSet {
     grants: Vec<Grant>,
     refusals: Vec<Refusal>,
 }
 
-/// A wish that no user and no tier can fulfil.
+/// A request that can't be granted at any tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What was written.
+    /// The text of the request.
     pub text: String,
-    /// Why it is refused.
+    /// Why it can't be granted.
     pub error: GrantError,
-    /// The tool it is for; every tool when absent.
+    /// The tool it is for; every tool if absent.
     pub tool: Option<String>,
 }
 
@@ -38,7 +39,7 @@ impl fmt::Display for Refusal {
 }
 
 impl GrantSet {
-    /// A set of grants without refusals.
+    /// Creates a set without refusals.
     pub fn new(grants: Vec<Grant>) -> Self {
         Self { grants, refusals: Vec::new() }
     }
@@ -48,12 +49,12 @@ impl GrantSet {
         &self.grants
     }
 
-    /// What is refused.
+    /// What can't be granted.
     pub fn refusals(&self) -> &[Refusal] {
         &self.refusals
     }
 
-    /// The part that concerns one tool: what is for every tool, and what is for this one.
+    /// The grants of one tool: those for every tool, and those for this one.
     #[must_use]
     pub fn for_tool(&self, tool: &str) -> Self {
         let concerns = |named: Option<&str>| named.is_none_or(|named| named == tool);
@@ -68,21 +69,21 @@ impl GrantSet {
         }
     }
 
-    /// The set with grants of the user's own beside the author's.
+    /// Adds grants of the user.
     #[must_use]
     pub fn with(mut self, more: impl IntoIterator<Item = Grant>) -> Self {
         self.grants.extend(more);
         self
     }
 
-    /// The set without the grants that `keep` turns down: how a user narrows a skill.
+    /// Keeps only the grants for which `keep` returns true: this is how a user narrows a skill.
     #[must_use]
     pub fn only(mut self, keep: impl Fn(&Grant) -> bool) -> Self {
         self.grants.retain(keep);
         self
     }
 
-    /// Whether some grant covers this one.
+    /// Whether a grant of the set covers this one.
     pub fn covers(&self, wanted: &Grant) -> bool {
         self.grants.iter().any(|grant| grant.covers(wanted))
     }
@@ -99,9 +100,10 @@ impl GrantSet {
     }
 }
 
-/// What a skill asks for.
+/// Collects what a skill requests.
 ///
-/// `allowed-tools` is a hint to the host and never looked at (R16). `domain:none` wins over every other wish for that domain, and what the author declares for files or the network replaces what would be implied there.
+/// `allowed-tools` is a hint to the host and is ignored (R16). `domain:none` overrides every other
+/// request for that domain, and declarations for files or the network replace the implied ones.
 pub fn of(skill: &Skill) -> GrantSet {
     let mut set = GrantSet::default();
     declared(skill, &mut set);
@@ -126,7 +128,7 @@ pub fn of(skill: &Skill) -> GrantSet {
     set
 }
 
-/// Permission strings and permission maps (GAIA §3, SRT §4.7).
+/// Adds declared permissions (GAIA §3, SRT §4.7).
 fn declared(skill: &Skill, set: &mut GrantSet) {
     for permission in &skill.permissions {
         let text = permission.to_string();
@@ -137,9 +139,11 @@ fn declared(skill: &Skill, set: &mut GrantSet) {
     }
 }
 
-/// Required variables of every dialect (GAIA §3.1: readable without `env:read`), MCP servers (SRT §4.6), and the programs that an OpenClaw block requires.
+/// Adds required variables (GAIA §3.1: readable without `env:read`), MCP servers (SRT §4.6), and
+/// the programs that an OpenClaw block requires.
 ///
-/// `dependencies.tools` of SRT §4.6 are looked up and grant nothing: that dialect may take them from `allowed-tools` (R16).
+/// `dependencies.tools` of SRT §4.6 must exist but grant nothing: that dialect may take them from
+/// `allowed-tools` (R16).
 fn required(skill: &Skill, set: &mut GrantSet) {
     let block = skill.openclaw.as_ref();
     let described = block.iter().flat_map(|block| &block.env_vars).filter_map(|entry| {
@@ -191,7 +195,8 @@ fn required(skill: &Skill, set: &mut GrantSet) {
     }
 }
 
-/// The program that a command tool starts, for that tool only; and the variables that a tool pack sets for it.
+/// Adds the program that a command tool starts, for that tool only, and checks the variables that a
+/// tool pack sets.
 fn commanded(tool: &Tool, set: &mut GrantSet) {
     let name = tool.name.as_str();
     if let Some(text) = program_of(tool) {
@@ -218,13 +223,14 @@ fn commanded(tool: &Tool, set: &mut GrantSet) {
     }
 }
 
-/// The program of a tool's command, as it is written there.
+/// The program of a tool's command, as written.
 pub(crate) fn program_of(tool: &Tool) -> Option<String> {
     let template = command::parse(tool.command.as_ref()?).ok()?;
     template.arguments.first().map(command::Argument::to_template)
 }
 
-/// Command tools work on the files of the working directory (GIB §5.1): reading them when the skill is read-only, changing them otherwise.
+/// Adds the working directory for command tools (GIB §5.1): for reading if the skill is read-only,
+/// otherwise for writing.
 fn working_directory(skill: &Skill, set: &mut GrantSet) {
     let level = match &skill.read_only {
         Some(flag) if flag.value => Level::Read,

@@ -1,8 +1,11 @@
-//! What a skill may do, who decides it, and why.
+//! Decides what a skill may do, and explains why.
 //!
-//! Pure: a skill, what is known about its trust and the user's earlier answers come in; a [`Decision`] goes out. Nothing here reads a file, the clock or the environment.
+//! Pure: takes a skill, its trust and the user's earlier approvals, and returns a [`Decision`].
+//! Nothing here reads a file, the clock or the environment.
 //!
-//! The way of a request: [`grants::of`] reads what the skill asks for, [`Request::of`] says which tool is to run, [`decide`] answers. Only an [`Allowed`] can be run, and only [`decide`] and the approval of a [`Question`] make one.
+//! The flow of a request: [`grants::of`] collects what the skill requests, [`Request::of`] names
+//! the tool to run, [`decide`] decides. Only an [`Allowed`] can be run, and only [`decide`] and the
+//! approval of a [`Question`] create one.
 
 pub mod approval;
 mod decide;

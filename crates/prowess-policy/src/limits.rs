@@ -1,29 +1,30 @@
-//! How much a run may use (GAIA §4.3, GIB §5.3).
+//! Resource limits of a run (GAIA §4.3, GIB §5.3).
 
 use crate::trust::Tier;
 
-/// Bounds of a run; an absent one is not set by the policy.
+/// Resource limits of a run; `None` means that the policy sets no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Seconds on the clock, after which the run is ended (GIB §5.3).
+    /// Wall-clock time in seconds, after which the run is terminated (GIB §5.3).
     pub wall_secs: u64,
-    /// Seconds between asking it to end and ending it (GIB §5.3, R21).
+    /// Grace period between SIGTERM and SIGKILL, in seconds (GIB §5.3, R21).
     pub grace_secs: u64,
-    /// Seconds of computing, over all its processes.
+    /// CPU time in seconds, over all its processes.
     pub cpu_secs: Option<u64>,
-    /// Bytes of memory, over all its processes.
+    /// Memory in bytes, over all its processes.
     pub memory_bytes: Option<u64>,
-    /// Processes and threads at once.
+    /// Maximum number of processes and threads.
     pub processes: Option<u32>,
-    /// Bytes written to stdout and stderr, after which the run is ended. What is kept of them is far less.
+    /// Maximum number of bytes written to stdout and stderr, after which the run is terminated. Far
+    /// less of it is kept.
     pub output_bytes: u64,
-    /// Bytes that folders which may be written may grow by, after which the run is ended.
+    /// Maximum growth of writable folders in bytes, after which the run is terminated.
     pub written_bytes: u64,
-    /// Files and folders that may be added to them, after which the run is ended.
+    /// Maximum number of new files and folders in them, after which the run is terminated.
     pub written_entries: u64,
-    /// Bytes sent and received.
+    /// Maximum number of bytes sent and received.
     pub network_bytes: Option<u64>,
-    /// Bytes per second sent and received.
+    /// Bandwidth in bytes per second, sent and received.
     pub network_bytes_per_sec: Option<u64>,
 }
 
@@ -33,7 +34,9 @@ const GIB: u64 = 1024 * MIB;
 impl Limits {
     /// The limits of a tier.
     ///
-    /// GAIA §4.3 wants CPU time, memory and bandwidth limited for experimental skills and names no numbers. These let compilers and package managers work and end what runs wild: two cores for the whole time, 2 GiB, 256 processes and threads, 256 MiB of traffic at 16 MiB/s.
+    /// GAIA §4.3 requires limits on CPU time, memory and bandwidth for experimental skills but
+    /// gives no numbers. These are enough for compilers and package managers: two cores for the
+    /// whole time, 2 GiB, 256 processes and threads, 256 MiB of traffic at 16 MiB/s.
     pub fn of(tier: Tier, wall_secs: u64) -> Self {
         let common = Self {
             wall_secs,
@@ -42,7 +45,7 @@ impl Limits {
             memory_bytes: None,
             processes: Some(4096),
             output_bytes: 4 * GIB,
-            // What a large build leaves. No specification names a number, and a full disk is everybody's trouble.
+            // Enough for a large build. No specification gives a number.
             written_bytes: 16 * GIB,
             written_entries: 1_000_000,
             network_bytes: None,

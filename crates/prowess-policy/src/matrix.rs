@@ -8,11 +8,12 @@ use crate::trust::Tier;
 /// One cell of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cell {
-    /// Granted without a question of its own.
+    /// Granted without a prompt.
     Auto,
     /// The user is asked.
     Prompt,
-    /// Granted inside the tighter limits of §4.3; asks whatever a community skill asks, because a lower tier never asks less.
+    /// Granted with the tighter limits of §4.3; prompts like `community`, because a lower tier
+    /// never prompts less.
     Sandboxed,
 }
 
@@ -35,7 +36,7 @@ pub struct Row {
 
 use Cell::{Auto, Prompt, Sandboxed};
 
-/// The table as it stands in GAIA §3.3.
+/// The table of GAIA §3.3.
 pub const TABLE: [Row; 7] = [
     row("filesystem:read", Domain::Filesystem, &[Level::Read], Auto, Auto),
     row("filesystem:write", Domain::Filesystem, &[Level::Write], Auto, Prompt),
@@ -46,7 +47,8 @@ pub const TABLE: [Row; 7] = [
     row("database:write", Domain::Database, &[Level::Write], Auto, Prompt),
 ];
 
-/// What the table leaves out. Reading a database is like reading a file; a variable may be anything, so it asks.
+/// Permissions that the table omits. Reading a database is like reading a file; a variable may be
+/// anything, so it prompts.
 pub const BESIDES: [Row; 2] = [
     row("database:read", Domain::Database, &[Level::Read], Auto, Auto),
     row("env:read", Domain::Env, &[Level::Read], Auto, Prompt),
@@ -73,7 +75,7 @@ impl Row {
     }
 }
 
-/// The cell of a permission at a tier. A pair that no table has can't be granted by anybody's list, so it asks.
+/// The cell of a permission at a tier. A pair that is in no table prompts.
 pub fn cell(domain: Domain, level: Level, tier: Tier) -> Cell {
     TABLE
         .iter()
@@ -82,7 +84,7 @@ pub fn cell(domain: Domain, level: Level, tier: Tier) -> Cell {
         .map_or(Prompt, |row| row.cell(tier))
 }
 
-/// Whether a grant puts a question at a tier: its cell, and what R47 adds to it.
+/// Whether a grant prompts at a tier: by its cell, and by R47.
 pub fn asks(grant: &Grant, tier: Tier) -> bool {
     match cell(grant.domain(), grant.level(), tier) {
         Prompt => true,
@@ -98,7 +100,9 @@ pub fn asks(grant: &Grant, tier: Tier) -> bool {
     }
 }
 
-/// R47, R52: a grant of an automatic cell that names no part of its domain. Reading any host is left as the table has it; changing any host and files beyond the working directory without a name are not.
+/// Whether a grant of an automatic cell is unscoped and therefore prompts (R47, R52). Reading from
+/// any host stays automatic; writing to any host and unscoped files outside the working directory
+/// do not.
 fn is_wide(grant: &Grant) -> bool {
     match (grant.domain(), grant.scope()) {
         (Domain::Network, Scope::Host(host)) => host.is_any() && grant.level() == Level::Write,

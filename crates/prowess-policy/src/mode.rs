@@ -1,4 +1,4 @@
-//! Modes: the situation in which tools are offered (GIB §7.2, R26, R46).
+//! Modes, which determine the tools that are offered (GIB §7.2, R26, R46).
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// A mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// No particular situation.
+    /// No particular mode.
     Global,
     /// Writing programs.
     Dev,
@@ -16,7 +16,7 @@ pub enum Mode {
     Writer,
 }
 
-/// A word that is no mode.
+/// An unknown mode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a mode, expected `Global`, `Dev`, `Meeting` or `Writer`")]
 pub struct ModeError(String);
@@ -25,7 +25,7 @@ impl Mode {
     /// Every mode.
     pub const ALL: [Mode; 4] = [Mode::Global, Mode::Dev, Mode::Meeting, Mode::Writer];
 
-    /// The word for the mode.
+    /// The name of the mode.
     pub fn as_str(self) -> &'static str {
         match self {
             Mode::Global => "Global",
@@ -36,7 +36,7 @@ impl Mode {
     }
 }
 
-/// Case does not count where a person types; R26's aliases are understood.
+/// Ignores case and accepts the aliases of R26.
 impl FromStr for Mode {
     type Err = ModeError;
 
@@ -57,7 +57,8 @@ impl fmt::Display for Mode {
     }
 }
 
-/// Whether a skill with these modes is there in a mode: its own, and every one if `Global` is among them (GIB §7.2, R46). No modes at all mean `Global`.
+/// Whether a skill with these modes is available in a mode: in its own, and in every mode if
+/// `Global` is among them (GIB §7.2, R46). No modes mean `Global`.
 pub fn is_available<'m>(declared: impl IntoIterator<Item = &'m str>, active: Mode) -> bool {
     let mut declared = declared.into_iter().peekable();
     declared.peek().is_none()

@@ -1,23 +1,24 @@
-//! Places that grants do not open as they open others: where keys are kept, and what runs later in somebody's name. This file
-//! is the list, with a reason for each; who adds a place adds a line.
+//! Protected locations that grants do not simply open: stored keys, and files that are executed
+//! later on someone's behalf. Each entry has a reason.
 
-/// A place that stays closed inside a wider grant.
+/// A location that stays closed inside a wider grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protected {
-    /// A path below the home, and below everybody else's.
+    /// A path below every home directory.
     BelowHome(&'static str),
-    /// These names in a row, at any depth; a name that begins with `*` stands for every one that ends like it.
+    /// Consecutive path components at any depth; a name that begins with `*` matches every name
+    /// with that suffix.
     AnyDepth(&'static str),
-    /// A path of the machine, from its root.
+    /// An absolute path.
     Machine(&'static str),
 }
 
-/// A protected place, and why it is one.
+/// A protected location, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// Where it is.
+    /// The location.
     pub protected: Protected,
-    /// What is there, as a clause: "because …".
+    /// The reason, as a clause: "because …".
     pub why: &'static str,
 }
 
@@ -35,8 +36,8 @@ impl Place {
     }
 }
 
-/// Places that hold keys and passwords. A grant reaches one only by naming it: `~/**` and `/etc/**` do not. Reading them needs a
-/// person.
+/// Locations of keys and passwords. A grant only opens one by naming it: `~/**` and `/etc/**` do
+/// not. Reading them requires a confirmation by a person.
 pub const SECRET_PLACES: &[Place] = &[
     // Of every user.
     Place::home(".ssh", SSH_KEYS),
@@ -59,7 +60,7 @@ pub const SECRET_PLACES: &[Place] = &[
     Place::home(".mozilla", BROWSERS),
     Place::home(".config/google-chrome", BROWSERS),
     Place::home(".config/chromium", BROWSERS),
-    // Of the machine. Most of it only root can read, and root runs tools too.
+    // System-wide. Most of it is only readable by root, but root runs tools too.
     Place::machine("/etc/shadow", PASSWORDS),
     Place::machine("/etc/shadow-", PASSWORDS),
     Place::machine("/etc/gshadow", PASSWORDS),
@@ -97,11 +98,11 @@ pub const NEVER_WRITE: &[Place] = &[
     Place::row(".git/hooks", GIT),
     Place::row(".git/config", GIT),
     Place::row(".git/modules", GIT),
-    // Where git looks for the rest of a repository, and more settings that name programs.
+    // Where git looks for other parts of a repository, and more settings that name programs.
     Place::row(".git/commondir", GIT),
     Place::row(".git/config.worktree", GIT),
     Place::row(".git/worktrees", GIT),
-    // Hooks that a project keeps among its files, and settings of other systems for versions.
+    // Hooks in a project, and settings of other version control systems.
     Place::row(".githooks", HOOKS),
     Place::row(".husky", HOOKS),
     Place::row(".hg/hgrc", HOOKS),
@@ -208,7 +209,7 @@ pub const NEVER_WRITE: &[Place] = &[
     Place::home(".config/ghostty", TERMINALS),
     Place::home(".config/wezterm", TERMINALS),
     Place::home(".wezterm.lua", TERMINALS),
-    // Programs by their name, and what interpreters and builds load on their own.
+    // Programs on PATH, and what interpreters and builds load automatically.
     Place::home(".local/bin", PROGRAMS),
     Place::home(".cargo/bin", PROGRAMS),
     Place::home(".docker/cli-plugins", PROGRAMS),
@@ -272,7 +273,7 @@ pub const NEVER_WRITE: &[Place] = &[
     Place::home(".config/goose", AGENTS),
     Place::home(".config/github-copilot", AGENTS),
     Place::home(".config/Claude", AGENTS),
-    // Settings that name programs, and who may come in.
+    // Settings that name programs, and login permissions.
     Place::home(".gitconfig", GIT),
     Place::home(".config/git", GIT),
     Place::home(".config/hg", GIT),
@@ -295,7 +296,8 @@ pub const NEVER_WRITE: &[Place] = &[
     Place::home(".wgetrc", HELPERS),
     Place::home(".config/prowess", OURS),
     Place::home(".local/share/prowess", OURS),
-    // The machine's own. In /etc nearly every file says who may do what, or which program is started when; so it is all of it.
+    // System-wide. Nearly every file in /etc controls permissions or starts programs, so all of it
+    // is protected.
     Place::machine("/etc", MACHINE),
     Place::machine("/private/etc", MACHINE),
     Place::machine("/bin", SYSTEM),
@@ -358,33 +360,32 @@ pub const NEVER_WRITE: &[Place] = &[
     Place::machine("/var/lib/kubelet", SERVICES),
 ];
 
-const KEYS: &str = "keys and passwords are kept there";
-const SSH_KEYS: &str = "keys to other machines are kept there";
-const CLOUD_KEYS: &str = "keys to other machines and services are kept there";
-const LOGINS: &str = "programs keep passwords and tokens there";
-const BROWSERS: &str = "browsers keep passwords and sessions there";
-const PASSWORDS: &str = "it holds the passwords of this machine";
-const POWERS: &str = "it says who may act as root";
-const HOST_KEYS: &str = "the machine's own keys are there";
-const NETWORK_KEYS: &str = "keys of networks are there";
-const ROOT: &str = "it is the home of root";
-const GIT: &str = "git runs what it says";
-const HOOKS: &str = "systems for versions run what is there";
-const EDITORS: &str = "editors run what it says";
-const AGENTS: &str = "agents start what it says";
+const KEYS: &str = "it stores keys and passwords";
+const SSH_KEYS: &str = "it stores keys to other machines";
+const CLOUD_KEYS: &str = "it stores keys to other machines and services";
+const LOGINS: &str = "programs store passwords and tokens there";
+const BROWSERS: &str = "browsers store passwords and sessions there";
+const PASSWORDS: &str = "it contains the password hashes of this machine";
+const POWERS: &str = "it controls who may act as root";
+const HOST_KEYS: &str = "it stores the machine's own keys";
+const NETWORK_KEYS: &str = "it stores network keys";
+const ROOT: &str = "it is the home directory of root";
+const GIT: &str = "git runs programs that it names";
+const HOOKS: &str = "version control systems run programs from it";
+const EDITORS: &str = "editors run programs that it names";
+const AGENTS: &str = "agents start programs that it names";
 const SHELLS: &str = "shells run it when they start";
-const SESSION: &str = "it is read when somebody logs in or a desktop starts";
-const TERMINALS: &str = "terminals and shells do what it says";
-const PROGRAMS: &str = "programs are started from there by their names";
-const INTERPRETERS: &str = "interpreters run what is there when they start";
-const BUILDS: &str = "builds and package managers run or fetch what it says";
-const LOGINS_TO: &str = "it says who may log in, or what is done with mail";
-const HELPERS: &str = "it names programs that others start";
-const OURS: &str = "they are files of prowess";
-const MACHINE: &str =
-    "settings of the machine decide who may do what and which programs are started";
-const SYSTEM: &str = "programs and libraries that everybody on this machine runs are there";
-const KERNEL: &str = "it belongs to the kernel, or is started with the machine";
-const TIMERS: &str = "it says what is started at which time";
-const PACKAGES: &str = "package managers run what is there";
-const SERVICES: &str = "services of the machine run what is there";
+const SESSION: &str = "it is read on login or when a desktop starts";
+const TERMINALS: &str = "terminals and shells execute commands from it";
+const PROGRAMS: &str = "it is on PATH";
+const INTERPRETERS: &str = "interpreters run code from it when they start";
+const BUILDS: &str = "builds and package managers run or download what it names";
+const LOGINS_TO: &str = "it controls who may log in, or how mail is processed";
+const HELPERS: &str = "it names programs that other programs start";
+const OURS: &str = "it belongs to prowess";
+const MACHINE: &str = "it contains system settings that control permissions and start programs";
+const SYSTEM: &str = "it contains programs and libraries of the system";
+const KERNEL: &str = "it belongs to the kernel, or is loaded at boot";
+const TIMERS: &str = "it schedules programs";
+const PACKAGES: &str = "package managers run code from it";
+const SERVICES: &str = "system services run code from it";

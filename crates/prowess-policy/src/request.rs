@@ -1,4 +1,4 @@
-//! What is to be run: one tool of one skill, with everything about it that a decision depends on.
+//! A request to run one tool of one skill, with everything that a decision depends on.
 
 use prowess_format::skill::{Skill, ToolKind};
 
@@ -6,16 +6,16 @@ use crate::approval::{Digest, FileHashes, ProgramPin};
 use crate::grants::program_of;
 use crate::trust::Tier;
 
-/// Where a skill lies, and where its tools work. Both as text that only one folder has.
+/// The folder of a skill and the working directory of its tools, both as canonical paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
-    /// The skill's folder, or its file where it stands alone.
+    /// The skill's folder, or its file if it is a single file.
     pub skill: String,
-    /// The working directory: what `./` in its grants is.
+    /// The working directory, which `./` in its grants refers to.
     pub project: String,
 }
 
-/// A wish to run a tool.
+/// A request to run a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     pub(crate) skill: String,
@@ -34,23 +34,24 @@ pub struct Request {
     pub(crate) files: FileHashes,
 }
 
-/// A skill has no tool of this name.
+/// The skill has no tool of this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the skill `{skill}` has no tool `{tool}`")]
 pub struct NoSuchTool {
     /// The skill.
     pub skill: String,
-    /// The tool that was asked for.
+    /// The requested tool.
     pub tool: String,
 }
 
-/// The shortest and the longest time limit (GIB §5.3).
+/// The allowed timeouts (GIB §5.3).
 const TIMEOUT: std::ops::RangeInclusive<i64> = 1..=300;
 
 impl Request {
-    /// The wish to run a tool of a skill.
+    /// Creates a request to run a tool of a skill.
     ///
-    /// `name` is the name that counts (R3), `digest` is over all the skill's files, and `pins` are the images that the tool's programs resolve to now.
+    /// `name` is the effective name (R3), `digest` is over all the skill's files, and `pins` are
+    /// the images that the tool's programs currently resolve to.
     pub fn of(
         skill: &Skill,
         name: &str,
@@ -80,35 +81,37 @@ impl Request {
         })
     }
 
-    /// The same wish with the images that its programs resolve to.
+    /// Sets the images that its programs resolve to.
     #[must_use]
     pub fn with_pins(mut self, pins: Vec<ProgramPin>) -> Self {
         self.pins = pins;
         self
     }
 
-    /// The same wish with the images that the programs of the skill's other tools resolve to: an approval of the whole skill keeps them too.
+    /// Sets the images that the programs of the skill's other tools resolve to: an approval of the
+    /// whole skill includes them.
     #[must_use]
     pub fn with_skill_pins(mut self, pins: Vec<ProgramPin>) -> Self {
         self.skill_pins = pins;
         self
     }
 
-    /// The same wish for a run whose working directory is the user's home (GIB §5.1). What a skill asks for below `./` is then asked for below `~/`, and judged as that.
+    /// Marks a run whose working directory is the user's home directory (GIB §5.1). Grants below
+    /// `./` are then treated as grants below `~/`.
     #[must_use]
     pub fn in_home(mut self) -> Self {
         self.in_home = true;
         self
     }
 
-    /// The same wish in known places. Without them an approval of what is relative to the working directory never counts.
+    /// Sets the folders. Without them an approval of relative grants is never valid.
     #[must_use]
     pub fn with_places(mut self, places: Places) -> Self {
         self.places = Some(places);
         self
     }
 
-    /// The same wish with what is in the skill's files one by one, so that a change can be told.
+    /// Sets the hashes of the skill's files, so that a change can be reported.
     #[must_use]
     pub fn with_files(mut self, files: FileHashes) -> Self {
         self.files = files;
@@ -135,7 +138,7 @@ impl Request {
         &self.pins
     }
 
-    /// The highest tier that such a tool can have: handlers are experimental whatever vouches for them (GAIA §8.3).
+    /// The highest tier that such a tool can have: handlers are always experimental (GAIA §8.3).
     pub fn ceiling(&self) -> Tier {
         match self.kind {
             ToolKind::Handler => Tier::Experimental,

@@ -1,4 +1,5 @@
-//! The scopes of grants: paths, hosts, programs, variables. Each is checked once, when it is read.
+//! The scopes of grants: paths, hosts, programs, variables. Each is checked once, when it is
+//! parsed.
 
 mod host;
 mod path;

@@ -1,4 +1,4 @@
-//! What a run may touch, in terms that a sandbox can enforce.
+//! What a run may access, in terms that a sandbox can enforce.
 
 use prowess_format::permission::{Domain, Level};
 
@@ -10,19 +10,19 @@ use crate::scope::{
 };
 use crate::trust::Tier;
 
-/// Reading, or reading and changing.
+/// Reading, or reading and writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Access {
-    /// Reading; of the network, requests that change nothing.
+    /// Reading; for the network, requests that change nothing.
     Read,
-    /// Reading and changing.
+    /// Reading and writing.
     Write,
 }
 
-/// Files that a rule reaches.
+/// The files of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum FileScope {
-    /// The whole machine, less what is protected.
+    /// The whole machine, except protected locations.
     Everything,
     /// The paths of a pattern.
     Pattern(PathPattern),
@@ -33,11 +33,11 @@ pub enum FileScope {
 pub enum Programs {
     /// Every program of the machine.
     Any,
-    /// These. Nothing else is in view but what the tool itself runs in.
+    /// Only these, and what the tool itself runs in.
     Only(Vec<Program>),
 }
 
-/// Hosts that may be reached, on which ports, and for what.
+/// Hosts that may be accessed, their ports, and for what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkRule {
     /// Hosts and port.
@@ -46,21 +46,21 @@ pub struct NetworkRule {
     pub access: Access,
 }
 
-/// Variables that may pass.
+/// Variables that are passed on.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Variables {
     /// These by name.
     pub named: Vec<VariableName>,
-    /// Every other one that is neither secret nor controlling.
+    /// Every other one that is neither secret nor a control variable.
     pub all_plain: bool,
 }
 
 /// Databases that may be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseRule {
-    /// Reading or changing.
+    /// Reading or writing.
     pub access: Access,
-    /// The database; every one when absent.
+    /// The database; every one if absent.
     pub name: Option<String>,
 }
 
@@ -73,19 +73,21 @@ pub enum Servers {
     Only(Vec<String>),
 }
 
-/// What a run may touch. Made by decisions only; everything not mentioned is closed.
+/// What a run may access. Only created by decisions; everything not mentioned is denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SandboxSpec {
-    /// The tier that counted.
+    /// The effective tier.
     pub tier: Tier,
     /// Files to read.
     pub read: Vec<FileScope>,
-    /// Files to read and change.
+    /// Files to read and write.
     pub write: Vec<FileScope>,
-    /// Places of secrets. They are closed to every rule that does not name them, see [`FileScope::names`].
+    /// Locations of secrets. They are closed to every rule that does not name them, see
+    /// [`FileScope::names`].
     pub never_read: Vec<Place>,
-    /// Places that no rule opens for writing. The skill's own directory and the runtime's state belong to them too; only the caller knows where those are.
+    /// Locations that no rule opens for writing. The skill's own directory and the runtime's state
+    /// belong to them too; only the caller knows where those are.
     pub never_write: Vec<Place>,
     /// Programs.
     pub programs: Programs,
@@ -97,13 +99,13 @@ pub struct SandboxSpec {
     pub databases: Vec<DatabaseRule>,
     /// MCP servers.
     pub mcp: Servers,
-    /// Mouse, keyboard and screen. Nothing can confine that.
+    /// Mouse, keyboard and screen. This can't be confined.
     pub desktop: bool,
-    /// Bounds.
+    /// Resource limits.
     pub limits: Limits,
 }
 
-/// Something a run may try.
+/// Something that a run may attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Reading a file.
@@ -116,7 +118,7 @@ pub enum Action {
         host: HostName,
         /// On this port.
         port: u16,
-        /// Whether it may change something there.
+        /// Whether it may write.
         access: Access,
     },
     /// Starting a program.
@@ -127,17 +129,17 @@ pub enum Action {
     Database {
         /// Its name.
         name: String,
-        /// Reading or changing.
+        /// Reading or writing.
         access: Access,
     },
     /// Connecting to an MCP server.
     Mcp(String),
-    /// Steering the desktop.
+    /// Controlling the desktop.
     Desktop,
 }
 
 impl SandboxSpec {
-    /// The spec of grants that a tier has narrowed already.
+    /// The spec of grants that a tier has already narrowed.
     pub(crate) fn of(grants: &[Grant], tier: Tier, wall_secs: u64) -> Self {
         let mut spec = Self {
             tier,
@@ -210,7 +212,8 @@ impl SandboxSpec {
         }
     }
 
-    /// Whether what it opens depends on the working directory. An approval of such a spec is one for that folder only.
+    /// Whether it depends on the working directory. An approval of such a spec is only valid for
+    /// that folder.
     pub fn depends_on_project(&self) -> bool {
         self.read.iter().chain(&self.write).any(|scope| match scope {
             FileScope::Everything => false,
@@ -253,7 +256,7 @@ impl SandboxSpec {
 }
 
 impl FileScope {
-    /// Whether the rule names this place of secrets, which is the only way to reach it.
+    /// Whether the rule names this location of secrets, which is the only way to open it.
     pub fn names(&self, place: &str) -> bool {
         match self {
             FileScope::Everything => false,
@@ -271,7 +274,7 @@ impl FileScope {
 }
 
 impl Variables {
-    /// Whether a variable of the parent may pass, beyond those that always do.
+    /// Whether a variable of the parent process is passed on, in addition to those that always are.
     pub fn allow(&self, name: &str) -> bool {
         if crate::scope::is_control(name) {
             return false;
@@ -281,7 +284,7 @@ impl Variables {
     }
 }
 
-/// Whether a name is the one that a row of [`Protected::AnyDepth`] means.
+/// Whether a name matches a component of [`Protected::AnyDepth`].
 pub fn is_named(name: &str, wanted: &str) -> bool {
     match wanted.strip_prefix('*') {
         Some(end) => name.ends_with(end),
@@ -290,7 +293,7 @@ pub fn is_named(name: &str, wanted: &str) -> bool {
 }
 
 impl Protected {
-    /// The place as text.
+    /// The location as text.
     pub fn as_str(self) -> &'static str {
         match self {
             Protected::BelowHome(place)
@@ -299,7 +302,8 @@ impl Protected {
         }
     }
 
-    /// Whether a path lies in it. Of an absolute path nobody knows here whose home it is in, so that a home's places count at any depth of it.
+    /// Whether it contains a path. The home directory of an absolute path is unknown here, so
+    /// locations below a home directory match at any depth.
     pub fn contains(self, path: &RootedPath) -> bool {
         let wanted: Vec<&str> = self.as_str().trim_start_matches('/').split('/').collect();
         let row = |window: &[String]| {

@@ -2,14 +2,14 @@
 
 use prowess_format::skill::Skill;
 
-/// Where a tool comes from.
+/// The source of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolSource {
     /// A skill by name.
     Skill(String),
 }
 
-/// What a host needs to know before it offers a tool.
+/// The policy record of a tool, for hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolPolicy {
     /// The tool.
@@ -18,11 +18,11 @@ pub struct ToolPolicy {
     pub read_only: bool,
     /// Asks even when read-only.
     pub always_ask: bool,
-    /// Where it comes from.
+    /// The source.
     pub source: ToolSource,
 }
 
-/// The records of a skill's tools; `name` is the one that counts (R3).
+/// The policy records of a skill's tools; `name` is the effective name (R3).
 pub fn tool_policies(skill: &Skill, name: &str) -> Vec<ToolPolicy> {
     let read_only = skill.read_only.as_ref().is_some_and(|flag| flag.value);
     let always_ask = skill.always_ask.as_ref().is_some_and(|flag| flag.value);

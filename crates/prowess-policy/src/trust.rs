@@ -1,14 +1,14 @@
-//! How far a skill is trusted, on three axes that have nothing to do with each other (R19).
+//! The trust in a skill, on three independent axes (R19).
 
 use std::fmt;
 use std::str::FromStr;
 
 use prowess_format::skill::Skill;
 
-/// The security tier (GAIA §4), proved by signatures.
+/// The security tier (GAIA §4), proven by signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tier {
-    /// Nobody vouches for it (GAIA §4.3).
+    /// Not signed by a trusted key (GAIA §4.3).
     Experimental,
     /// Signed by its publisher (GAIA §4.2).
     Community,
@@ -16,29 +16,29 @@ pub enum Tier {
     Verified,
 }
 
-/// The badge that a registry gives (SKL layer 3). It is shown and decides nothing.
+/// The badge of a registry. It is shown but has no effect on decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Badge {
-    /// Published by somebody.
+    /// Published by anyone.
     Community,
-    /// Looked at by the registry.
+    /// Reviewed by the registry.
     Verified,
     /// Published by the registry's owner.
     Official,
 }
 
-/// How the skill came to this machine (GIB §6.2).
+/// The origin of a skill (GIB §6.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// It ships with this program.
     Bundled,
     /// The user put it there.
     Local,
-    /// It was fetched from somewhere else.
+    /// It was downloaded.
     Downloaded,
 }
 
-/// A word that is no tier.
+/// An unknown tier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a tier, expected `verified`, `community` or `experimental`")]
 pub struct TierError(String);
@@ -53,7 +53,8 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Trust from what the file claims, what signatures prove, what the registry says, and how it came here.
+    /// Creates the trust from the claim of the file, the tier proven by signatures, the badge of
+    /// the registry, and the origin.
     pub fn new(
         claimed: Option<Tier>,
         attested: Tier,
@@ -65,7 +66,8 @@ impl Trust {
 
     /// The trust in a skill, with the claim taken from its file.
     ///
-    /// Most dialects know no tiers, so that a missing claim is no claim of being experimental: then the signature alone counts. A claim that is no tier counts as the lowest.
+    /// Most dialects have no tiers, so without a claim only the signature matters. An unknown tier
+    /// is treated as the lowest.
     pub fn of(skill: &Skill, attested: Tier, badge: Option<Badge>, origin: Origin) -> Self {
         let claimed = skill
             .security_tier
@@ -74,7 +76,8 @@ impl Trust {
         Self::new(claimed, attested, badge, origin)
     }
 
-    /// The tier that counts: the lower of the claimed and the attested one (R19). What ships with this program is attested by it.
+    /// The effective tier: the lower of the claimed and the attested one (R19). Bundled skills are
+    /// attested by this program.
     pub fn tier(self) -> Tier {
         let attested = match self.origin {
             Origin::Bundled => Tier::Verified,
@@ -83,27 +86,27 @@ impl Trust {
         self.claimed.map_or(attested, |claimed| claimed.min(attested))
     }
 
-    /// What the file claims.
+    /// The tier that the file claims.
     pub fn claimed(self) -> Option<Tier> {
         self.claimed
     }
 
-    /// What signatures prove.
+    /// The tier proven by signatures.
     pub fn attested(self) -> Tier {
         self.attested
     }
 
-    /// What the registry says.
+    /// The registry's badge.
     pub fn badge(self) -> Option<Badge> {
         self.badge
     }
 
-    /// How it came here.
+    /// The origin.
     pub fn origin(self) -> Origin {
         self.origin
     }
 
-    /// Whether somebody vouches for the files: a signature, or their being part of this program.
+    /// Whether the files are signed or bundled with this program.
     pub fn is_signed(self) -> bool {
         self.origin == Origin::Bundled || self.attested > Tier::Experimental
     }
@@ -113,7 +116,7 @@ impl Tier {
     /// Every tier, the lowest first.
     pub const ALL: [Tier; 3] = [Tier::Experimental, Tier::Community, Tier::Verified];
 
-    /// The word for the tier.
+    /// The name of the tier.
     pub fn as_str(self) -> &'static str {
         match self {
             Tier::Experimental => "experimental",
@@ -139,7 +142,7 @@ impl fmt::Display for Tier {
 }
 
 impl Badge {
-    /// The word for the badge.
+    /// The name of the badge.
     pub fn as_str(self) -> &'static str {
         match self {
             Badge::Community => "community",
@@ -150,7 +153,7 @@ impl Badge {
 }
 
 impl Origin {
-    /// The word for the origin.
+    /// The name of the origin.
     pub fn as_str(self) -> &'static str {
         match self {
             Origin::Bundled => "bundled",

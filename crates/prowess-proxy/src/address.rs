@@ -1,4 +1,4 @@
-//! Addresses that no grant reaches.
+//! Addresses that can't be granted.
 //!
 //! A granted name may resolve to anything its owner likes (attacks sandbox-C12, sandbox-C13). What is not on the
 //! public internet belongs to somebody who never agreed: the machine itself, its network, its
@@ -8,8 +8,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 use crate::host::{Authority, DnsName, Host};
 
-/// What an `http` or `https` address leads to that is never reached, as far as the text shows it: a name may lead anywhere,
-/// and is looked up when it is used. Nothing is asked here, neither a resolver nor the kernel.
+/// Why the host of an `http` or `https` URL is always refused, judging by its text only: a name is
+/// resolved when it is used. Uses neither a resolver nor the kernel.
 pub fn never_reached(url: &str) -> Option<&'static str> {
     let (scheme, rest) = url.trim_start().split_once("://")?;
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
@@ -23,13 +23,13 @@ pub fn never_reached(url: &str) -> Option<&'static str> {
     }
 }
 
-/// RFC 6761: such names are this machine, whatever a resolver says.
+/// Whether a name is this machine by RFC 6761, whatever it resolves to.
 pub(crate) fn is_localhost(name: &DnsName) -> bool {
     let name = name.as_str();
     name == "localhost" || name.ends_with(".localhost")
 }
 
-/// What makes an address unreachable for a sandbox, or `None` if it is an ordinary public one.
+/// Why an address is always refused, or `None` if it is an ordinary public one.
 pub fn forbidden(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => forbidden_v4(address),
@@ -39,8 +39,8 @@ pub fn forbidden(address: IpAddr) -> Option<&'static str> {
 }
 
 fn forbidden_v4(address: Ipv4Addr) -> Option<&'static str> {
-    // IANA's special-purpose registry; metadata services first, because they are what is looked
-    // for. 168.63.129.16 is Azure's, and the only one with a public address.
+    // IANA's special-purpose registry; metadata services first, because they are the main target.
+    // 168.63.129.16 is Azure's, and the only one with a public address.
     match address.octets() {
         [169, 254, 169, 254] | [168, 63, 129, 16] | [100, 100, 100, 200] | [192, 0, 0, 192] => {
             Some("a cloud metadata address")
@@ -65,7 +65,7 @@ fn forbidden_v6(address: Ipv6Addr) -> Option<&'static str> {
     match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 0] => Some("an unspecified address"),
         [0, 0, 0, 0, 0, 0, 0, 1] => Some("a loopback address"),
-        // Each of these carries an address of version 4 that would be reached instead.
+        // Each of these embeds an IPv4 address that would be contacted instead.
         [0, 0, 0, 0, 0, 0xffff, ..] => Some("an IPv4 address inside an IPv6 one"),
         [0x0064, 0xff9b, ..] => Some("an IPv4 address inside an IPv6 one"),
         [0x2002, ..] | [0x2001, 0, ..] => Some("an IPv4 address inside an IPv6 one"),
@@ -76,18 +76,18 @@ fn forbidden_v6(address: Ipv6Addr) -> Option<&'static str> {
         [0x2001, 0x0001..=0x01ff | 0x0db8, ..] | [0x3fff, 0..=0x0fff, ..] => {
             Some("a reserved address")
         }
-        // Only 2000::/3 has been given out; whatever else there is has a meaning of its own.
+        // Only 2000::/3 is allocated for global unicast; the rest is special.
         [0x2000..=0x3fff, ..] => None,
         _ => Some("a reserved address"),
     }
 }
 
-/// Whether a connection to the address would end on this machine.
+/// Whether the address belongs to this machine.
 ///
-/// Interfaces come and go, so the kernel is asked each time: only a local address can be bound.
-/// That answer means nothing where the kernel binds any address (`ip_nonlocal_bind`), which an
-/// address that nobody may have shows. Then the source address of a route tells: for a local
-/// address it is the address itself, except for further addresses of one network.
+/// Interfaces change, so the kernel is asked each time: only a local address can be bound. This
+/// fails if the kernel binds any address (`ip_nonlocal_bind`), which is detected by binding an
+/// invalid address. In that case the source address of a route is used: for a local address it is
+/// the address itself, except for additional addresses of the same network.
 fn is_own(address: IpAddr) -> bool {
     if UdpSocket::bind((address, 0)).is_err() {
         return false;

@@ -1,4 +1,4 @@
-//! Bodies of requests, on their way from the client to the server.
+//! Request bodies, streamed from the client to the server.
 
 use std::io;
 use std::pin::Pin;
@@ -24,19 +24,20 @@ pub(crate) struct Upload {
 /// The client's end of a body.
 pub(crate) type Uploader = mpsc::Sender<io::Result<Bytes>>;
 
-/// Why a body could not be read to its end.
+/// Why a body could not be read completely.
 #[derive(Debug, Error)]
 pub(crate) enum UploadError {
     #[error("{0}")]
     Malformed(&'static str),
     #[error(transparent)]
     Client(#[from] io::Error),
-    /// The server has heard enough.
-    #[error("the server took no more")]
+    /// The server stopped reading.
+    #[error("the server stopped reading")]
     Unwanted,
 }
 
-/// Both ends of a body with this framing. One piece waits at most: a slow server slows the client.
+/// Creates both ends of a body with this framing. At most one chunk is buffered: a slow server
+/// slows the client.
 pub(crate) fn channel(framing: Framing) -> (Uploader, Upload) {
     let (uploader, pieces) = mpsc::channel(1);
     let left = match framing {
@@ -47,8 +48,8 @@ pub(crate) fn channel(framing: Framing) -> (Uploader, Upload) {
     (uploader, Upload { pieces, left })
 }
 
-/// Reads one body and hands it over. A body that breaks off makes the server's request break off,
-/// so that half a body is never taken for a whole one.
+/// Reads one body and forwards it. An aborted body aborts the request to the server, so that a
+/// partial body is never mistaken for a complete one.
 pub(crate) async fn pump<R: AsyncRead + Unpin>(
     client: &mut Prefixed<R>,
     framing: Framing,
@@ -60,7 +61,7 @@ pub(crate) async fn pump<R: AsyncRead + Unpin>(
         Framing::Chunked => pass_chunks(client, &uploader).await,
     };
     if result.is_err() {
-        let broken = io::Error::new(io::ErrorKind::UnexpectedEof, "the body broke off");
+        let broken = io::Error::new(io::ErrorKind::UnexpectedEof, "the body was aborted");
         let _ = uploader.send(Err(broken)).await;
     }
     result
@@ -85,7 +86,8 @@ async fn pass<R: AsyncRead + Unpin>(
     Ok(())
 }
 
-/// RFC 9112 §7.1, without extensions and trailers, which only smugglers use.
+/// Forwards a chunked body (RFC 9112 §7.1), without extensions and trailers, which only request
+/// smuggling needs.
 async fn pass_chunks<R: AsyncRead + Unpin>(
     client: &mut Prefixed<R>,
     uploader: &Uploader,
@@ -95,7 +97,7 @@ async fn pass_chunks<R: AsyncRead + Unpin>(
         if size > 0 {
             pass(client, size, uploader).await?;
         }
-        // The end of the chunk, or the empty line behind the last one.
+        // The end of the chunk, or the empty line after the last one.
         while client.buffered().len() < 2 {
             fill(client).await?;
         }

@@ -22,29 +22,30 @@ use crate::credentials::Credential;
 use crate::host::Host;
 use crate::policy::{Access, HostGrant, HostPattern};
 
-/// Clocks are read twice, so the past needs some room; both together stay below 24 hours.
+/// Tolerance for clock skew; both together stay below 24 hours.
 const VALID_BEFORE: Duration = Duration::minutes(5);
 const VALID_AFTER: Duration = Duration::hours(23);
-/// Under `*.example.com` the sandbox chooses the names, and what can grow has a bound.
+/// Maximum number of leaf certificates: under `*.example.com` the sandbox chooses the names.
 const MOST_LEAVES: usize = 512;
 
-/// Signs for the hosts whose requests are read here.
+/// Signs certificates for the hosts whose TLS is terminated.
 pub(crate) struct CertificateAuthority {
     pem: String,
     issuer: Issuer<'static, KeyPair>,
     provider: Arc<CryptoProvider>,
-    // One key for all leaves: each has the same reader, and making a key costs more than signing.
+    // One key for all leaf certificates: generating a key costs more than signing.
     leaf_key: KeyPair,
     not_before: OffsetDateTime,
     not_after: OffsetDateTime,
     leaves: Mutex<HashMap<Host, Arc<ServerConfig>>>,
 }
 
-/// A certificate could not be made.
+/// A certificate could not be created.
 pub(crate) type CertificateError = Box<dyn std::error::Error + Send + Sync>;
 
 impl CertificateAuthority {
-    /// An authority for the hosts that are granted for reading or have a credential, or `None` if there are none.
+    /// Creates an authority for the hosts that are granted for reading or have a credential, or
+    /// `None` if there are none.
     pub(crate) fn new(
         grants: &[HostGrant],
         credentials: &[Credential],
@@ -86,7 +87,7 @@ impl CertificateAuthority {
         &self.pem
     }
 
-    /// What to answer a client with that wants to speak TLS with this host.
+    /// The TLS configuration for connections to this host.
     pub(crate) fn server_config(&self, host: &Host) -> Result<Arc<ServerConfig>, CertificateError> {
         let mut leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(config) = leaves.get(host) {
@@ -106,16 +107,16 @@ impl CertificateAuthority {
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
             .with_single_cert(vec![self.leaf(host)?], key)?;
-        // Requests are read by an HTTP/1.1 reader; who can't speak that gets no connection.
+        // Requests are parsed as HTTP/1.1; clients that don't support it get no connection.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        // Every request of a resumed session would be judged all the same, but none is needed.
+        // Session resumption would be safe but is not needed.
         config.send_tls13_tickets = 0;
         Ok(config)
     }
 
     fn leaf(&self, host: &Host) -> Result<CertificateDer<'static>, CertificateError> {
         let mut params = CertificateParams::default();
-        // A subject of its own: with the issuer's it would look self-signed.
+        // Its own subject: with the issuer's it would look self-signed.
         params.distinguished_name = common_name("Prowess sandbox");
         params.subject_alt_names = vec![match host {
             Host::Name(name) => SanType::DnsName(name.as_str().try_into()?),
@@ -127,14 +128,15 @@ impl CertificateAuthority {
         params.use_authority_key_identifier_extension = true;
         params.not_before = self.not_before;
         params.not_after = self.not_after;
-        // The same key signs again and again, and the default serial number comes from the key.
+        // The default serial number is derived from the key, which is the same for all
+        // certificates.
         params.serial_number = Some(serial(&self.provider)?);
         Ok(params.signed_by(&self.leaf_key, &self.issuer)?.der().clone())
     }
 }
 
-/// RFC 5280 §4.2.1.10: what is not permitted here no certificate of this authority can claim.
-/// A permitted name includes everything below it; `*` permits all names.
+/// Name constraints (RFC 5280 §4.2.1.10): no certificate of this authority is valid for other
+/// names. A permitted name includes its subdomains; `*` permits all names.
 fn constraints(read: &[HostPattern]) -> NameConstraints {
     let mut permitted = Vec::new();
     let mut excluded = Vec::new();
@@ -150,7 +152,7 @@ fn constraints(read: &[HostPattern]) -> NameConstraints {
             HostPattern::Any => GeneralSubtree::DnsName(String::new()),
         });
     }
-    // A kind of name that is not mentioned is not constrained, so both kinds are.
+    // A kind of name that is not mentioned is unconstrained, so both kinds are listed.
     let names = permitted.iter().any(|subtree| matches!(subtree, GeneralSubtree::DnsName(_)));
     if !names {
         excluded.push(GeneralSubtree::DnsName(String::new()));

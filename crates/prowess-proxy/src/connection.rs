@@ -28,30 +28,30 @@ use crate::refusal::Refusal;
 use crate::request::{judge, overrides_in_query};
 use crate::upstream::{Destination, NoWay, Run};
 
-/// The first byte of a TLS greeting (RFC 8446 §5.1), which no HTTP request begins with.
+/// The first byte of a TLS `ClientHello` (RFC 8446 §5.1), with which no HTTP request begins.
 const TLS: u8 = 22;
-/// A fatal alert, `access_denied` (RFC 8446 §6), so that a client says more than "closed".
+/// A fatal alert, `access_denied` (RFC 8446 §6), so that a client reports more than "closed".
 const ACCESS_DENIED: [u8; 7] = [21, 3, 3, 0, 2, 2, 49];
-/// How much is still read behind an answer, and for how long. Closing a socket with unread bytes
-/// would take the answer back.
+/// How much is still read after a response, and for how long. Closing a socket with unread bytes
+/// would discard the response.
 const LINGER_BYTES: usize = 1024 * 1024;
 const LINGER: Duration = Duration::from_secs(2);
 
 /// How a connection came in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Entry {
-    /// From a client that knows it speaks to a proxy.
+    /// From a client that is configured to use a proxy.
     Proxy,
-    /// From a client that believes it speaks to a server on this port.
+    /// From a client that thinks it is connected to a server on this port.
     Transparent { port: u16 },
 }
 
-/// Serves one connection. Whatever goes wrong concerns this connection alone and is in the ledger
-/// where it is worth knowing.
+/// Serves one connection. Errors only affect this connection; relevant ones are recorded in the
+/// ledger.
 pub(crate) async fn serve(run: &Run, stream: TcpStream, entry: Entry) {
     let _ = stream.set_nodelay(true);
     let stream = Prefixed::new(stream, Vec::new());
-    // What remains is the client or the server going away, which needs no answer.
+    // The remaining errors are disconnects, which need no response.
     let _ = match entry {
         Entry::Proxy => serve_proxy(run, stream).await,
         Entry::Transparent { port } => serve_transparent(run, stream, port).await,
@@ -98,16 +98,16 @@ async fn serve_transparent(
         return Ok(());
     };
     let Some(server_name) = server_name else {
-        let what = "the TLS greeting does not name a host";
+        let what = "the TLS ClientHello has no server name";
         return deny_tls(run, stream, Refusal::not_tls(None, port, what)).await;
     };
     let host = match server_name.parse::<Host>() {
-        // Only the canonical spelling, since the server gets to see the greeting as it is.
+        // Only the canonical spelling, because the server sees the original `ClientHello`.
         Ok(Host::Name(name)) if name.as_str().eq_ignore_ascii_case(&server_name) => {
             Host::Name(name)
         }
         Ok(_) => {
-            let what = "the TLS greeting does not name a host";
+            let what = "the TLS ClientHello has no server name";
             return deny_tls(run, stream, Refusal::not_tls(None, port, what)).await;
         }
         Err(error) => return deny_tls(run, stream, Refusal::bad_host(error)).await,
@@ -122,8 +122,8 @@ async fn serve_transparent(
     }
 }
 
-/// A destination for TLS. To write is to be connected, so the connection is made before the
-/// client hears that all is well; to read is to be asked, request by request.
+/// A destination for TLS. With write access the connection is made before the client gets a success
+/// response; with read access each request is checked.
 struct Tunnel {
     to: Destination,
     upstream: Option<Metered<TcpStream>>,
@@ -133,7 +133,7 @@ async fn admit_tunnel(run: &Run, host: &Host, port: u16) -> Result<Tunnel, NoWay
     let access = run.decide(host, port)?;
     let to = run.locate(host, port, access).await?;
     let upstream = match to.access {
-        // A credential can only be put in from inside.
+        // A credential can only be inserted inside TLS.
         Access::Write if run.credentials.has(host) => None,
         Access::Write => Some(run.dial(&to).await?),
         Access::Read => None,
@@ -141,8 +141,8 @@ async fn admit_tunnel(run: &Run, host: &Host, port: u16) -> Result<Tunnel, NoWay
     Ok(Tunnel { to, upstream })
 }
 
-/// Reads a whole TLS greeting and leaves it in the buffer. `None` if there was none, in which case
-/// everything has been done.
+/// Reads a complete TLS `ClientHello` and leaves it in the buffer. Returns `None` if there was none
+/// and the connection has been handled.
 async fn read_hello(
     run: &Run,
     stream: &mut Prefixed<TcpStream>,
@@ -181,7 +181,7 @@ async fn serve_tls(run: &Run, stream: Prefixed<TcpStream>, tunnel: Tunnel) -> io
     }
 }
 
-/// The host may be written to: what is said in the tunnel is nobody's business.
+/// Tunnels the connection unmodified: the host is granted for writing.
 async fn pass_through(
     mut stream: Prefixed<TcpStream>,
     mut upstream: Metered<TcpStream>,
@@ -189,13 +189,14 @@ async fn pass_through(
     tokio::io::copy_bidirectional(&mut stream, &mut upstream).await.map(drop)
 }
 
-/// The host may be read only, or has a credential: end TLS here and judge each request.
+/// Terminates TLS and checks each request: the host is granted for reading only, or has a
+/// credential.
 async fn read_inside(run: &Run, stream: Prefixed<TcpStream>, to: Destination) -> io::Result<()> {
-    let ca = run.ca.as_ref().expect("a grant to read or a credential makes an authority");
+    let ca = run.ca.as_ref().expect("a read grant or a credential creates an authority");
     let config = match ca.server_config(&to.host) {
         Ok(config) => config,
         Err(error) => {
-            run.ledger.note(format!("can't make a certificate for `{}`: {error}", to.host));
+            run.ledger.note(format!("can't create a certificate for `{}`: {error}", to.host));
             return Ok(());
         }
     };
@@ -212,17 +213,17 @@ async fn read_inside(run: &Run, stream: Prefixed<TcpStream>, to: Destination) ->
     serve_requests(run, inner, &Scope::Inside(to)).await.map(drop)
 }
 
-/// What the requests on a connection can be about.
+/// The possible targets of requests on a connection.
 enum Scope {
     /// Any host: each request names it.
     Proxy,
     /// The host in the `Host` field, on this port.
     Transparent { port: u16 },
-    /// This host and no other: the TLS around the requests was ended for it.
+    /// Only this host, for which TLS was terminated.
     Inside(Destination),
 }
 
-/// Serves requests until the connection ends, or until a tunnel was agreed upon.
+/// Serves requests until the connection ends or becomes a tunnel.
 async fn serve_requests<S>(
     run: &Run,
     stream: Prefixed<S>,
@@ -243,7 +244,8 @@ where
                 return linger(reader, writer).await.map(|()| None);
             }
             None => {
-                // Inside TLS this says goodbye, so that the end can't be mistaken for a cut.
+                // Inside TLS this sends `close_notify`, so that the end can't be mistaken for a
+                // truncation.
                 writer.shutdown().await?;
                 return Ok(None);
             }
@@ -329,12 +331,12 @@ async fn connect(run: &Run, head: &Head) -> Result<Tunnel, NoWay> {
     if head.has_body() {
         return Err(Refusal::malformed("`CONNECT` with a body").into());
     }
-    // Some clients leave the port away, although it is the tunnel's.
+    // Some clients omit the port.
     check_host(head, &authority.host, port, port)?;
     admit_tunnel(run, &authority.host, port).await
 }
 
-/// Where a request goes, and the path that is asked for there.
+/// The target of a request, and its path.
 fn target<'a>(scope: &Scope, head: &'a Head) -> Result<(Host, u16, Cow<'a, str>), Refusal> {
     match scope {
         Scope::Proxy => {
@@ -363,11 +365,11 @@ fn target<'a>(scope: &Scope, head: &'a Head) -> Result<(Host, u16, Cow<'a, str>)
     }
 }
 
-/// The `Host` field, where there is one, names the host and port the request goes to.
+/// Checks that the `Host` field, if present, names the target of the request.
 fn check_host(head: &Head, host: &Host, port: u16, usual_port: u16) -> Result<(), Refusal> {
     let mismatch = || Refusal::host_mismatch(host, port);
     let Some(field) = head.host() else {
-        // HTTP/1.1 without the field has already been refused.
+        // HTTP/1.1 without the field has already been rejected.
         return match head.version {
             Version::Http10 => Ok(()),
             Version::Http11 => Err(mismatch()),
@@ -387,7 +389,7 @@ fn check_host(head: &Head, host: &Host, port: u16, usual_port: u16) -> Result<()
 fn absolute_form(target: &str) -> Result<(&str, Cow<'_, str>), Refusal> {
     let scheme = target.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://"));
     if scheme.is_none() {
-        let what = "a proxy takes `http://` targets and `CONNECT`";
+        let what = "a proxy only accepts `http://` targets and `CONNECT`";
         return Err(Refusal::malformed(what));
     }
     let rest = &target[7..];
@@ -404,7 +406,7 @@ fn origin_form(head: &Head) -> Result<&str, Refusal> {
         return Ok(&head.target);
     }
     if head.method == Method::CONNECT {
-        // It is judged, and refused, as what it is.
+        // It is checked and rejected later.
         return Ok("/");
     }
     Err(Refusal::malformed("the request's target does not begin with `/`"))
@@ -434,13 +436,13 @@ async fn read_head<R: AsyncRead + Unpin>(
     };
     match timeout(run.policy.head_timeout, reading).await {
         Ok(result) => result,
-        // Between two requests silence is nothing to complain about.
+        // An idle connection between two requests is not an error.
         Err(_) if reader.buffered().is_empty() => Ok(None),
         Err(_) => Ok(Some(Err(Refusal::slow()))),
     }
 }
 
-/// Says why there is no response. Whether another request may follow is the result.
+/// Writes an error response. Returns whether another request may follow.
 async fn answer<W: AsyncWrite + Unpin>(
     run: &Run,
     writer: &mut W,
@@ -472,8 +474,8 @@ async fn write_answer<W: AsyncWrite + Unpin>(
     text: &str,
     head: Option<&Head>,
 ) -> io::Result<bool> {
-    // A body that is still on its way would be read as the next request, and who sends broken
-    // requests is not asked for another one.
+    // A body still in transit would be read as the next request, and the connection is closed after
+    // a malformed request.
     let again = status != 400
         && head.is_some_and(|head| {
             head.keeps_alive() && !head.has_body() && head.method != Method::CONNECT
@@ -502,7 +504,7 @@ async fn deny_tls(run: &Run, mut stream: Prefixed<TcpStream>, refusal: Refusal) 
     linger(Prefixed::new(reader, Vec::new()), writer).await
 }
 
-/// Ends a connection so that the client can still read what was written last.
+/// Closes a connection so that the client can still read the last response.
 async fn linger<S: AsyncRead + AsyncWrite + Unpin>(
     mut reader: Prefixed<ReadHalf<S>>,
     mut writer: WriteHalf<S>,

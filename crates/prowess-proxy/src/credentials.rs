@@ -1,4 +1,4 @@
-//! Keys that the sandbox never sees: it holds a placeholder, and the real one is put in here.
+//! Credentials that the sandbox never sees: it has a placeholder, which is replaced here.
 //!
 //! A placeholder becomes its key only in the fields of a request that goes to the one host it is bound to, over TLS with
 //! a server that proved to be that host (attack sandbox-F06). Everywhere else, in a path, in a body, on the way to somebody else,
@@ -16,12 +16,12 @@ use crate::exchange::Scheme;
 use crate::host::Host;
 use crate::refusal::Refusal;
 
-/// A key for one host.
+/// A credential for one host.
 #[derive(Clone, Debug)]
 pub struct Credential {
     /// The only host that gets it.
     pub host: Host,
-    /// What the sandbox holds instead, and the key.
+    /// The placeholder and the key.
     pub placeholder: Placeholder,
 }
 
@@ -29,8 +29,8 @@ pub struct Credential {
 #[derive(Debug)]
 pub(crate) struct Credentials {
     all: Vec<Credential>,
-    /// Key to placeholder, for what comes back. It is the same for all hosts: who has a key from somewhere else should
-    /// not hand it in either.
+    /// Replaces keys with placeholders in responses, for all hosts: no other host should return a
+    /// key either.
     answers: Replacer,
 }
 
@@ -41,13 +41,14 @@ impl Credentials {
         Self { all, answers: Replacer::swaps(&placeholders) }
     }
 
-    /// Whether a host has a credential. Then its TLS is ended here, also where it may be written to.
+    /// Whether a host has a credential. Its TLS is then terminated, even if it is granted for
+    /// writing.
     pub(crate) fn has(&self, host: &Host) -> bool {
         self.all.iter().any(|credential| credential.host == *host)
     }
 
-    /// Refuses a request whose fields carry a placeholder where it is worth nothing. It could pass, but somebody tried
-    /// to send a key to where it does not belong, and the user should know.
+    /// Refuses a request with a placeholder for another host. It would be harmless, but it is an
+    /// attempt to send a key elsewhere, and the user should know.
     pub(crate) fn judge(
         &self,
         fields: &HeaderMap,
@@ -73,12 +74,12 @@ impl Credentials {
         Ok(())
     }
 
-    /// Puts the keys of a host into a request to it that [`judge`](Self::judge) let pass.
+    /// Inserts the keys of a host into a request that [`judge`](Self::judge) accepted.
     pub(crate) fn put(&self, fields: &mut HeaderMap, host: &Host, scheme: Scheme) {
         if scheme == Scheme::Http || !self.has(host) {
             return;
         }
-        // What comes back is searched, so it should come in a form that can be, and whole.
+        // The response is searched, so it must not be compressed or partial.
         fields.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         fields.remove(RANGE);
         fields.remove(IF_RANGE);
@@ -92,20 +93,20 @@ impl Credentials {
         }
     }
 
-    /// What a response is passed through, or why it can't be: the host has a key, and may be repeating it in a form that
-    /// nobody here reads.
+    /// The replacer for a response, or why the response can't be searched: the host has a key and
+    /// may echo it in compressed form.
     pub(crate) fn answers(&self, fields: &HeaderMap, host: &Host) -> Result<Replacer, String> {
         let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
         if self.has(host) && !fields.get_all(CONTENT_ENCODING).iter().all(plain) {
             return Err(format!(
-                "`{host}` compressed its answer without being asked, and a credential could be in it"
+                "`{host}` sent a compressed response that was not requested, and it could contain a credential"
             ));
         }
         Ok(self.answers.clone())
     }
 }
 
-/// The value of a field with the key in the place of its placeholder, if that is in it.
+/// Replaces the placeholder with the key in the value of a field, if it contains one.
 fn swapped(
     name: &HeaderName,
     value: &HeaderValue,
@@ -116,7 +117,7 @@ fn swapped(
     let mut real = if text.contains(from) {
         HeaderValue::from_str(&text.replace(from, to))
     } else {
-        // `curl --user` and git wrap it up (RFC 7617 §2).
+        // `curl --user` and git encode it (RFC 7617 §2).
         let (scheme, wrapped) = text.split_once(' ').filter(|_| name == AUTHORIZATION)?;
         let inner = STANDARD.decode(wrapped.trim()).ok()?;
         let inner = String::from_utf8(inner).ok().filter(|inner| inner.contains(from))?;

@@ -30,7 +30,7 @@ use crate::upstream::{Destination, NoWay, Run};
 /// A response's head may have as much as a request's (attack sandbox-C29).
 const LONGEST_RESPONSE_HEAD: usize = 64 * 1024;
 
-/// What is spoken beneath HTTP.
+/// The URL scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scheme {
     Http,
@@ -65,13 +65,13 @@ impl Link {
 pub(crate) enum Exchanged {
     /// The client has its response and may send the next request.
     Again,
-    /// The client has its response, or part of it, and nothing more can follow.
+    /// The client has its response, or a part of it, and the connection must end.
     Last,
-    /// There is no response yet, and this is why.
+    /// There is no response yet, for this reason.
     Nothing(NoWay),
 }
 
-/// Sends a judged request on and the response back.
+/// Forwards a checked request and its response.
 pub(crate) async fn exchange<R, W>(
     run: &Run,
     link: &mut Option<Link>,
@@ -100,8 +100,8 @@ where
         request
     };
 
-    // A kept connection may be closed by the server at any moment, also while a request is on its
-    // way. Only what can be asked twice is therefore asked on one (RFC 9110 §9.2.2).
+    // The server may close a kept connection at any moment, even during a request. Only idempotent
+    // requests use one (RFC 9110 §9.2.2).
     let kept = link.take();
     if head.method.is_safe()
         && !head.has_body()
@@ -116,8 +116,8 @@ where
         }
     }
 
-    // Connecting comes first: a client that waits for `100 Continue` should not be told to send
-    // its body to nobody.
+    // Connect first: a client that waits for `100 Continue` should only send its body if there is a
+    // server.
     let mut sender = match open(run, to, scheme).await {
         Ok(sender) => sender,
         Err(no_way) => return Ok(Exchanged::Nothing(no_way)),
@@ -145,7 +145,7 @@ where
                 biased;
                 result = &mut uploading, if !uploaded => match result {
                     Ok(()) => uploaded = true,
-                    // The response tells why, or the connection ends.
+                    // The response contains the reason, or the connection ends.
                     Err(UploadError::Unwanted) => break (relaying.await?, false),
                     Err(UploadError::Client(error)) => return Err(error),
                     Err(UploadError::Malformed(what)) => {
@@ -195,7 +195,7 @@ async fn reusable(
 async fn open(run: &Run, to: &Destination, scheme: Scheme) -> Result<SendRequest<Upload>, NoWay> {
     let mut builder = http1::Builder::new();
     builder.max_buf_size(LONGEST_RESPONSE_HEAD);
-    // hyper drives the connection from a task of its own, which ends with the sender or the run.
+    // hyper drives the connection in its own task, which ends with the sender or the run.
     match scheme {
         Scheme::Http => {
             let stream = TokioIo::new(run.dial(to).await?);
@@ -214,11 +214,11 @@ async fn open(run: &Run, to: &Destination, scheme: Scheme) -> Result<SendRequest
     }
 }
 
-/// hyper's messages hold no part of a request or a response.
+/// Converts an error of hyper, whose messages contain no part of a request or a response.
 fn broken(run: &Run, to: &Destination, error: &hyper::Error) -> NoWay {
     match run.meter.exhausted() {
         Some(cap) => Refusal::byte_cap(&to.host, to.port, cap).into(),
-        None => NoWay::Failed(format!("`{}` gave no proper answer: {error}", to.host)),
+        None => NoWay::Failed(format!("`{}` sent an invalid response: {error}", to.host)),
     }
 }
 
@@ -235,7 +235,7 @@ fn request_fields(head: &Head, authority: &str) -> HeaderMap {
     fields
 }
 
-/// RFC 9110 §7.6.1, and what is meant for a proxy alone.
+/// Removes hop-by-hop fields (RFC 9110 §7.6.1) and fields for proxies.
 fn remove_hop_by_hop(fields: &mut HeaderMap) {
     let named: Vec<HeaderName> = fields
         .get_all(CONNECTION)
@@ -251,7 +251,7 @@ fn remove_hop_by_hop(fields: &mut HeaderMap) {
     }
 }
 
-/// Writes a response. Says whether the connection to the client can carry another one.
+/// Writes a response. Returns whether the connection to the client can be reused.
 async fn relay<W: AsyncWrite + Unpin>(
     run: &Run,
     writer: &mut W,
@@ -262,10 +262,11 @@ async fn relay<W: AsyncWrite + Unpin>(
     let (parts, mut body) = response.into_parts();
     let status = parts.status;
     if status == StatusCode::SWITCHING_PROTOCOLS {
-        let why = format!("`{}` changed the protocol without being asked", to.host);
+        let why = format!("`{}` switched protocols without a request", to.host);
         return Ok(Err(NoWay::Failed(why)));
     }
-    // A server that was shown a key may repeat it. Placeholders are as long as their keys, so no length changes.
+    // A server that received a key may echo it. Placeholders are as long as their keys, so no
+    // length changes.
     let answers = match run.credentials.answers(&parts.headers, &to.host) {
         Ok(answers) => answers,
         Err(why) => return Ok(Err(NoWay::Failed(why))),
@@ -288,7 +289,7 @@ async fn relay<W: AsyncWrite + Unpin>(
         write_field(&mut text, name.as_str(), &answers.bytes(value.as_bytes()));
     }
     match (bodiless, length) {
-        // What a `GET` would have had; nothing follows.
+        // The length that a `GET` would have; there is no body.
         (true, _) if status != StatusCode::NO_CONTENT => {
             if let Some(declared) = declared {
                 write_field(&mut text, "content-length", declared.as_bytes());
@@ -309,7 +310,7 @@ async fn relay<W: AsyncWrite + Unpin>(
 
     let mut stream = answers.stream();
     while let Some(frame) = poll_fn(|ctx| Pin::new(&mut body).poll_frame(ctx)).await {
-        // A response that breaks off must not look finished: the connection ends here.
+        // An aborted response must not look complete: close the connection.
         let frame = frame.map_err(io::Error::other)?;
         let Ok(data) = frame.into_data() else {
             continue; // trailers
@@ -326,7 +327,7 @@ async fn relay<W: AsyncWrite + Unpin>(
     Ok(Ok(keep_alive))
 }
 
-/// A piece of a body. An empty one is not written, as an empty chunk would be the end.
+/// Writes a piece of a body. An empty one is skipped, because an empty chunk would mark the end.
 async fn write_piece<W: AsyncWrite + Unpin>(
     writer: &mut W,
     piece: &[u8],

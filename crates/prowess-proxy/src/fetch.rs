@@ -1,4 +1,4 @@
-//! One request of the host's own, behind the same guard as a sandbox: for addresses that somebody else has written down.
+//! Requests of the host itself with the same checks as for a sandbox, for untrusted URLs.
 //!
 //! Names are looked up once per hop and the checked address is the one that is dialled (attack sandbox-C13); a redirect is a new
 //! request to a new host, and checked like the first.
@@ -31,12 +31,12 @@ use crate::policy::{Access, ProxyPolicy, UpstreamRoots};
 use crate::resolver::Resolver;
 use crate::upstream::{NoWay, Run};
 
-/// Browsers stop at 20; a service that needs more than this is lost.
+/// Maximum number of redirects. Browsers allow 20.
 const MOST_REDIRECTS: usize = 5;
 /// As in the proxy (attack sandbox-C29).
 const LONGEST_RESPONSE_HEAD: usize = 64 * 1024;
 
-/// Who sends requests.
+/// Sends requests.
 pub struct Fetcher {
     run: Run,
 }
@@ -44,50 +44,51 @@ pub struct Fetcher {
 /// A request.
 #[derive(Clone, Debug)]
 pub struct FetchRequest {
-    /// `GET` and its relatives, in capitals.
+    /// The method, such as `GET`.
     pub method: String,
-    /// An absolute address of scheme `http` or `https`.
+    /// An absolute `http` or `https` URL.
     pub url: String,
-    /// Headers. Those that belong to a connection are left out.
+    /// Headers. Connection-specific ones are removed.
     pub headers: Vec<(String, String)>,
-    /// What is sent.
+    /// The request body.
     pub body: Option<Vec<u8>>,
-    /// How long all hops together may take.
+    /// Timeout for all hops together.
     pub timeout: Duration,
-    /// The most bytes of an answer that are read; a longer one is an error.
+    /// Maximum size of a response body in bytes; a longer one is an error.
     pub most_bytes: usize,
 }
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetched {
-    /// The code.
+    /// The status code.
     pub status: u16,
-    /// The type of what came, as the server says.
+    /// The content type, as the server declares it.
     pub content_type: Option<String>,
-    /// What came.
+    /// The response body.
     pub body: Vec<u8>,
 }
 
-/// Why there is no answer. No text of it ever holds a header or a body.
+/// Why there is no response. Messages never contain headers or bodies.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
-    /// The request makes no sense.
+    /// The request is invalid.
     #[error("{0}")]
     Invalid(String),
-    /// The address leads where nobody outside should be led.
+    /// The address is not public.
     #[error("{0}")]
     Refused(String),
-    /// The server can't be reached, or says nothing sensible.
+    /// The server is unreachable, or its response is invalid.
     #[error("{0}")]
     Failed(String),
-    /// The time was up.
-    #[error("no answer within {} s", .0.as_secs_f64())]
+    /// The request timed out.
+    #[error("no response within {} s", .0.as_secs_f64())]
     TimedOut(Duration),
 }
 
 impl Fetcher {
-    /// Permitted addresses are for tests alone, whose servers are on the loopback.
+    /// Creates a fetcher. Permitted addresses are only for tests, whose servers are on the loopback
+    /// interface.
     pub fn new(resolver: Arc<dyn Resolver>, roots: UpstreamRoots, permit: Vec<IpAddr>) -> Self {
         let policy = ProxyPolicy {
             hosts: Vec::new(),
@@ -105,7 +106,7 @@ impl Fetcher {
         Self { run }
     }
 
-    /// Sends a request and reads the answer, following redirects.
+    /// Sends a request and reads the response, following redirects.
     pub async fn fetch(&self, request: &FetchRequest) -> Result<Fetched, FetchError> {
         match tokio::time::timeout(request.timeout, self.follow(request)).await {
             Ok(result) => result,
@@ -115,7 +116,7 @@ impl Fetcher {
 
     async fn follow(&self, request: &FetchRequest) -> Result<Fetched, FetchError> {
         let mut method = Method::from_bytes(request.method.as_bytes())
-            .map_err(|_| FetchError::Invalid(format!("`{}` is no method", request.method)))?;
+            .map_err(|_| FetchError::Invalid(format!("`{}` is not a method", request.method)))?;
         let mut target = Target::parse(&request.url)?;
         let mut headers = fields(&request.headers)?;
         let mut body = request.body.clone();
@@ -125,19 +126,19 @@ impl Fetcher {
                 return answer(response, request.most_bytes).await;
             };
             let status = response.status().as_u16();
-            // RFC 9110 §15.4: 307 and 308 repeat the request, the others ask for what it has led to.
+            // RFC 9110 §15.4: 307 and 308 repeat the request, the others change it to `GET`.
             if !matches!(status, 307 | 308) && method != Method::HEAD {
                 method = Method::GET;
                 body = None;
                 headers.remove(CONTENT_TYPE);
             }
             if next.host != target.host || next.port != target.port {
-                // Keys were meant for the first host, whatever the header is called that holds them.
+                // Credentials were meant for the first host, in whatever header.
                 headers = harmless(&headers);
             }
             target = next;
         }
-        Err(FetchError::Failed(format!("more than {MOST_REDIRECTS} redirects follow each other")))
+        Err(FetchError::Failed(format!("more than {MOST_REDIRECTS} redirects")))
     }
 
     async fn send(
@@ -153,7 +154,7 @@ impl Fetcher {
         *request.uri_mut() = target
             .path
             .parse()
-            .map_err(|_| FetchError::Invalid("the path of the address is not valid".to_owned()))?;
+            .map_err(|_| FetchError::Invalid("the path of the URL is not valid".to_owned()))?;
         *request.headers_mut() = headers.clone();
         let authority = to.authority(target.scheme.usual_port());
         let authority = HeaderValue::from_str(&authority)
@@ -163,7 +164,7 @@ impl Fetcher {
             Scheme::Http => exchange(self.run.dial(&to).await.map_err(no_way)?, request).await,
             Scheme::Https => exchange(self.run.dial_tls(&to).await.map_err(no_way)?, request).await,
         }
-        .map_err(|error| FetchError::Failed(format!("`{}` gave no answer: {error}", target.host)))
+        .map_err(|error| FetchError::Failed(format!("no response from `{}`: {error}", target.host)))
     }
 }
 
@@ -181,7 +182,7 @@ where
         .max_buf_size(LONGEST_RESPONSE_HEAD)
         .handshake(TokioIo::new(stream))
         .await?;
-    // It ends with the body, or when that is dropped.
+    // It ends with the body, or when the body is dropped.
     tokio::spawn(connection);
     sender.send_request(request).await
 }
@@ -203,30 +204,30 @@ struct Target {
 
 impl Target {
     fn parse(url: &str) -> Result<Self, FetchError> {
-        let invalid = |why: &str| FetchError::Invalid(format!("the address is not valid: {why}"));
+        let invalid = |why: &str| FetchError::Invalid(format!("the URL is not valid: {why}"));
         let without_fragment = url.trim().split('#').next().unwrap_or_default();
-        let uri: Uri = without_fragment.parse().map_err(|_| invalid("it can't be read"))?;
+        let uri: Uri = without_fragment.parse().map_err(|_| invalid("it can't be parsed"))?;
         let scheme = match uri.scheme_str() {
             Some("http") => Scheme::Http,
             Some("https") => Scheme::Https,
-            _ => return Err(invalid("it begins neither with `http://` nor with `https://`")),
+            _ => return Err(invalid("it does not begin with `http://` or `https://`")),
         };
         let authority = uri.authority().ok_or_else(|| invalid("it has no host"))?;
         // `http://good@bad/`: people read the first name, programs the second.
         if authority.as_str().contains('@') {
-            return Err(invalid("it has a name in front of the host"));
+            return Err(invalid("it has a user name before the host"));
         }
         let host: Host = authority.host().parse().map_err(|why| invalid(&format!("{why}")))?;
         let port = match (authority.port_u16(), authority.port()) {
             (Some(port), _) => port,
-            (None, Some(_)) => return Err(invalid("its port is no port")),
+            (None, Some(_)) => return Err(invalid("its port is not valid")),
             (None, None) => scheme.usual_port(),
         };
         let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
         Ok(Self { scheme, host, port, path })
     }
 
-    /// The address that a `Location` means, seen from here (RFC 3986 §5, as far as servers use it).
+    /// Resolves a `Location` relative to this URL (the part of RFC 3986 §5 that servers use).
     fn join(&self, location: &str) -> Result<Self, FetchError> {
         let scheme = match self.scheme {
             Scheme::Http => "http",
@@ -256,10 +257,10 @@ fn redirect(response: &Response<Incoming>, from: &Target) -> Result<Option<Targe
     let Some(location) = response.headers().get(LOCATION) else { return Ok(None) };
     let location = location
         .to_str()
-        .map_err(|_| FetchError::Failed("a redirect leads to no readable address".to_owned()))?;
+        .map_err(|_| FetchError::Failed("a redirect has no valid URL".to_owned()))?;
     let next = from.join(location.trim())?;
     if from.scheme == Scheme::Https && next.scheme == Scheme::Http {
-        let message = format!("`{}` leads from `https` to `http`", from.host);
+        let message = format!("`{}` redirects from `https` to `http`", from.host);
         return Err(FetchError::Refused(message));
     }
     Ok(Some(next))
@@ -272,19 +273,19 @@ async fn answer(response: Response<Incoming>, most: usize) -> Result<Fetched, Fe
     let mut incoming = response.into_body();
     let mut body = Vec::new();
     while let Some(frame) = poll_fn(|context| Pin::new(&mut incoming).poll_frame(context)).await {
-        let frame =
-            frame.map_err(|error| FetchError::Failed(format!("the answer broke off: {error}")))?;
-        // Trailers say nothing that is asked for.
+        let frame = frame
+            .map_err(|error| FetchError::Failed(format!("the response was aborted: {error}")))?;
+        // Trailers are not needed.
         let Ok(data) = frame.into_data() else { continue };
         if body.len() + data.len() > most {
-            return Err(FetchError::Failed(format!("the answer is longer than {most} bytes")));
+            return Err(FetchError::Failed(format!("the response is longer than {most} bytes")));
         }
         body.extend_from_slice(&data);
     }
     Ok(Fetched { status, content_type, body })
 }
 
-/// The headers, without those that belong to the connection.
+/// The headers, without connection-specific ones.
 fn fields(headers: &[(String, String)]) -> Result<HeaderMap, FetchError> {
     let mut fields = HeaderMap::new();
     for (name, value) in headers {
@@ -297,18 +298,18 @@ fn fields(headers: &[(String, String)]) -> Result<HeaderMap, FetchError> {
     {
         fields.remove(name);
     }
-    // What is bounded is what is read, so it comes as it is.
+    // The limit applies to the bytes received, so compression is not accepted.
     fields.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     Ok(fields)
 }
 
-/// What another host may learn.
+/// The headers that may be sent to another host.
 fn harmless(fields: &HeaderMap) -> HeaderMap {
     let known = [ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_TYPE, USER_AGENT];
     known.into_iter().filter_map(|name| Some((name.clone(), fields.get(name)?.clone()))).collect()
 }
 
-/// A body that is there as a whole.
+/// A body in one piece.
 struct Whole(Option<Bytes>);
 
 impl Body for Whole {

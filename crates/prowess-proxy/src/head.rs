@@ -1,4 +1,4 @@
-//! The head of an HTTP/1 request, read strictly.
+//! Strict parser for the head of an HTTP/1 request.
 //!
 //! Two readers that disagree about where a request ends are how a second request hides in the
 //! first (attack sandbox-C20). So nothing is repaired here: a line ends in CR LF, a length is given once,
@@ -16,7 +16,7 @@ const MOST_FIELDS: usize = 128;
 #[derive(Debug)]
 pub(crate) struct Head {
     pub(crate) method: Method,
-    /// As it was sent: graphic ASCII without `#`.
+    /// The target as sent: graphic ASCII without `#`.
     pub(crate) target: String,
     pub(crate) version: Version,
     pub(crate) fields: HeaderMap,
@@ -29,7 +29,7 @@ pub(crate) enum Version {
     Http11,
 }
 
-/// How long the body is.
+/// The length of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     None,
@@ -65,7 +65,7 @@ impl Head {
     }
 }
 
-/// Finds the end of a head in bytes that are still arriving, looking at each byte once.
+/// Finds the end of a head in a stream, looking at each byte once.
 #[derive(Debug, Default)]
 pub(crate) struct HeadScanner {
     at: usize,
@@ -73,7 +73,7 @@ pub(crate) struct HeadScanner {
 }
 
 impl HeadScanner {
-    /// The length of the head with its empty line, once that has arrived.
+    /// The length of the head with its empty line, once it is complete.
     pub(crate) fn find_end(&mut self, bytes: &[u8]) -> Result<Option<usize>, &'static str> {
         while let Some(&byte) = bytes.get(self.at) {
             match byte {
@@ -100,7 +100,7 @@ impl HeadScanner {
     }
 }
 
-/// Reads a whole head, as the scanner delimited it.
+/// Parses a complete head, as delimited by the scanner.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Head, &'static str> {
     if bytes.len() > LONGEST_HEAD {
         return Err("the request's head is longer than 64 KiB");
@@ -119,7 +119,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Head, &'static str> {
         return Err("the request is not HTTP/1.1");
     };
     if !target.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#') {
-        return Err("the request's target has a character that no target has");
+        return Err("the request's target has an invalid character");
     }
     let version = if version == 0 { Version::Http10 } else { Version::Http11 };
     let mut fields = HeaderMap::with_capacity(request.headers.len());

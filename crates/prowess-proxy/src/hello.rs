@@ -1,11 +1,11 @@
-//! The server name in a TLS greeting, read from however many pieces it came in.
+//! Extracts the server name from a TLS `ClientHello`, independent of fragmentation.
 //!
 //! What can't be read is refused and never passed on unread (attacks sandbox-C14 to sandbox-C16): a greeting cut
 //! into one-byte segments or several records must not get around the check.
 
 use thiserror::Error;
 
-/// A greeting with post-quantum key shares has under 2 KiB; clients never need more than this.
+/// Maximum size of a `ClientHello`, in bytes. One with post-quantum key shares has less than 2 KiB.
 pub(crate) const LONGEST_HELLO: usize = 16 * 1024;
 
 const RECORD_HEADER: usize = 5; // RFC 8446 §5.1
@@ -16,28 +16,28 @@ const CLIENT_HELLO: u8 = 1; // RFC 8446 §4
 const SERVER_NAME: u16 = 0; // RFC 6066 §3
 const HOST_NAME: u8 = 0; // RFC 6066 §3
 
-/// What the bytes so far are.
+/// The state of the received bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Hello {
-    /// The beginning of a greeting.
+    /// An incomplete `ClientHello`.
     Incomplete,
-    /// A whole greeting, and the server name in it. With encrypted greetings (ECH) this is the
-    /// outer name, which is the one that can be judged.
+    /// A complete `ClientHello` with its server name. With encrypted `ClientHello` (ECH) this is
+    /// the outer name, the only one that can be checked.
     Complete { server_name: Option<String> },
 }
 
-/// Why the bytes are no greeting.
+/// Why the bytes are not a `ClientHello`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum HelloError {
-    #[error("what the client sent is not TLS")]
+    #[error("the client did not send TLS")]
     NotTls,
-    #[error("the TLS greeting is longer than {LONGEST_HELLO} bytes")]
+    #[error("the TLS ClientHello is longer than {LONGEST_HELLO} bytes")]
     TooLong,
-    #[error("the TLS greeting can't be read")]
+    #[error("the TLS ClientHello can't be parsed")]
     Malformed,
 }
 
-/// Reads a greeting from everything a client has sent so far.
+/// Parses a `ClientHello` from everything a client has sent so far.
 pub(crate) fn read(bytes: &[u8]) -> Result<Hello, HelloError> {
     let mut message = Vec::new();
     let mut rest = bytes;
@@ -66,7 +66,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Hello, HelloError> {
                 }
                 return Ok(Hello::Complete { server_name: server_name(hello)? });
             }
-            // Nothing may follow a greeting in its own record (RFC 8446 §5.1).
+            // Nothing may follow a `ClientHello` in its own record (RFC 8446 §5.1).
             Some(_) => return Err(HelloError::Malformed),
             None if available < length => return incomplete(bytes),
             None => rest = &behind[length..],
@@ -81,7 +81,7 @@ fn incomplete(bytes: &[u8]) -> Result<Hello, HelloError> {
     Ok(Hello::Incomplete)
 }
 
-/// The body of the message, once all of it is there.
+/// The body of the message, once it is complete.
 fn client_hello(message: &[u8]) -> Result<Option<&[u8]>, HelloError> {
     if message.first().is_some_and(|&kind| kind != CLIENT_HELLO) {
         return Err(HelloError::NotTls);
@@ -115,7 +115,7 @@ fn server_name(hello: &[u8]) -> Result<Option<String>, HelloError> {
         if kind != SERVER_NAME {
             continue;
         }
-        // A second one could be the one the server believes.
+        // The server could use a second one.
         if found.is_some() {
             return Err(HelloError::Malformed);
         }
@@ -139,7 +139,7 @@ fn one_host_name(content: &[u8]) -> Result<String, HelloError> {
     Ok(name.iter().copied().map(char::from).collect())
 }
 
-/// What is left of a structure.
+/// The rest of a structure.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {

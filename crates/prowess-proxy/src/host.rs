@@ -1,4 +1,4 @@
-//! Host names in the one spelling that is decided on, looked up and sent.
+//! Host names in the canonical spelling that is checked, resolved and sent.
 //!
 //! A second spelling of a name is how a check and a connection come to mean different hosts
 //! (attacks sandbox-C10, sandbox-C11), so text becomes a [`Host`] once, at the rim, and nobody looks at the text
@@ -12,17 +12,17 @@ use thiserror::Error;
 
 const LONGEST_NAME: usize = 253; // RFC 1035 §2.3.4, without the root's dot
 const LONGEST_LABEL: usize = 63; // RFC 1035 §2.3.4
-/// Nothing longer can become a name, not even as Unicode.
+/// Maximum length of the text of a name, including Unicode.
 const LONGEST_TEXT: usize = 1024;
 
 /// A host name in lower case, in punycode and without a trailing dot.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DnsName(String);
 
-/// Whom a connection goes to: a name, or an address in its usual spelling.
+/// The host of a connection: a name, or an address in canonical spelling.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Host {
-    /// A name, to be looked up.
+    /// A name to resolve.
     Name(DnsName),
     /// An address literal.
     Address(IpAddr),
@@ -31,13 +31,13 @@ pub enum Host {
 /// Why a text is not a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum HostError {
-    /// Nothing there.
+    /// Empty.
     #[error("the host is empty")]
     Empty,
-    /// A character that no host has: `@`, `\`, `#`, `%`, a blank.
-    #[error("the host has a character that no host name has")]
+    /// A character that is not allowed in a host: `@`, `\`, `#`, `%`, a space.
+    #[error("the host has an invalid character")]
     Character,
-    /// An empty label, a label or a name that is too long, punycode that is none.
+    /// An empty label, a label or a name that is too long, invalid punycode.
     #[error("the host is not a valid name")]
     Name,
     /// An address in an unusual spelling: `0x7f.1`, `127.1`, a zone.
@@ -54,7 +54,7 @@ impl DnsName {
         &self.0
     }
 
-    /// Whether this name is `parent` or lies below it (R51).
+    /// Whether this name is `parent` or a subdomain of it (R51).
     pub(crate) fn is_within(&self, parent: &DnsName) -> bool {
         self.0
             .strip_suffix(parent.as_str())
@@ -115,8 +115,8 @@ impl FromStr for Host {
                 return Err(HostError::Name);
             }
         }
-        // A name whose last label is a number is an address to most programs, in one of many
-        // spellings. The usual one was taken above; no grant can mean any of the others.
+        // Most programs treat a name whose last label is a number as an address, in one of many
+        // spellings. The usual one was parsed above; the others can't be granted.
         if name.rsplit('.').next().is_some_and(is_number) {
             return Err(HostError::AddressSpelling);
         }
@@ -134,7 +134,7 @@ impl fmt::Display for Host {
     }
 }
 
-/// A host with the port that was written behind it.
+/// A host with an optional port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Authority {
     pub(crate) host: Host,
@@ -145,7 +145,7 @@ impl FromStr for Authority {
     type Err = HostError;
 
     fn from_str(text: &str) -> Result<Self, HostError> {
-        // A literal of version 6 has colons of its own, inside its brackets.
+        // An IPv6 literal has colons inside its brackets.
         let behind_brackets = text.rfind(']').map_or(0, |bracket| bracket + 1);
         let Some(colon) = text[behind_brackets..].find(':') else {
             return Ok(Authority { host: text.parse()?, port: None });
@@ -167,7 +167,7 @@ fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
 }
 
-/// What the URL standard calls a number: decimal, octal (which looks the same) or hexadecimal.
+/// Whether a label is a number by the URL standard: decimal, octal or hexadecimal.
 fn is_number(label: &str) -> bool {
     match label.strip_prefix("0x") {
         Some(digits) => digits.bytes().all(|byte| byte.is_ascii_hexdigit()),

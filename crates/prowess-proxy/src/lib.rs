@@ -1,13 +1,13 @@
-//! The only way out of a sandbox that has a network grant.
+//! The network proxy of a sandbox, its only connection to the outside.
 //!
-//! A sandbox has an empty network of its own. It hands out a listening socket, and this crate
-//! accepts on it in the host's process: plain HTTP requests, `CONNECT`, and TLS that came without
-//! either. All three end in one decision on host and port, which is taken before a name is looked
-//! up. What `network:read` means (no `POST`) is enforced inside TLS as well, by a certificate
-//! authority that lives as long as the run and can only speak for the granted names.
+//! A sandbox has its own empty network namespace. It provides a listening socket, on which this
+//! crate accepts in the host's process: plain HTTP requests, `CONNECT`, and transparent TLS. All
+//! three lead to one decision on host and port, before a name is resolved. `network:read` (no
+//! `POST`) is enforced inside TLS as well, by a certificate authority that exists only for the run
+//! and is constrained to the granted names.
 //!
-//! It knows nothing of skills: it gets a [`ProxyPolicy`] and gives back a [`Report`].
-//! `docs/design/network.md` says what is decided where, and what can't be.
+//! It knows nothing about skills: it takes a [`ProxyPolicy`] and returns a [`Report`]. See
+//! `docs/design/network.md`.
 
 mod address;
 mod body;

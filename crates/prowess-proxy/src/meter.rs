@@ -1,4 +1,4 @@
-//! How much a run may transfer, and how fast.
+//! Traffic and bandwidth limits of a run.
 //!
 //! Every byte to or from a server passes a [`Metered`] socket, whatever is spoken on it, so the
 //! numbers can't be got around (attack sandbox-C30, GAIA §4.3).
@@ -13,12 +13,12 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// Whoever waits for the bucket waits for this much, rather than for single bytes.
+/// Minimum number of bytes to wait for, rather than for single bytes.
 const QUANTUM: u64 = 4096;
-/// No single read or write takes more out of the bucket.
+/// Maximum number of bytes of a single read or write.
 const LARGEST_PORTION: u64 = 64 * 1024;
 
-/// What a run has transferred, and what it may.
+/// The traffic of a run, and its limits.
 #[derive(Debug)]
 pub(crate) struct Meter {
     up: AtomicU64,
@@ -28,13 +28,13 @@ pub(crate) struct Meter {
     bucket: Option<Mutex<Bucket>>,
 }
 
-/// The answer to somebody who wants to transfer something.
+/// The result of a request to transfer bytes.
 enum Allowance {
-    /// So many bytes, now.
+    /// This many bytes now.
     Bytes(usize),
-    /// Nothing before this much time has passed.
+    /// Nothing until this much time has passed.
     After(Duration),
-    /// Nothing ever again.
+    /// Nothing: the limit is reached.
     Exhausted,
 }
 
@@ -57,12 +57,12 @@ impl Meter {
         self.down.load(Ordering::Relaxed)
     }
 
-    /// Whether something was cut off.
+    /// Whether a transfer was aborted.
     pub(crate) fn cap_reached(&self) -> bool {
         self.cap_reached.load(Ordering::Relaxed)
     }
 
-    /// The cap, if nothing more can be transferred. Asking counts as having been cut off.
+    /// The limit, if it is reached. Records that a transfer was aborted.
     pub(crate) fn exhausted(&self) -> Option<u64> {
         let cap = self.cap.filter(|&cap| self.bytes_up() + self.bytes_down() >= cap)?;
         self.cap_reached.store(true, Ordering::Relaxed);
@@ -100,11 +100,11 @@ impl Meter {
 
     fn cut(&self) -> io::Error {
         self.cap_reached.store(true, Ordering::Relaxed);
-        io::Error::other("the run's byte cap is reached")
+        io::Error::other("the traffic limit of the run is reached")
     }
 }
 
-/// A token bucket: `rate` bytes flow in per second, and a tenth of a second's worth fits.
+/// A token bucket: `rate` bytes per second, with a capacity of a tenth of a second.
 #[derive(Debug)]
 struct Bucket {
     rate: u64,
@@ -119,7 +119,7 @@ impl Bucket {
         Bucket { rate, capacity, bytes: capacity, filled: Instant::now() }
     }
 
-    /// How many of the wanted bytes may flow now, or how long to wait.
+    /// How many bytes may be transferred now, or how long to wait.
     fn available(&mut self, wanted: u64, now: Instant) -> Result<u64, Duration> {
         self.refill(now);
         let enough = wanted.min(QUANTUM).min(self.capacity);
@@ -143,14 +143,14 @@ impl Bucket {
             self.filled = now;
             return;
         }
-        // The moment moves by what the whole bytes took, so that their remainder is not lost.
+        // Advance the time by the whole bytes only, so that the remainder is not lost.
         let nanos = inflow * 1_000_000_000 / u128::from(self.rate);
         self.bytes += u64::try_from(inflow).expect("smaller than the capacity");
         self.filled += Duration::from_nanos(u64::try_from(nanos).expect("at most what elapsed"));
     }
 }
 
-/// A stream whose bytes are counted and held back.
+/// A stream whose bytes are counted and rate-limited.
 #[derive(Debug)]
 pub(crate) struct Metered<S> {
     stream: S,
@@ -166,7 +166,7 @@ impl<S> Metered<S> {
     }
 }
 
-/// Waits until something is allowed; 0 means that the cap is used up.
+/// Waits until a transfer is allowed; 0 means that the limit is reached.
 fn poll_allowance(
     meter: &Meter,
     delay: &mut Option<Pin<Box<Sleep>>>,
@@ -199,8 +199,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
         let granted =
             ready!(poll_allowance(&this.meter, &mut this.read_delay, buf.remaining(), ctx));
         if granted == 0 {
-            // Who has sent exactly as much as the cap allows may still end properly. One byte
-            // more is too many, and is not delivered.
+            // A transfer of exactly the limit may still end properly. One byte more is not
+            // delivered.
             let mut byte = [0];
             let mut probe = ReadBuf::new(&mut byte);
             ready!(Pin::new(&mut this.stream).poll_read(ctx, &mut probe))?;

@@ -1,4 +1,4 @@
-//! What a sandbox may reach, and the one decision on host and port.
+//! What a sandbox may access, and the decision on host and port.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -12,49 +12,51 @@ use crate::host::{DnsName, Host, HostError};
 pub struct ProxyPolicy {
     /// Who may be reached. An empty list means nobody (SRT §4.7, attack sandbox-C27).
     pub hosts: Vec<HostGrant>,
-    /// Keys that requests to these hosts get on their way out. A host has to be granted as well.
+    /// Credentials that are inserted into requests to their hosts. A host has to be granted as
+    /// well.
     pub credentials: Vec<Credential>,
-    /// Bytes of both directions together, after which every connection is cut.
+    /// Traffic limit in bytes for both directions together, after which every connection is
+    /// aborted.
     pub byte_cap: Option<u64>,
-    /// Bytes per second of both directions and all connections together.
+    /// Bandwidth limit in bytes per second for both directions and all connections together.
     pub bytes_per_second: Option<u64>,
-    /// How many connections may be open at once; further ones wait.
+    /// Maximum number of open connections; further ones wait.
     pub connections: usize,
-    /// How long a client may take to send a request's head or a TLS greeting.
+    /// Timeout for a client to send a request head or a TLS `ClientHello`.
     pub head_timeout: Duration,
-    /// Whom to believe when a server shows its certificate.
+    /// The trusted certificate authorities of servers.
     pub upstream_roots: UpstreamRoots,
     /// Granted hosts that may have private or local addresses, because the user named them and not a skill: a package
     /// index of a company or of this machine.
     pub private_hosts: Vec<Host>,
-    /// Addresses that are dialled although no grant reaches them. For tests alone, whose servers
-    /// are on the loopback; a skill's permissions must never fill this.
+    /// Addresses that are allowed although they can't be granted. Only for tests, whose servers are
+    /// on the loopback interface; never set from a skill's permissions.
     pub permit_addresses: Vec<IpAddr>,
 }
 
-/// One host, or a family of hosts, and what may be done there.
+/// A grant for one or several hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostGrant {
-    /// Which hosts.
+    /// The hosts.
     pub host: HostPattern,
     /// The one port that is meant; without it 80 and 443 are (attack sandbox-C24).
     pub port: Option<u16>,
-    /// What may be done there.
+    /// The granted access.
     pub access: Access,
 }
 
-/// Which hosts a grant means.
+/// The hosts of a grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostPattern {
-    /// This host and no other. Only this way can an address literal be granted.
+    /// Exactly this host. The only way to grant an address literal.
     Exact(Host),
-    /// `*.brave.com`: the name itself and everything below it (R51).
+    /// `*.brave.com`: the name itself and its subdomains (R51).
     Suffix(DnsName),
-    /// `*`: every name, and no address literal.
+    /// `*`: every name, but no address literal.
     Any,
 }
 
-/// What may be done with a host; the greater includes the smaller.
+/// The access to a host; writing includes reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
     /// `network:read`: only requests that change nothing (GAIA §3.1).
@@ -63,16 +65,16 @@ pub enum Access {
     Write,
 }
 
-/// Whom to believe when a server shows its certificate.
+/// The trusted certificate authorities of servers.
 #[derive(Clone, Debug)]
 pub enum UpstreamRoots {
-    /// The authorities this machine trusts.
+    /// The authorities that this machine trusts.
     System,
-    /// These certificates in DER and no others.
+    /// Only these certificates, in DER.
     Only(Vec<Vec<u8>>),
 }
 
-/// What of a host and port is not granted.
+/// Whether the host or the port is not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ungranted {
     Host,
@@ -83,8 +85,7 @@ impl ProxyPolicy {
     /// The decision: every way into the proxy ends here, with a canonical host and before any
     /// name is looked up (attack sandbox-C08).
     ///
-    /// Grants add up: where a host may be written to, a further grant to read it takes nothing
-    /// away.
+    /// Grants are cumulative: an additional read grant does not reduce write access.
     pub(crate) fn decide(&self, host: &Host, port: u16) -> Result<Access, Ungranted> {
         let mut reason = Ungranted::Host;
         let mut access = None;
@@ -106,7 +107,7 @@ impl ProxyPolicy {
 }
 
 impl HostPattern {
-    /// Whether the pattern means this host.
+    /// Whether the pattern matches this host.
     pub fn matches(&self, host: &Host) -> bool {
         match (self, host) {
             (HostPattern::Exact(granted), host) => granted == host,

@@ -1,4 +1,4 @@
-//! A stream of which some bytes were already read.
+//! A stream with a buffer of bytes that were already read.
 
 use std::io;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 
 const READ_AT_ONCE: usize = 16 * 1024;
 
-/// A stream whose first bytes were looked at and are still to be delivered.
+/// A stream whose first bytes were inspected and are still to be delivered.
 #[derive(Debug)]
 pub(crate) struct Prefixed<S> {
     stream: S,
@@ -20,12 +20,12 @@ impl<S> Prefixed<S> {
         Prefixed { stream, prefix }
     }
 
-    /// What was read and not yet consumed.
+    /// The bytes that were read but not yet consumed.
     pub(crate) fn buffered(&self) -> &[u8] {
         &self.prefix
     }
 
-    /// Removes the first `length` bytes of what is buffered.
+    /// Removes the first `length` bytes from the buffer.
     pub(crate) fn consume(&mut self, length: usize) -> Vec<u8> {
         let rest = self.prefix.split_off(length);
         std::mem::replace(&mut self.prefix, rest)
@@ -37,7 +37,7 @@ impl<S> Prefixed<S> {
 }
 
 impl<S: AsyncRead + Unpin> Prefixed<S> {
-    /// Reads more behind what is buffered; 0 at the end of the stream.
+    /// Reads more bytes into the buffer; 0 at the end of the stream.
     pub(crate) async fn fill(&mut self) -> io::Result<usize> {
         self.prefix.reserve(READ_AT_ONCE);
         self.stream.read_buf(&mut self.prefix).await

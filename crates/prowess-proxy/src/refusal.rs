@@ -1,4 +1,4 @@
-//! What was refused, why, and which grant would have allowed it.
+//! Refusals: what was refused, why, and which grant would allow it.
 
 use std::fmt;
 
@@ -6,22 +6,22 @@ use crate::address;
 use crate::host::{Host, HostError};
 use crate::policy::Ungranted;
 
-/// One thing the proxy did not let through.
+/// A connection or request that the proxy refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The reason as something programs can compare.
+    /// The reason, for programs.
     pub kind: RefusalKind,
-    /// The host it was about, if there was a readable one.
+    /// The host, if a valid one was named.
     pub host: Option<Host>,
-    /// The port it was about.
+    /// The port.
     pub port: Option<u16>,
-    /// The reason in words. It never holds paths, headers or bodies.
+    /// The reason in words. It never contains paths, headers or bodies.
     pub message: String,
-    /// What would allow it, if anything would.
+    /// What would allow it, if possible.
     pub hint: Option<String>,
 }
 
-/// Why something was refused.
+/// The kind of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RefusalKind {
     /// No grant names the host.
@@ -30,15 +30,15 @@ pub enum RefusalKind {
     Port,
     /// The host's address is private, local or special.
     Address,
-    /// The request would change something, and the host is granted for reading only.
+    /// The request is a write, and the host is granted for reading only.
     Method,
-    /// A request for reading carries what only writing needs: a body, an upgrade, an override.
+    /// A read request has a part that only writes need: a body, an upgrade, a method override.
     Smuggling,
     /// The request names two hosts.
     HostMismatch,
-    /// The TLS greeting names another host than the one asked for, or none.
+    /// The TLS `ClientHello` names another host than requested, or none.
     ServerName,
-    /// What came was not TLS.
+    /// The client did not send TLS.
     NotTls,
     /// The client did not accept the certificate of this run.
     Certificate,
@@ -46,14 +46,14 @@ pub enum RefusalKind {
     Malformed,
     /// The client took too long.
     Slow,
-    /// The byte cap is used up.
+    /// The traffic limit is reached.
     ByteCap,
-    /// A credential's placeholder was on its way to where the credential does not belong.
+    /// A credential's placeholder was sent to another host.
     Credential,
 }
 
 impl Refusal {
-    /// The status that tells a client: its request is broken, or its request is not allowed.
+    /// The HTTP status: the request is malformed, or not allowed.
     pub(crate) fn status(&self) -> u16 {
         match self.kind {
             RefusalKind::Malformed | RefusalKind::Slow => 400,
@@ -101,7 +101,7 @@ impl Refusal {
     }
 
     pub(crate) fn ungranted(reason: Ungranted, host: &Host, port: u16) -> Self {
-        // A grant for it would be refused in the next step, so nobody is told to add one.
+        // Such a grant would be refused too, so don't suggest one.
         let never = match host {
             Host::Address(address) => address::forbidden(*address),
             Host::Name(name) => address::is_localhost(name).then_some("a loopback address"),
@@ -123,12 +123,12 @@ impl Refusal {
 
     pub(crate) fn address(host: &Host, port: u16, what: &str) -> Self {
         let verb = match host {
-            Host::Name(_) => "leads to",
+            Host::Name(_) => "resolves to",
             Host::Address(_) => "is",
         };
         Self::about(RefusalKind::Address, host, port, format!("`{host}` {verb} {what}"))
             .with_hint(
-                "no grant reaches it: such addresses belong to this machine, its network or its cloud, and only public ones can be granted"
+                "it can't be granted: such addresses belong to this machine, its network or its cloud, and only public ones can be granted"
                     .to_owned(),
             )
     }
@@ -142,22 +142,23 @@ impl Refusal {
     }
 
     fn needs_write(kind: RefusalKind, host: &Host, port: u16, what: &str) -> Self {
-        Self::about(kind, host, port, format!("{what} needs more than reading from `{host}`"))
+        Self::about(kind, host, port, format!("{what} needs write access to `{host}`"))
             .with_hint(format!("`network:write:{}` would allow it", scope(host, port)))
     }
 
-    /// No grant allows it, also not one for writing.
+    /// A refusal of something that no grant allows, not even one for writing.
     pub(crate) fn never(host: &Host, port: u16, what: &str) -> Self {
         Self::about(RefusalKind::Smuggling, host, port, what.to_owned())
     }
 
     pub(crate) fn host_mismatch(host: &Host, port: u16) -> Self {
-        let message = format!("the `Host` field does not name `{host}`, where the request goes");
+        let message = format!("the `Host` field does not name `{host}`, the target of the request");
         Self::about(RefusalKind::HostMismatch, host, port, message)
     }
 
     pub(crate) fn server_name(host: &Host, port: u16) -> Self {
-        let message = format!("the TLS greeting does not name `{host}`, where the tunnel goes");
+        let message =
+            format!("the TLS ClientHello does not name `{host}`, the target of the tunnel");
         Self::about(RefusalKind::ServerName, host, port, message)
     }
 
@@ -179,11 +180,11 @@ impl Refusal {
         ))
     }
 
-    /// The certificate was not accepted, and without it no credential can be put in.
+    /// The certificate was not accepted, so no credential can be inserted.
     pub(crate) fn certificate_for_credential(host: &Host, port: u16) -> Self {
         Refusal {
             hint: Some(format!(
-                "credentials for `{host}` are put in inside TLS; run it without them"
+                "credentials for `{host}` are inserted inside TLS; run it without them"
             )),
             ..Self::certificate(host, port)
         }
@@ -191,7 +192,7 @@ impl Refusal {
 
     pub(crate) fn credential(host: &Host, port: u16, name: &str, bound: &Host) -> Self {
         let message = format!(
-            "the tool tried to send the placeholder of `{name}` to `{host}`, and it is for `{bound}`"
+            "the tool tried to send the placeholder of `{name}` to `{host}`, but it is for `{bound}`"
         );
         Self::about(RefusalKind::Credential, host, port, message)
     }
@@ -200,16 +201,16 @@ impl Refusal {
         let message =
             format!("the tool tried to send the placeholder of `{name}` to `{host}` without TLS");
         Self::about(RefusalKind::Credential, host, port, message)
-            .with_hint(format!("ask for `https://{host}`"))
+            .with_hint(format!("use `https://{host}`"))
     }
 
     pub(crate) fn byte_cap(host: &Host, port: u16, cap: u64) -> Self {
-        let message = format!("this run's {cap} bytes of network traffic are used up");
+        let message = format!("this run reached its limit of {cap} bytes of network traffic");
         Self::about(RefusalKind::ByteCap, host, port, message)
     }
 }
 
-/// What a client is told, and what a terminal shows.
+/// The message for the client and the terminal.
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "refused: {}", self.message)?;

@@ -1,14 +1,13 @@
-//! What a run did with the network.
+//! The network activity of a run.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::refusal::Refusal;
 
-/// How many refusals and how many notes are kept. The sandbox decides how many it provokes, and
-/// what can grow has a bound.
+/// Maximum number of refusals and of notes that are kept: the sandbox can provoke any number.
 const KEPT: usize = 64;
 
-/// What a run did with the network so far.
+/// The network activity of a run so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Bytes sent to servers.
@@ -17,19 +16,19 @@ pub struct Report {
     pub bytes_down: u64,
     /// Connections that were accepted from the sandbox.
     pub connections: u64,
-    /// The most that were open at the same time.
+    /// The maximum number of simultaneous connections.
     pub peak_connections: usize,
     /// The first refusals, in the order they happened.
     pub refusals: Vec<Refusal>,
-    /// Refusals that are not listed, because there were so many.
+    /// Number of refusals beyond the limit.
     pub refusals_not_listed: u64,
-    /// What was let through or failed, and may still be worth knowing. Bounded as well.
+    /// Notes about other events, also bounded.
     pub notes: Vec<String>,
-    /// Whether the byte cap cut something off.
+    /// Whether the traffic limit aborted a transfer.
     pub byte_cap_reached: bool,
 }
 
-/// The report while it is being written.
+/// The report during the run.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     report: Mutex<Report>,
@@ -66,13 +65,13 @@ impl Ledger {
         Open(self)
     }
 
-    /// A panic while it was held leaves numbers that are still true.
+    /// Ignores poisoning: the numbers stay correct after a panic.
     fn lock(&self) -> MutexGuard<'_, Report> {
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A connection that counts as open until this is dropped.
+/// Counts a connection as open until it is dropped.
 pub(crate) struct Open<'a>(&'a Ledger);
 
 impl Drop for Open<'_> {

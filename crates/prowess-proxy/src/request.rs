@@ -1,4 +1,4 @@
-//! What a single request may do.
+//! Checks a single request.
 //!
 //! Plain HTTP and what came out of TLS are judged by the same function, and each request on a
 //! connection anew (attack sandbox-C20).
@@ -17,7 +17,7 @@ const METHOD_OVERRIDES: [&str; 3] =
 
 const LONGEST_SHOWN_METHOD: usize = 24;
 
-/// Whether the request is allowed where `access` is what the host is granted for.
+/// Checks whether the request is allowed with this `access` to the host.
 pub(crate) fn judge(head: &Head, access: Access, host: &Host, port: u16) -> Result<(), Refusal> {
     if head.method == Method::CONNECT {
         let what = "`CONNECT` inside a connection that already has a destination";
@@ -29,7 +29,7 @@ pub(crate) fn judge(head: &Head, access: Access, host: &Host, port: u16) -> Resu
     }
 }
 
-/// GAIA §3.1: `network:read` is for requests that change nothing.
+/// Checks a request with read access, which must not change anything (GAIA §3.1).
 fn judge_reading(head: &Head, host: &Host, port: u16) -> Result<(), Refusal> {
     if is_git_push(head) {
         return Err(Refusal::method(host, port, "git push"));
@@ -37,7 +37,7 @@ fn judge_reading(head: &Head, host: &Host, port: u16) -> Result<(), Refusal> {
     let fetching = is_git_fetch(head);
     let reads = matches!(head.method, Method::GET | Method::HEAD | Method::OPTIONS);
     if !reads && !fetching {
-        // The sandbox chooses the word, and a report keeps it.
+        // The method is untrusted and appears in the report.
         let shown: String = head.method.as_str().chars().take(LONGEST_SHOWN_METHOD).collect();
         return Err(Refusal::method(host, port, &shown));
     }
@@ -77,8 +77,7 @@ fn is_git_fetch(head: &Head) -> bool {
             .is_some_and(|kind| kind == "application/x-git-upload-pack-request")
 }
 
-/// A push, or the question that begins one: refused as such, so that the message says what was
-/// tried.
+/// Whether the request is a git push or its first step, for a more specific message.
 fn is_git_push(head: &Head) -> bool {
     let (path, query) = head.target.split_once('?').unwrap_or((&head.target, ""));
     path.ends_with("/git-receive-pack")

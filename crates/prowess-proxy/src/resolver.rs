@@ -1,4 +1,4 @@
-//! Looking up names, as something that can be replaced.
+//! DNS resolution behind a trait.
 
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
@@ -9,7 +9,7 @@ pub trait Resolver: Send + Sync {
     fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// Asks the operating system.
+/// The resolver of the operating system.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemResolver;
 

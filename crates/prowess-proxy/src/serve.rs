@@ -19,29 +19,30 @@ use crate::resolver::Resolver;
 use crate::runtime;
 use crate::upstream::Run;
 
-/// When a machine is out of descriptors, trying again at once would only keep it busy.
+/// Delay after a failed accept: without file descriptors an immediate retry would only waste CPU
+/// time.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
-/// A proxy that has a policy and does nothing yet.
+/// A proxy that is not running yet.
 pub struct Proxy {
     run: Arc<Run>,
 }
 
-/// Where connections come from.
+/// A listening socket of the sandbox.
 #[derive(Debug)]
 pub enum Listener {
-    /// Clients that know they speak to a proxy.
+    /// For clients that are configured to use a proxy.
     Proxy(TcpListener),
-    /// Clients that believe they speak to a server.
+    /// For clients that think they are connected to a server.
     Transparent {
         /// The socket they connect to.
         listener: TcpListener,
-        /// The port they believe to speak to; servers are dialled on it.
+        /// The port of the intended server.
         port: u16,
     },
 }
 
-/// A proxy at work. Dropping it ends it.
+/// A running proxy. Dropping it stops it.
 #[derive(Debug)]
 pub struct Running {
     run: Arc<Run>,
@@ -49,14 +50,14 @@ pub struct Running {
     is_ended: bool,
 }
 
-/// Why there is no proxy.
+/// Why the proxy could not be started.
 #[derive(Debug, Error)]
 pub enum ProxyError {
-    /// The policy makes no sense.
+    /// The policy is invalid.
     #[error("the network policy can't be applied: {0}")]
     Policy(&'static str),
-    /// The run's certificate authority could not be made.
-    #[error("can't make a certificate authority for this run")]
+    /// The run's certificate authority could not be created.
+    #[error("can't create a certificate authority for this run")]
     Certificate(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A listening socket could not be used.
     #[error("can't accept connections from the sandbox")]
@@ -67,17 +68,17 @@ pub enum ProxyError {
 }
 
 impl Proxy {
-    /// Prepares a proxy: checks the policy and makes the run's certificate authority, if one is
-    /// needed. Nothing is started.
+    /// Prepares a proxy: checks the policy and creates the run's certificate authority, if one is
+    /// needed. Starts nothing.
     pub fn new(mut policy: ProxyPolicy, resolver: Arc<dyn Resolver>) -> Result<Self, ProxyError> {
         if policy.connections == 0 || policy.connections > Semaphore::MAX_PERMITS {
             return Err(ProxyError::Policy("the number of connections is out of range"));
         }
         if policy.bytes_per_second == Some(0) {
-            return Err(ProxyError::Policy("at 0 bytes per second nothing ever arrives"));
+            return Err(ProxyError::Policy("the bandwidth is 0 bytes per second"));
         }
         if policy.head_timeout.is_zero() {
-            return Err(ProxyError::Policy("a head timeout of 0 lets no request arrive"));
+            return Err(ProxyError::Policy("the head timeout is 0"));
         }
         if policy.hosts.iter().any(|grant| grant.port == Some(0)) {
             return Err(ProxyError::Policy("port 0 can't be granted"));
@@ -129,20 +130,20 @@ impl std::fmt::Debug for Proxy {
 }
 
 impl std::fmt::Debug for Run {
-    /// The policy only: the rest holds keys or changes all the time.
+    /// Shows the policy only: the rest contains keys or changes constantly.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Run").field("policy", &self.policy).finish_non_exhaustive()
     }
 }
 
 impl Running {
-    /// Cuts every connection and says what happened.
+    /// Closes every connection and returns the report.
     pub fn stop(mut self) -> Report {
         self.end();
         self.report()
     }
 
-    /// What has happened so far.
+    /// The report so far.
     pub fn report(&self) -> Report {
         Report {
             bytes_up: self.run.meter.bytes_up(),
@@ -185,7 +186,7 @@ async fn accept(
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                // Taken after accepting, or each listener would hold a place while nobody comes.
+                // Acquired after accepting, or each idle listener would occupy a slot.
                 let permit = Arc::clone(&permits).acquire_owned().await;
                 let permit = permit.expect("it is never closed");
                 let served = Arc::clone(&run);

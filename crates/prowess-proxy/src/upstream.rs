@@ -1,4 +1,4 @@
-//! The way to a server: look up, check, dial, and speak TLS where that is asked for.
+//! Connects to a server: resolve, check, connect, and TLS if requested.
 
 use std::io;
 use std::net::IpAddr;
@@ -39,7 +39,7 @@ pub(crate) struct Run {
     pub(crate) credentials: Credentials,
     pub(crate) meter: Arc<Meter>,
     pub(crate) ledger: Ledger,
-    /// Read when the first server shows a certificate: most runs never need them.
+    /// Loaded when the first server presents a certificate: most runs never need them.
     tls: OnceLock<Arc<ClientConfig>>,
     lookups: Arc<Semaphore>,
     pub(crate) tasks: Tasks,
@@ -55,12 +55,12 @@ pub(crate) struct Destination {
     addresses: Vec<IpAddr>,
 }
 
-/// Why there is no way to the server.
+/// Why there is no connection to the server.
 #[derive(Debug)]
 pub(crate) enum NoWay {
-    /// It may not be reached.
+    /// It is not allowed.
     Refused(Refusal),
-    /// It can't be reached.
+    /// It is unreachable.
     Failed(String),
 }
 
@@ -71,7 +71,7 @@ impl From<Refusal> for NoWay {
 }
 
 impl Destination {
-    /// Host and port as one text, the port only where it is not the usual one.
+    /// Host and port as text, without a default port.
     pub(crate) fn authority(&self, usual_port: u16) -> String {
         if self.port == usual_port {
             self.host.to_string()
@@ -118,7 +118,7 @@ impl Run {
         }
     }
 
-    /// Looks up a granted host, once. Of its addresses those remain that may be dialled.
+    /// Resolves a granted host once and keeps the allowed addresses.
     pub(crate) async fn locate(
         &self,
         host: &Host,
@@ -164,11 +164,11 @@ impl Run {
             })
             .await
         };
-        let failed = |why: String| NoWay::Failed(format!("can't look up `{name}`: {why}"));
+        let failed = |why: String| NoWay::Failed(format!("could not resolve host `{name}`: {why}"));
         timeout(LOOKUP_TIMEOUT, lookup)
             .await
-            .map_err(|_| failed("no answer".to_owned()))?
-            .map_err(|_| failed("the lookup broke off".to_owned()))?
+            .map_err(|_| failed("timed out".to_owned()))?
+            .map_err(|_| failed("the lookup was aborted".to_owned()))?
             .map_err(|error| failed(error.to_string()))
     }
 
@@ -178,7 +178,7 @@ impl Run {
         for address in &to.addresses {
             match timeout(DIAL_TIMEOUT, TcpStream::connect((*address, to.port))).await {
                 Ok(Ok(stream)) => {
-                    // A failure costs speed at most.
+                    // A failure only affects performance.
                     let _ = stream.set_nodelay(true);
                     return Ok(Metered::new(stream, Arc::clone(&self.meter)));
                 }
@@ -190,13 +190,14 @@ impl Run {
         Err(NoWay::Failed(format!("can't connect to port {port} of `{host}`: {last}")))
     }
 
-    /// Connects and speaks TLS, with a server that proves to be the host.
+    /// Connects with TLS and verifies the certificate of the host.
     pub(crate) async fn dial_tls(
         &self,
         to: &Destination,
     ) -> Result<TlsStream<Metered<TcpStream>>, NoWay> {
         let host = &to.host;
-        let failed = |why: String| NoWay::Failed(format!("can't speak TLS with `{host}`: {why}"));
+        let failed =
+            |why: String| NoWay::Failed(format!("TLS connection to `{host}` failed: {why}"));
         let name = match host {
             Host::Name(name) => ServerName::try_from(name.as_str().to_owned())
                 .map_err(|error| failed(error.to_string()))?,
@@ -206,7 +207,7 @@ impl Run {
         let stream = self.dial(to).await?;
         match timeout(HANDSHAKE_TIMEOUT, connector.connect(name, stream)).await {
             Ok(result) => result.map_err(|error| failed(error.to_string())),
-            Err(_) => Err(failed("no answer".to_owned())),
+            Err(_) => Err(failed("timed out".to_owned())),
         }
     }
 
@@ -216,7 +217,7 @@ impl Run {
         }
         let roots = match &self.policy.upstream_roots {
             UpstreamRoots::System => Arc::clone(SYSTEM_ROOTS.get_or_init(|| {
-                // Single unreadable certificates are usual; only none at all is a problem.
+                // A few unreadable certificates are normal; only having none is a problem.
                 let mut roots = RootCertStore::empty();
                 roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
                 Arc::new(roots)

@@ -562,9 +562,6 @@ mod tests {
             "read",
             "cannot read `/x`: permission denied; make it readable for you and try again",
         );
-        check(
-            "make",
-            "cannot make `/x`: permission denied; make it writable for you and try again",
-        );
+        check("make", "cannot make `/x`: permission denied; make it writable and try again");
     }
 }

@@ -116,8 +116,8 @@ pub fn tar(entries: &[TarEntry]) -> Vec<u8> {
 /// Compressed without an effort: what is tested is the way back.
 pub fn gz(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
-    encoder.write_all(bytes).expect("memory takes everything");
-    encoder.finish().expect("memory takes everything")
+    encoder.write_all(bytes).expect("writing to memory does not fail");
+    encoder.finish().expect("writing to memory does not fail")
 }
 
 /// The beginning of a `.tar.gz` with a file that holds `pieces` times 64 KiB of zeroes, as small as it gets.
@@ -274,6 +274,6 @@ pub fn extra(id: u16, value: &[u8]) -> Vec<u8> {
 
 fn deflate(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(bytes).expect("memory takes everything");
-    encoder.finish().expect("memory takes everything")
+    encoder.write_all(bytes).expect("writing to memory does not fail");
+    encoder.finish().expect("writing to memory does not fail")
 }

@@ -55,7 +55,7 @@ fn what_binds_nothing_is_told() {
         (
             key,
             "LD_PRELOAD=a.test",
-            "`LD_PRELOAD` decides what programs load or reach: no skill may ask for it",
+            "`LD_PRELOAD` controls what programs load or connect to: no skill may request it",
         ),
         (
             key,

@@ -65,7 +65,7 @@ pub(super) fn guards(scope: &FileScope, uses: &Uses<'_>) -> Vec<Guard> {
         }
     }
     for folder in world.state.folders() {
-        found.add(folder.to_owned(), Guarded::Closed, "they are files of prowess");
+        found.add(folder.to_owned(), Guarded::Closed, "it belongs to prowess");
     }
     for Place { protected, why } in NEVER_WRITE {
         match protected {

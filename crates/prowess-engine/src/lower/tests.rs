@@ -579,23 +579,23 @@ fn what_is_missing_and_what_is_closed_are_told_apart() {
     };
     insta::assert_snapshot!(said("filesystem:read:~/.ssh"), @"
     may read files at ~/.ssh, because the skill declares `filesystem:read:~/.ssh`
-    may run `env`, which runs whatever it is given, because its command starts `env`
+    may run `env`, which runs arbitrary code, because its command starts `env`
     asks, because you have not approved it yet
-    asks, because `filesystem:read:~/.ssh` opens a place where keys are kept
+    asks, because `filesystem:read:~/.ssh` gives access to a location where keys are stored
     asks, because `shell:execute:env` needs your consent
-    `--yes` does not answer this: run it on a terminal and decide
+    `--yes` does not answer this: run it in a terminal and decide
     home/.ssh does not exist, so that nothing can be read there
     ");
     insta::assert_snapshot!(said("filesystem:write:~/.config/autostart/**"), @"
-    may run `env`, which runs whatever it is given, because its command starts `env`
-    gets nothing from `filesystem:write:~/.config/autostart/**`: no tool changes home/.config/autostart, because it is read when somebody logs in or a desktop starts
+    may run `env`, which runs arbitrary code, because its command starts `env`
+    gets nothing from `filesystem:write:~/.config/autostart/**`: no tool changes home/.config/autostart, because it is read on login or when a desktop starts
     asks, because you have not approved it yet
     asks, because `shell:execute:env` needs your consent
     `--yes` answers this for one run
     ");
     insta::assert_snapshot!(said("filesystem:write:~/new/**"), @"
     may change files below ~/new, because the skill declares `filesystem:write:~/new/**`
-    may run `env`, which runs whatever it is given, because its command starts `env`
+    may run `env`, which runs arbitrary code, because its command starts `env`
     asks, because you have not approved it yet
     asks, because `filesystem:write:~/new/**` needs your consent
     asks, because `shell:execute:env` needs your consent

@@ -153,10 +153,7 @@ impl<'w> Uses<'w> {
     fn of_search_path(&self) -> Vec<Use> {
         let used = |folder: &PathBuf| Use {
             place: folder.clone(),
-            why: format!(
-                "{} is on your PATH, so that programs are started from there by their names",
-                folder.display()
-            ),
+            why: format!("{} is on your PATH, so that it is on PATH", folder.display()),
             kind: Kind::SearchPath,
         };
         // Only the file: people keep it where they work, and it loads nothing from beside it.

@@ -329,7 +329,7 @@ impl Reader<'_> {
         let Some(text) = self.optional_text(data, "method")? else { return Ok("GET".to_owned()) };
         let method = text.value.trim().to_uppercase();
         if !METHODS.contains(&method.as_str()) {
-            let message = format!("`{}` is no method", text.value);
+            let message = format!("`{}` is not a method", text.value);
             let help = format!("there are {}", METHODS.join(", "));
             self.findings.push(rules::INVALID_REQUEST.at(text.span, message).help(help));
             return Err(Told);

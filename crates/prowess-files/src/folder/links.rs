@@ -1,4 +1,4 @@
-//! What placing skills needs of a folder: links, names that must be free, copies of whole trees.
+//! Folder operations for placing skills: links, renames to unused names, recursive copies.
 
 use std::ffi::OsStr;
 use std::io;
@@ -12,19 +12,19 @@ use super::{Folder, Kind};
 use crate::step;
 
 impl Folder {
-    /// Where a link leads, as it is written.
+    /// The target of a link, as stored.
     pub fn link(&self, name: &str) -> io::Result<PathBuf> {
         let target = rustix::fs::readlinkat(&self.descriptor, name, Vec::new())?;
         Ok(PathBuf::from(OsStr::from_bytes(target.to_bytes())))
     }
 
-    /// Makes a link under a name that must be free.
+    /// Creates a link, whose name must not exist.
     pub fn make_link(&self, target: &Path, name: &str) -> io::Result<()> {
         step("symlink", name)?;
         Ok(rustix::fs::symlinkat(target, &self.descriptor, name)?)
     }
 
-    /// Gives an entry of this folder a name that must be free.
+    /// Renames an entry; the new name must not exist.
     pub fn rename_new(&self, name: &str, new_name: &str) -> io::Result<()> {
         step("rename", &format!("{name} {new_name}"))?;
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
@@ -33,7 +33,7 @@ impl Folder {
             use rustix::io::Errno;
             let here = &self.descriptor;
             match rustix::fs::renameat_with(here, name, here, new_name, RenameFlags::NOREPLACE) {
-                // The file system can't: the name is looked at first.
+                // Not supported by the file system: check the name first.
                 Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
                 done => return Ok(done?),
             }
@@ -44,7 +44,7 @@ impl Folder {
         Ok(rustix::fs::renameat(&self.descriptor, name, &self.descriptor, new_name)?)
     }
 
-    /// Removes a folder in which nothing is; `false` when something is.
+    /// Removes an empty folder; returns `false` if it is not empty.
     pub fn remove_empty(&self, name: &str) -> io::Result<bool> {
         use rustix::io::Errno;
         step("rmdir", name)?;
@@ -56,7 +56,8 @@ impl Folder {
         }
     }
 
-    /// Copies files and folders into an empty folder, `wanted` by their paths. What is neither is an error.
+    /// Copies the files and folders whose paths are `wanted` into an empty folder. Anything else is
+    /// an error.
     pub fn copy_into(&self, to: &Self, wanted: &dyn Fn(&str) -> bool) -> io::Result<()> {
         self.copy_below(to, "", wanted)
     }

@@ -49,16 +49,16 @@ fn what_cannot_be_read_is_an_error_that_says_what_would_be_right() {
     // GAIA-10.2-2
     let cases = [
         (">=v2", "error: `>=v2` is not a version comparison; meant `>=2`"),
-        ("1.2.x", "error: `1.2.x` has a wildcard, which isn't supported: drop that part; meant `1.2`"),
+        (
+            "1.2.x",
+            "error: `1.2.x` has a wildcard, which isn't supported: drop that part; meant `1.2`",
+        ),
         ("1.0.0 || 2.0.0", "error: `1.0.0 || 2.0.0` uses `||`, but alternatives aren't supported"),
         (
             "1.0.0 - 2.0.0",
             "error: `1.0.0 - 2.0.0` is not a version comparison; meant `>=1.0.0, <=2.0.0`",
         ),
-        (
-            ">=1.0 <2.0",
-            "error: `>=1.0 <2.0` is not a version comparison; meant `>=1.0, <2.0`",
-        ),
+        (">=1.0 <2.0", "error: `>=1.0 <2.0` is not a version comparison; meant `>=1.0, <2.0`"),
         ("", "error: `` is not a version comparison"),
         ("*", "error: `*` is not a version comparison; omit the range for any version"),
         ("latest", "error: `latest` is not a version comparison; omit the range for any version"),
@@ -73,10 +73,7 @@ fn what_cannot_be_read_is_an_error_that_says_what_would_be_right() {
         ("1.2.3-", "error: `1.2.3-` is not a version comparison"),
         ("1.2.3-01", "error: `1.2.3-01` is not a version comparison"),
         ("1.2.3+", "error: `1.2.3+` is not a version comparison"),
-        (
-            "99999999999999999999",
-            "error: `99999999999999999999` is not a version comparison",
-        ),
+        ("99999999999999999999", "error: `99999999999999999999` is not a version comparison"),
         (">=１.0", "error: `>=１.0` is not a version comparison"),
         ("1.0\u{202e}", "error: `1.0\\u{202e}` is not a version comparison"),
     ];

@@ -1,4 +1,4 @@
-//! Files of a skill onto the disk, below an open folder.
+//! Unpacks the files of a skill to disk, below an open folder.
 
 use std::io::{self, Read, Seek};
 
@@ -8,9 +8,10 @@ use super::{Sink, UnpackError, UnpackOptions, Unpacked, unpack};
 use crate::path::PackagePath;
 use crate::tree::Tree;
 
-/// Unpacks into a new folder below `parent`, whose name is returned. What was refused leaves nothing behind.
+/// Unpacks into a new folder below `parent`, whose name is returned. A rejected archive leaves
+/// nothing behind.
 ///
-/// `free_name` gives names that nothing below `parent` has. It is asked twice for an archive that holds everything in one
+/// `free_name` returns unused names in `parent`. It is called twice for an archive with a top-level
 /// folder.
 pub fn unpack_to_folder(
     archive: impl Read + Seek,
@@ -24,7 +25,8 @@ pub fn unpack_to_folder(
     let unpacked = match unpack(archive, &mut sink, options) {
         Ok(unpacked) => unpacked,
         Err(error) => {
-            // What can't be removed now is left to the owner of `parent`, who has the first error to tell.
+            // What can't be removed is left to the owner of `parent`, which reports the first
+            // error.
             let _ = parent.remove_tree(name.as_bytes());
             return Err(error);
         }

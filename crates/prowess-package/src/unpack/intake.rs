@@ -1,4 +1,4 @@
-//! What both formats have in common: every entry passes here, and here it is decided whether they are a skill.
+//! The common part of both formats: checks every entry, and whether they form a skill.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,12 +13,12 @@ use crate::name::SkillName;
 use crate::path::{PackagePath, fold};
 use crate::tree::{Guard, TreeError};
 
-/// A longer manifest is none: the longest of 2,291 published ones has 128 kB.
+/// Maximum size of a manifest in bytes; the longest of 2,291 published ones has 128 kB.
 const MOST_MANIFEST_BYTES: usize = 1 << 20;
 
-/// How many times its size an archive may unpack to. Text stays below 20, and bombs reach 1,000.
+/// Maximum compression ratio. Text stays below 20, and bombs reach 1,000.
 pub(super) const MOST_RATIO: u64 = 100;
-/// Below this much, any ratio is fine.
+/// The ratio is only checked above this size, in bytes.
 const RATIO_FROM: u64 = 8 << 20;
 
 /// Whether an archive unpacks to absurdly much (attack registry-B3).
@@ -32,8 +32,8 @@ pub(super) struct Intake<'a> {
     guard: Guard<'a>,
     entries: usize,
     hashes: FileHashes,
-    /// Those at the root and one folder below it. Only the first of each has its text: with two below there is no
-    /// skill, and an archive may hold many.
+    /// Manifests at the root and one folder below it. Only the text of the first of each is kept:
+    /// an archive may contain many.
     manifests: BTreeMap<PackagePath, Vec<u8>>,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// A folder. Nothing is made of it: folders come into being with their files.
+    /// Checks a folder. It is not created: folders are created with their files.
     pub(super) fn folder(&mut self, raw: &[u8]) -> Result<(), UnpackError> {
         let raw = raw.strip_suffix(b"/").unwrap_or(raw);
         // `tar -c .` begins with the folder itself.
@@ -73,7 +73,7 @@ impl<'a> Intake<'a> {
         Ok(self.guard.admit_folder(&path)?)
     }
 
-    /// A file of a length that the archive tells beforehand. A reader that has more or less than that is an error.
+    /// Reads a file of a declared length. More or fewer bytes are an error.
     pub(super) fn file(
         &mut self,
         raw: &[u8],
@@ -94,7 +94,7 @@ impl<'a> Intake<'a> {
             failure: None,
         };
         if role == Role::Sidecar {
-            // R25: read, because it may be damaged, and dropped.
+            // R25: read, because it may be damaged, and discarded.
             return io::copy(&mut metered, &mut io::sink())
                 .map(drop)
                 .map_err(|error| metered.fault(error, &path));
@@ -113,7 +113,7 @@ impl<'a> Intake<'a> {
         if let Err(error) = self.sink.file(&path, executable, &mut first.chain(&mut metered)) {
             return Err(metered.fault(error, &path));
         }
-        // A sink that stopped early has not got the file, and neither have we its hash.
+        // The sink stopped early, so the hash is incomplete.
         if metered.left > 0 {
             return Err(UnpackError::Malformed("a file is shorter than the archive says"));
         }
@@ -130,7 +130,7 @@ impl<'a> Intake<'a> {
         is_manifest_place(path) && !(is_below(path) && self.manifests.keys().any(is_below))
     }
 
-    /// Decides where the skill's root is, and what the skill is called.
+    /// Determines the root and the name of the skill.
     pub(super) fn finish(mut self) -> Result<Unpacked, UnpackError> {
         let root = self.root()?;
         let manifest_path = match &root {
@@ -188,7 +188,7 @@ impl<'a> Intake<'a> {
                 let other = tops.iter().find(|top| *top != one).copied().unwrap_or_default();
                 Err(UnpackError::Entry {
                     path: other.to_owned(),
-                    problem: "it lies beside the folder of the skill and belongs to none",
+                    problem: "it is outside the folder of the skill",
                 })
             }
             _ => Err(UnpackError::SeveralSkills { folders: skills }),
@@ -196,7 +196,7 @@ impl<'a> Intake<'a> {
     }
 }
 
-/// Name and version, and that the skill is the one that was asked for.
+/// Determines name and version, and checks that it is the expected skill.
 fn identity(
     manifest: &[u8],
     expected: Option<&SkillName>,
@@ -212,7 +212,7 @@ fn identity(
         (Some(expected), Some(Ok(found))) if found != *expected => {
             return Err(UnpackError::OtherSkill { expected: expected.clone(), found });
         }
-        // Registries give a canonical name to skills that declare none (R2).
+        // Registries assign a canonical name to skills that declare none (R2).
         (Some(expected), _) => expected.clone(),
         (None, Some(declared)) => declared?,
         (None, None) => return Err(UnpackError::Nameless),
@@ -227,19 +227,19 @@ fn is_manifest_place(path: &PackagePath) -> bool {
 fn refuse(role: Role, path: &PackagePath) -> Result<(), UnpackError> {
     let problem = match role {
         Role::Content | Role::Sidecar => return Ok(()),
-        Role::Litter => "version control, caches and litter of systems are no part of a skill",
-        Role::Hidden => "hidden files are no part of a skill",
+        Role::Litter => "files of version control, caches and systems are not part of a skill",
+        Role::Hidden => "hidden files are not part of a skill",
     };
     Err(UnpackError::Entry { path: path.as_str().to_owned(), problem })
 }
 
-/// Hands on exactly as many bytes as were announced, and hashes them.
+/// Reads exactly the declared number of bytes and hashes them.
 struct Metered<'a> {
     content: &'a mut dyn Read,
     left: u64,
     hasher: FileHasher,
     kept: Option<Vec<u8>>,
-    /// An error of the archive, to tell it from one of the disk.
+    /// Converts an error, distinguishing errors of the archive from those of the disk.
     failure: Option<io::Error>,
 }
 
@@ -285,7 +285,7 @@ impl Read for Metered<'_> {
     }
 }
 
-/// Something about the archive that passes through readers as an error of theirs.
+/// A problem of the archive, wrapped in an I/O error.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Deception {
     #[error("{0}")]
@@ -300,7 +300,7 @@ pub(super) fn deception(problem: &'static str) -> io::Error {
     io::Error::other(Deception::Malformed(problem))
 }
 
-/// The other way round.
+/// Unwraps a problem of the archive from an I/O error.
 pub(super) fn archive_error(error: io::Error) -> UnpackError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<Deception>()) {
         Some(Deception::Malformed(problem)) => UnpackError::Malformed(problem),

@@ -11,9 +11,10 @@ use super::UnpackError;
 use super::intake::{Deception, Intake, MOST_RATIO, archive_error, deception, is_too_dense};
 use crate::tar_format::{BLOCK, Fields, TypeFlag, read as read_header};
 
-/// PAX records of one entry. A path has a few hundred bytes, times and owners less.
+/// Maximum size of the PAX records of an entry, in bytes. A path has a few hundred bytes, times and
+/// owners less.
 const MOST_PAX_BYTES: u64 = 8 << 10;
-/// Zeroes after the end: writers fill up to whole records of some kilobytes.
+/// Maximum padding after the end, in bytes: writers fill up to whole records of some kilobytes.
 const MOST_PADDING: u64 = 1 << 20;
 
 pub(super) fn read(archive: impl Read, intake: &mut Intake<'_>) -> Result<(), UnpackError> {
@@ -30,7 +31,7 @@ pub(super) fn read(archive: impl Read, intake: &mut Intake<'_>) -> Result<(), Un
         if pax.size.is_some_and(|size| size != fields.size) {
             return Err(UnpackError::Entry {
                 path: String::from_utf8_lossy(path).into_owned(),
-                problem: "its extended header says another size than its header",
+                problem: "its extended header has another size than its header",
             });
         }
         match fields.kind {
@@ -49,14 +50,14 @@ pub(super) fn read(archive: impl Read, intake: &mut Intake<'_>) -> Result<(), Un
     expect_end(stream)
 }
 
-/// What extended headers say about the next entry.
+/// The fields of extended headers for the next entry.
 #[derive(Default)]
 struct Pax {
     path: Option<Vec<u8>>,
     size: Option<u64>,
 }
 
-/// The next file or folder with what was said about it, or nothing at the end.
+/// The next file or folder with its extended header, or `None` at the end.
 fn next_entry(
     stream: &mut impl Read,
     intake: &mut Intake<'_>,
@@ -85,14 +86,16 @@ fn next_entry(
                 return Err(UnpackError::Malformed("two extended headers describe one entry"));
             }
             TypeFlag::Extended => pax = Some(for_next_entry(&records(stream, fields.size)?)?),
-            // Readers disagree on whether a global header may stand between an entry and its own.
+            // Readers disagree on whether a global header may come between an entry and its
+            // extended header.
             TypeFlag::Global if pax.is_some() => {
                 return Err(UnpackError::Malformed(
-                    "a global header stands between an entry and its own",
+                    "a global header comes between an entry and its extended header",
                 ));
             }
             TypeFlag::Global => {
-                // `git archive` writes the commit. Anything else would change entries that it does not stand beside.
+                // `git archive` writes the commit. Anything else would affect all following
+                // entries.
                 if records(stream, fields.size)?.keys().any(|key| key != b"comment") {
                     return Err(UnpackError::Malformed("a global header changes what follows"));
                 }
@@ -125,14 +128,14 @@ fn records(stream: &mut impl Read, size: u64) -> Result<BTreeMap<Vec<u8>, Vec<u8
         let equals = record.iter().position(|byte| *byte == b'=').ok_or(BROKEN)?;
         let (key, value) = (&record[..equals], &record[equals + 1..]);
         if records.insert(key.to_owned(), value.to_owned()).is_some() {
-            return Err(UnpackError::Malformed("an extended header says something twice"));
+            return Err(UnpackError::Malformed("an extended header has a duplicate key"));
         }
         rest = after;
     }
     Ok(records)
 }
 
-/// What changes an entry is taken or refused; what only describes it is passed over.
+/// Applies or rejects records that change an entry; ignores those that only describe it.
 fn for_next_entry(records: &BTreeMap<Vec<u8>, Vec<u8>>) -> Result<Pax, UnpackError> {
     let mut pax = Pax::default();
     for (key, value) in records {
@@ -140,10 +143,9 @@ fn for_next_entry(records: &BTreeMap<Vec<u8>, Vec<u8>>) -> Result<Pax, UnpackErr
             b"path" => pax.path = Some(value.clone()),
             b"size" => {
                 let size = decimal(value);
-                pax.size =
-                    Some(size.ok_or(UnpackError::Malformed(
-                        "a size in an extended header is no number",
-                    ))?);
+                pax.size = Some(size.ok_or(UnpackError::Malformed(
+                    "a size in an extended header is not a number",
+                ))?);
             }
             b"atime" | b"ctime" | b"mtime" | b"uid" | b"gid" | b"uname" | b"gname" | b"comment" => {
             }
@@ -155,7 +157,7 @@ fn for_next_entry(records: &BTreeMap<Vec<u8>, Vec<u8>>) -> Result<Pax, UnpackErr
             }
             b"linkpath" => return Err(UnpackError::Malformed("it has a link")),
             b"hdrcharset" if value == b"ISO-IR 10646 2000 UTF-8" => {}
-            _ => return Err(UnpackError::Malformed("an extended header says something unknown")),
+            _ => return Err(UnpackError::Malformed("an extended header has an unknown key")),
         }
     }
     Ok(pax)
@@ -168,7 +170,7 @@ fn decimal(digits: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// Up to the next block. It holds nothing that anybody reads, but it is zeroes in every honest archive.
+/// Skips to the next block. The padding is zeroes in every honest archive.
 fn skip_padding(stream: &mut impl Read, size: u64) -> Result<(), UnpackError> {
     let mut padding = [0; BLOCK];
     let length = size.next_multiple_of(BLOCK as u64) - size;
@@ -180,7 +182,7 @@ fn skip_padding(stream: &mut impl Read, size: u64) -> Result<(), UnpackError> {
     Ok(())
 }
 
-/// Zeroes, the end of the compressed stream, and the end of the file: whoever reads on finds nothing else.
+/// Expects zeroes, the end of the compressed stream, and the end of the file.
 fn expect_end<R: Read>(mut stream: Stream<R>) -> Result<(), UnpackError> {
     let mut buffer = [0; BLOCK];
     let mut padding = 0;
@@ -197,7 +199,7 @@ fn expect_end<R: Read>(mut stream: Stream<R>) -> Result<(), UnpackError> {
             Err(error) => return Err(archive_error(error)),
         }
     }
-    // Some readers go on with a second compressed stream and others do not.
+    // Some readers continue with a second compressed stream and others do not.
     let mut rest = stream.decoder.into_inner();
     match rest.read(&mut buffer) {
         Ok(0) => Ok(()),
@@ -206,13 +208,13 @@ fn expect_end<R: Read>(mut stream: Stream<R>) -> Result<(), UnpackError> {
     }
 }
 
-/// An entry that a header refuses, by the name that stands in it.
+/// An error for an entry with a rejected header, with the name in that header.
 fn refused(block: &[u8; BLOCK], problem: &'static str) -> UnpackError {
     let name = block[..100].split(|byte| *byte == 0).next().unwrap_or_default();
     UnpackError::Entry { path: String::from_utf8_lossy(name).into_owned(), problem }
 }
 
-/// The compressed bytes, counted and bounded.
+/// The compressed stream, counted and bounded.
 struct Counted<R> {
     inner: R,
     count: Rc<Cell<u64>>,

@@ -18,13 +18,14 @@ const LOCATOR_64: &[u8] = b"PK\x06\x07";
 const END_LENGTH: usize = 22;
 const CENTRAL_LENGTH: usize = 46;
 const LOCAL_LENGTH: usize = 30;
-/// The directory of as many entries as a package may have, with names and the usual extra fields.
+/// Maximum size of the central directory in bytes, for the maximum number of entries with names and
+/// the usual extra fields.
 const MOST_DIRECTORY_BYTES: u32 = 2 << 20;
 
 const ENCRYPTED: u16 = 1;
 const HAS_DESCRIPTOR: u16 = 1 << 3;
 const UTF8: u16 = 1 << 11;
-/// The two in between say how hard the writer tried.
+/// Bits 1 and 2 are the compression level.
 const KNOWN_FLAGS: u16 = 0b110 | HAS_DESCRIPTOR | UTF8;
 
 const TYPE_BITS: u32 = 0o170_000;
@@ -32,7 +33,7 @@ const REGULAR: u32 = 0o100_000;
 const DIRECTORY: u32 = 0o040_000;
 const DOS_DIRECTORY: u32 = 0x10;
 
-/// What the directory says about an entry.
+/// An entry of the central directory.
 struct Entry {
     name: Vec<u8>,
     flags: u16,
@@ -61,7 +62,7 @@ pub(super) fn read(
     if is_too_dense(length, unpacked) {
         return Err(UnpackError::TooDense { most: MOST_RATIO });
     }
-    // Each begins where the one before ends, so that no byte of the archive is left for somebody else.
+    // Each entry begins where the previous one ends, so that no bytes are hidden.
     entries.sort_by_key(|entry| entry.offset);
     let mut expected = 0;
     for (index, entry) in entries.iter().enumerate() {
@@ -79,7 +80,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// The entries as the directory lists them, and where it begins.
+/// The entries of the central directory, and its offset.
 fn directory(
     archive: &mut (impl Read + Seek),
     length: u64,
@@ -90,7 +91,7 @@ fn directory(
     let mut tail = Vec::new();
     archive.seek(SeekFrom::Start(tail_offset)).map_err(UnpackError::Read)?;
     archive.take(MOST_TAIL).read_to_end(&mut tail).map_err(UnpackError::Read)?;
-    // The last one counts for everybody; a comment that holds another would be read differently.
+    // All readers use the last one; a comment that contains another would be ambiguous.
     let at = tail
         .windows(END.len())
         .rposition(|window| window == END)
@@ -103,7 +104,7 @@ fn directory(
         return Err(malformed("data follows its end"));
     }
     if at >= 20 && tail[at - 20..].starts_with(LOCATOR_64) {
-        return Err(malformed("it is a zip64 archive, which nothing of this size needs"));
+        return Err(malformed("it is a zip64 archive, which is not needed for this size"));
     }
     let (count, size, offset) = (two(end, 10), four(end, 12), four(end, 16));
     let is_whole = two(end, 4) == 0 && two(end, 6) == 0 && two(end, 8) == count;
@@ -128,7 +129,7 @@ fn directory(
         rest = after;
     }
     if entries.len() != usize::from(count) {
-        return Err(malformed("its directory has another number of entries than it says"));
+        return Err(malformed("its directory has a wrong number of entries"));
     }
     Ok((entries, offset))
 }
@@ -164,7 +165,7 @@ fn central(bytes: &[u8]) -> Result<(Entry, &[u8]), UnpackError> {
         return refuse("it has flags that readers treat differently");
     }
     if !name.is_ascii() && entry.flags & UTF8 == 0 {
-        return refuse("nobody says in which encoding its name is");
+        return refuse("the encoding of its name is unknown");
     }
     if !matches!(entry.method, 0 | 8) {
         return refuse("it is neither stored nor deflated");
@@ -176,7 +177,7 @@ fn central(bytes: &[u8]) -> Result<(Entry, &[u8]), UnpackError> {
         return refuse(problem);
     }
     let is_folder = name.ends_with(b"/");
-    // Some readers look at the mode whatever system is said to have written it.
+    // Some readers use the mode whatever the declared system.
     match (entry.attributes >> 16) & TYPE_BITS {
         0 => {}
         REGULAR if !is_folder => {}
@@ -193,7 +194,8 @@ fn central(bytes: &[u8]) -> Result<(Entry, &[u8]), UnpackError> {
     Ok((entry, rest))
 }
 
-/// Reads one entry, compares what stands before and after it with the directory, and returns where it ends.
+/// Reads one entry, compares its local header and descriptor with the directory, and returns its
+/// end.
 fn one(
     archive: &mut (impl Read + Seek),
     entry: &Entry,
@@ -202,7 +204,7 @@ fn one(
 ) -> Result<u32, UnpackError> {
     let differs = || UnpackError::Entry {
         path: String::from_utf8_lossy(&entry.name).into_owned(),
-        problem: "the archive describes it twice, and differently",
+        problem: "the archive contains two different descriptions of it",
     };
     archive.seek(SeekFrom::Start(u64::from(entry.offset))).map_err(UnpackError::Read)?;
     let mut header = [0; LOCAL_LENGTH];
@@ -215,7 +217,7 @@ fn one(
     let (name, extra) = names.split_at(usize::from(two(&header, 26)));
     let has_descriptor = entry.flags & HAS_DESCRIPTOR != 0;
     let expected = (entry.crc, entry.packed, entry.length);
-    // Whoever writes as it goes does not know them all yet.
+    // A streaming writer does not know them yet.
     let fits = |at, value| four(&header, at) == value || (has_descriptor && four(&header, at) == 0);
     let told_fits = fits(14, entry.crc) && fits(18, entry.packed) && fits(22, entry.length);
     if name != entry.name
@@ -245,7 +247,7 @@ fn one(
             entry,
         };
         intake.file(&entry.name, executable, u64::from(entry.length), &mut content)?;
-        // Also of an empty file, which nobody has read.
+        // Also for an empty file, which was not read.
         content.expect_end().map_err(archive_error)?;
     }
     if !has_descriptor {
@@ -269,7 +271,7 @@ fn one(
     Ok(end)
 }
 
-/// Extra fields that change what an entry is, or that can't be read.
+/// Reports extra fields that change an entry, or that are invalid.
 fn extra_problem(mut extra: &[u8], name: &[u8]) -> Option<&'static str> {
     const ZIP64: u16 = 0x0001;
     const AES: u16 = 0x9901;
@@ -288,9 +290,9 @@ fn extra_problem(mut extra: &[u8], name: &[u8]) -> Option<&'static str> {
         }
         seen.push(id);
         match id {
-            ZIP64 => return Some("it has sizes of zip64, which nothing of this size needs"),
+            ZIP64 => return Some("it has zip64 sizes, which are not needed for this size"),
             AES => return Some("it is encrypted"),
-            // A version and a checksum stand before the name.
+            // A version and a checksum precede the name.
             UNICODE_PATH if value.get(5..) != Some(name) => return Some("it has two names"),
             _ => {}
         }
@@ -304,7 +306,7 @@ enum Inflating<R: io::BufRead> {
     Deflated(DeflateDecoder<R>),
 }
 
-/// The content of a file, with its checksum compared at the end.
+/// The content of a file; its checksum is verified at the end.
 struct Content<'a, R: io::BufRead> {
     inflating: Inflating<R>,
     crc: Crc,

@@ -68,12 +68,12 @@ fn links_and_devices_are_not_followed() {
 /// Attacks registry-B8 and registry-B9.
 #[test]
 fn names_that_differ_between_systems_are_refused() {
-    assert_snapshot!(check(&[("skill.md", "x")]), @"`SKILL.md` and `skill.md` are one and the same where case or composition does not count; rename one");
-    assert_snapshot!(check(&[("Docs/a", "x"), ("docs/b", "x")]), @"`Docs/` and `docs/` are one and the same where case or composition does not count; rename one");
+    assert_snapshot!(check(&[("skill.md", "x")]), @"`SKILL.md` and `skill.md` collide on file systems that ignore case or Unicode composition; rename one");
+    assert_snapshot!(check(&[("Docs/a", "x"), ("docs/b", "x")]), @"`Docs/` and `docs/` collide on file systems that ignore case or Unicode composition; rename one");
     // Both are shown alike, which is what is wrong with them.
     assert!(check(&[("caf\u{e9}", "x"), ("cafe\u{301}", "x")]).contains("one and the same"));
     assert_snapshot!(check(&[("a\nb", "x")]), @"the path `a b` has a control or invisible character; rename it");
-    assert_snapshot!(check(&[("docs/con.md", "x")]), @"the path `docs/con.md` has a part that is the name of a device on Windows; rename it");
+    assert_snapshot!(check(&[("docs/con.md", "x")]), @"the path `docs/con.md` has a part that is a device name on Windows; rename it");
     assert_snapshot!(read(&[], &Limits::PACKAGE, |folder| {
         fs::rename(folder.join("SKILL.md"), folder.join("Skill.md")).unwrap();
     }), @"there is no `SKILL.md`, but `Skill.md`; rename it");

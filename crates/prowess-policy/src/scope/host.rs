@@ -1,16 +1,16 @@
-//! Hosts in `network` grants, and the one spelling in which they are compared (GAIA §3.2, SRT §4.7, R51, R55).
+//! Hosts in `network` grants, and their canonical spelling (GAIA §3.2, SRT §4.7, R51, R55).
 
 use std::fmt;
 use std::net::IpAddr;
 
-/// The most bytes of a name (RFC 1035 §2.3.4).
+/// Maximum length of a name, in bytes (RFC 1035 §2.3.4).
 const LONGEST_NAME: usize = 253;
-/// The most bytes of a label (RFC 1035 §2.3.4).
+/// Maximum length of a label, in bytes (RFC 1035 §2.3.4).
 const LONGEST_LABEL: usize = 63;
-/// The ports that a grant without one reaches.
+/// The ports of a grant without a port.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 
-/// Domains of one owner below which everybody gets names, and that the public suffix list has only in parts.
+/// Domains below which anyone can get a name and that the public suffix list only has in part.
 const SHARED: &[&str] =
     &["amazonaws.com", "amazonaws.com.cn", "windows.net", "glitch.me", "surge.sh"];
 
@@ -19,7 +19,7 @@ const SHARED: &[&str] =
 pub enum HostName {
     /// A name.
     Domain(String),
-    /// An address, however it was written.
+    /// An IP address.
     Address(IpAddr),
 }
 
@@ -39,26 +39,24 @@ pub enum HostScope {
 pub struct HostPattern {
     /// The hosts.
     pub host: HostScope,
-    /// The port; 80 and 443 when absent.
+    /// The port; 80 and 443 if absent.
     pub port: Option<u16>,
 }
 
-/// Why a text is no host.
+/// Why a text is not a host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
-    /// Nothing is there.
+    /// Empty.
     #[error("the host is empty")]
     Empty,
     /// `https://x/y`.
-    #[error(
-        "`{0}` is an address with a path or a scheme: write the host alone, such as `api.example.com`"
-    )]
+    #[error("`{0}` is a URL: write the host alone, such as `api.example.com`")]
     Url(String),
     /// Not a name and not an address.
     #[error("`{0}` is not a host name")]
     Invalid(String),
     /// `api.*.com`, `*brave.com`.
-    #[error("`{0}` holds a `*` that is not the first label: write `*.example.com`")]
+    #[error("`{0}` contains a `*` that is not the first label: write `*.example.com`")]
     Wildcard(String),
     /// `*.1.2.3.4`.
     #[error("`{0}` puts a wildcard before an address")]
@@ -69,13 +67,14 @@ pub enum HostError {
     /// `host:0`, `host:x`.
     #[error("`{0}` does not end in a port from 1 to 65535")]
     Port(String),
-    /// Link-local addresses, among them the metadata services of clouds, and addresses that are no host.
-    #[error("`{0}` is an address that no skill may reach")]
+    /// Link-local addresses, including cloud metadata services, and special addresses.
+    #[error("`{0}` is an address that no skill may access")]
     Forbidden(String),
 }
 
 impl HostName {
-    /// The canonical spelling of a host. The same function reads grants and requests, so that no spelling passes one and misses the other.
+    /// Parses a host to its canonical spelling. Grants and requests use the same function, so that
+    /// no spelling passes one and not the other.
     pub fn parse(text: &str) -> Result<Self, HostError> {
         if text.is_empty() {
             return Err(HostError::Empty);
@@ -84,7 +83,7 @@ impl HostName {
         if text.contains(['/', '\\', '@', '?', '#']) {
             return Err(HostError::Url(text.to_owned()));
         }
-        // A percent sign would be decoded, or begin a zone of an address: neither names a host.
+        // A percent sign would be decoded, or start the zone of an address: neither is a host.
         if text.contains(['%', '*']) || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
             return Err(invalid());
         }
@@ -112,7 +111,8 @@ impl HostName {
         }
     }
 
-    /// Whether it is this machine or its neighbourhood: `localhost`, loopback and private addresses.
+    /// Whether it is this machine or its local network: `localhost`, loopback and private
+    /// addresses.
     pub fn is_local(&self) -> bool {
         match self {
             Self::Domain(name) => is_below(name, "localhost"),
@@ -126,7 +126,8 @@ impl HostName {
         }
     }
 
-    /// Whether no grant can open it: link-local (where clouds keep their metadata), unspecified, multicast, broadcast, and the metadata addresses outside that range.
+    /// Whether no grant can open it: link-local (including cloud metadata), unspecified, multicast,
+    /// broadcast, and other metadata addresses.
     pub fn is_forbidden(&self) -> bool {
         match self {
             Self::Domain(_) => false,
@@ -151,7 +152,7 @@ impl HostPattern {
     /// Every host on the usual ports.
     pub const ANY: Self = Self { host: HostScope::Any, port: None };
 
-    /// A pattern from `host`, `*.host`, `*`, each perhaps with `:port`.
+    /// Parses `host`, `*.host` or `*`, each optionally with `:port`.
     pub fn parse(text: &str) -> Result<Self, HostError> {
         let text = text.trim();
         if text.is_empty() {
@@ -180,7 +181,8 @@ impl HostPattern {
         match HostName::parse(domain)? {
             HostName::Address(_) => Err(HostError::WildcardAddress(text.to_owned())),
             HostName::Domain(domain) => {
-                // A name that is its own public suffix has no owner (R55). A lone label counts as one, known or not.
+                // A public suffix has no single owner (R55). A single label is always treated as
+                // one.
                 let is_suffix = psl::suffix_str(&domain) == Some(domain.as_str());
                 if is_suffix || SHARED.contains(&domain.as_str()) {
                     return Err(HostError::PublicSuffix(domain));
@@ -190,18 +192,18 @@ impl HostPattern {
         }
     }
 
-    /// Whether a request to this host and port is meant.
+    /// Whether the pattern matches this host and port.
     pub fn matches(&self, host: &HostName, port: u16) -> bool {
         let port = self.port.map_or(USUAL_PORTS.contains(&port), |wanted| wanted == port);
         port && self.host.contains(host)
     }
 
-    /// The ports it reaches.
+    /// The ports of the pattern.
     pub fn ports(&self) -> Vec<u16> {
         self.port.map_or_else(|| USUAL_PORTS.to_vec(), |port| vec![port])
     }
 
-    /// Whether every host and port of `other` is in this one too.
+    /// Whether this pattern contains every host and port of `other`.
     pub fn covers(&self, other: &HostPattern) -> bool {
         let host = match (&self.host, &other.host) {
             (HostScope::Any, HostScope::Any) => true,
@@ -218,7 +220,7 @@ impl HostPattern {
         self.host == HostScope::Any
     }
 
-    /// Whether it names this machine or its neighbourhood.
+    /// Whether it names this machine or its local network.
     pub fn is_local(&self) -> bool {
         match &self.host {
             HostScope::Any => false,
@@ -234,7 +236,7 @@ impl HostScope {
             (HostScope::Exact(mine), _) => mine == host,
             // Attack sandbox-C11: an address never matches a wildcard, not even `*`.
             (HostScope::Any | HostScope::Below(_), HostName::Address(_)) => false,
-            // A wildcard is about the world outside: this machine has to be named.
+            // A wildcard never includes this machine, which has to be named.
             (HostScope::Any, HostName::Domain(_)) => !host.is_local(),
             (HostScope::Below(domain), HostName::Domain(name)) => is_below(name, domain),
         }
@@ -262,12 +264,12 @@ impl fmt::Display for HostPattern {
     }
 }
 
-/// R51: the domain itself and every name below it, at a dot.
+/// Whether a name is the domain itself or a subdomain (R51).
 fn is_below(name: &str, domain: &str) -> bool {
     name.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-/// The host and the port of a text. A lone IPv6 address has colons and no port.
+/// Splits a text into host and port. A bare IPv6 address has colons but no port.
 fn split_port(text: &str) -> Result<(&str, Option<u16>), HostError> {
     let error = || HostError::Port(text.to_owned());
     let (name, port) = if text.starts_with('[') {

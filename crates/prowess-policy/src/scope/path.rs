@@ -1,14 +1,16 @@
 //! Paths and patterns of paths in `filesystem` grants (GAIA §3.2, SRT §4.7, R54).
 //!
-//! `*` and `?` stand for characters of one name, `**` for any number of folders. A path without any of them means that file, or that folder with everything below it, because that is what mounting it gives.
+//! `*` and `?` match characters of one name, `**` any number of folders. A path without wildcards
+//! means that file, or that folder with everything below it, because that is the effect of mounting
+//! it.
 
 use std::fmt;
 
 use crate::places::{Protected, SECRET_PLACES};
 
-/// The most bytes of a pattern: the longest path that Linux accepts.
+/// Maximum length of a pattern in bytes: the longest path that Linux accepts.
 const LONGEST: usize = 4096;
-/// The most patterns that braces may stand for.
+/// Maximum number of patterns that braces may expand to.
 const MOST_ALTERNATIVES: usize = 64;
 
 /// Where a path begins.
@@ -29,57 +31,58 @@ pub struct PathPattern {
     parts: Vec<String>,
 }
 
-/// A path of the world, for asking whether a rule reaches it.
+/// A concrete path, for checking whether a rule matches it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RootedPath {
     /// Where it begins.
     pub root: PathRoot,
-    /// Its names in order; never `.` or `..`.
+    /// Its components in order; never `.` or `..`.
     pub parts: Vec<String>,
 }
 
-/// Why a text is no pattern of paths.
+/// Why a text is not a path pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// Nothing is there.
+    /// Empty.
     #[error("the path is empty")]
     Empty,
     /// Longer than a path can be.
     #[error("the path is longer than {LONGEST} bytes")]
     TooLong,
     /// A control character, NUL included.
-    #[error("the path holds a control character")]
+    #[error("the path contains a control character")]
     ControlCharacter,
-    /// `..` would lead out of what the reader of the grant sees.
-    #[error("`{0}` holds `..`: write the path it leads to")]
+    /// `..` would leave the folder that the grant shows.
+    #[error("`{0}` contains `..`: write the resolved path")]
     Climbs(String),
     /// `~name`.
-    #[error("`{0}` names another user's home: only `~/` is understood")]
+    #[error("`{0}` names another user's home directory: only `~/` is supported")]
     OtherHome(String),
     /// `$HOME/x`.
     #[error("`{0}` begins with a variable: write `~/` or `./`")]
     Variable(String),
     /// `C:\x` or a backslash elsewhere.
-    #[error("`{0}` holds a backslash: write `/` between folders")]
+    #[error("`{0}` contains a backslash: use `/` as the separator")]
     Backslash(String),
     /// `[a-z]`, `!x`.
     #[error(
-        "`{0}` holds `{1}`, which is not understood in a path: use `*`, `?`, `**` or `{{a,b}}`"
+        "`{0}` contains `{1}`, which is not supported in a path: use `*`, `?`, `**` or `{{a,b}}`"
     )]
     UnknownWildcard(String, char),
     /// `a**b`.
-    #[error("`{0}` holds `**` beside other characters: it stands for whole folders only")]
+    #[error("`{0}` contains `**` next to other characters: it only matches whole folders")]
     PartialDoubleStar(String),
     /// `{a,b` or far too many alternatives.
     #[error(
-        "the braces in `{0}` are not closed, nested, or stand for more than {MOST_ALTERNATIVES} paths"
+        "the braces in `{0}` are not closed, are nested, or expand to more than {MOST_ALTERNATIVES} paths"
     )]
     Braces(String),
 }
 
-/// The place of secrets that names in a row lead into, if any.
+/// The location of secrets that a path is in, if any.
 ///
-/// Below `./` nothing counts as one: a project has its own `.npmrc`. Of a run in the home itself `./` is read as `~/`, see [`PathPattern::in_home`].
+/// Nothing below `./` is one: a project has its own `.npmrc`. In a run in the home directory `./`
+/// is treated as `~/`, see [`PathPattern::in_home`].
 pub fn secret_place(root: PathRoot, parts: &[String]) -> Option<&'static str> {
     if root == PathRoot::Working {
         return None;
@@ -101,7 +104,7 @@ pub fn secret_place(root: PathRoot, parts: &[String]) -> Option<&'static str> {
 }
 
 impl PathPattern {
-    /// The patterns of a scope; braces stand for several.
+    /// Parses the patterns of a scope; braces expand to several.
     pub fn parse_all(text: &str) -> Result<Vec<Self>, PathError> {
         let text = text.trim();
         if text.len() > LONGEST {
@@ -110,7 +113,7 @@ impl PathPattern {
         alternatives(text)?.iter().map(|text| Self::parse(text)).collect()
     }
 
-    /// The one pattern of a text without braces.
+    /// Parses a pattern without braces.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         let text = text.trim();
         if text.is_empty() {
@@ -146,7 +149,7 @@ impl PathPattern {
             match part {
                 "" | "." => {}
                 ".." => return Err(PathError::Climbs(text.to_owned())),
-                // Twice in a row it means the same as once.
+                // Repeating it has no effect.
                 "**" if parts.last().is_some_and(|last| last == "**") => {}
                 "**" => parts.push(part.to_owned()),
                 _ if part.contains("**") => {
@@ -155,7 +158,7 @@ impl PathPattern {
                 _ => parts.push(part.to_owned()),
             }
         }
-        // `./data/` names the folder and is meant with what is in it.
+        // `./data/` means the folder and its content.
         if rest.ends_with('/') && !parts.is_empty() && parts.last().is_some_and(|last| last != "**")
         {
             parts.push("**".to_owned());
@@ -168,7 +171,7 @@ impl PathPattern {
         Self { root: PathRoot::Working, parts: vec!["**".to_owned()] }
     }
 
-    /// The same pattern for a run whose working directory is the home: there `./` is `~/`, with all that lies in a home.
+    /// The pattern in a run whose working directory is the home directory: `./` becomes `~/`.
     #[must_use]
     pub fn in_home(&self) -> Self {
         let root = match self.root {
@@ -183,18 +186,19 @@ impl PathPattern {
         self.root
     }
 
-    /// Its names in order, with the wildcards in them.
+    /// Its components in order, including wildcards.
     pub fn parts(&self) -> &[String] {
         &self.parts
     }
 
-    /// The names before the first wildcard.
+    /// The components before the first wildcard.
     pub fn literal_prefix(&self) -> &[String] {
         let end = self.parts.iter().position(|part| is_wild(part)).unwrap_or(self.parts.len());
         &self.parts[..end]
     }
 
-    /// Whether it is one file, or one folder with everything below: [`literal_prefix`](Self::literal_prefix) is then all there is to know.
+    /// Whether it is one file, or one folder with everything below:
+    /// [`literal_prefix`](Self::literal_prefix) then describes it completely.
     pub fn is_tree(&self) -> bool {
         let rest = &self.parts[self.literal_prefix().len()..];
         rest.is_empty() || rest == ["**"]
@@ -205,7 +209,8 @@ impl PathPattern {
         self.root == PathRoot::Absolute && self.is_tree() && self.literal_prefix().is_empty()
     }
 
-    /// Whether so much lies below it that nobody can know what: a whole home, or one of the folders at the top of the machine.
+    /// Whether it covers too much to review: a whole home directory, or a top-level folder of the
+    /// machine.
     pub fn is_broad(&self) -> bool {
         let wild = self.literal_prefix().len() < self.parts.len() || self.parts.is_empty();
         match self.root {
@@ -217,17 +222,18 @@ impl PathPattern {
         }
     }
 
-    /// The place of secrets that it names, if any.
+    /// The location of secrets that it names, if any.
     pub fn named_secret(&self) -> Option<&'static str> {
         secret_place(self.root, &self.parts)
     }
 
-    /// Whether a path lies in the pattern. Places of secrets count like any other here.
+    /// Whether a path matches the pattern. Locations of secrets are not special here.
     pub fn matches(&self, path: &RootedPath) -> bool {
         self.root == path.root && parts_cover(&self.full_parts(), &path.parts)
     }
 
-    /// Whether every path in `other` is in this one too. The answer is never too wide; a yes that needs cleverness may be missed.
+    /// Whether this pattern contains every path of `other`. Conservative: it may return false for a
+    /// complex case.
     pub fn covers(&self, other: &PathPattern) -> bool {
         self.root == other.root && parts_cover(&self.full_parts(), &other.full_parts())
     }
@@ -256,7 +262,7 @@ impl fmt::Display for PathPattern {
 }
 
 impl RootedPath {
-    /// A path from text such as `~/.ssh/config`, `./data/a.csv` or `/etc/hosts`; `..` is refused.
+    /// Parses a path such as `~/.ssh/config`, `./data/a.csv` or `/etc/hosts`; `..` is rejected.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         let (root, rest) = match text.strip_prefix('~') {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => (PathRoot::Home, rest),
@@ -276,9 +282,9 @@ fn is_wild(part: &str) -> bool {
     part.contains(['*', '?'])
 }
 
-/// Whether the folders and names `outer` stands for include all that `inner` stands for.
+/// Whether the paths that `outer` matches include all that `inner` matches.
 fn parts_cover(outer: &[String], inner: &[String]) -> bool {
-    // One row per part of `outer`, as in any matching with stars: no input takes more than outer × inner steps.
+    // Dynamic programming with one row per part of `outer`: never more than outer × inner steps.
     let mut reachable = vec![false; inner.len() + 1];
     reachable[0] = true;
     for part in outer {
@@ -299,7 +305,8 @@ fn parts_cover(outer: &[String], inner: &[String]) -> bool {
     reachable[inner.len()]
 }
 
-/// Whether the names `outer` stands for include all that `inner` stands for: a wildcard of `inner` is only swallowed by one that is at least as wide.
+/// Whether the names that `outer` matches include all that `inner` matches: a wildcard of `inner`
+/// is only covered by one that is at least as wide.
 fn name_covers(outer: &str, inner: &str) -> bool {
     let inner: Vec<char> = inner.chars().collect();
     let mut reachable = vec![false; inner.len() + 1];
@@ -323,7 +330,7 @@ fn name_covers(outer: &str, inner: &str) -> bool {
     reachable[inner.len()]
 }
 
-/// The texts that braces stand for: `{a,b}.csv` is `a.csv` and `b.csv`.
+/// Expands braces: `{a,b}.csv` becomes `a.csv` and `b.csv`.
 fn alternatives(text: &str) -> Result<Vec<String>, PathError> {
     let error = || PathError::Braces(text.to_owned());
     let mut done = vec![String::new()];

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// The most bytes of a name or path.
+/// Maximum length of a name or path, in bytes.
 const LONGEST: usize = 4096;
 
-/// Programs that run whatever text they are given: a grant of one of them says little about what will happen.
+/// Programs that run arbitrary code: a grant for one of them says little about what will happen.
 const INTERPRETERS: &[&str] = &[
     "bash",
     "bun",
@@ -51,29 +51,29 @@ pub enum Program {
     Named(String),
     /// An absolute path.
     At(String),
-    /// A file of the skill itself, below its directory (R30). Only a command of the skill leads to one.
+    /// A file in the skill's directory (R30). Only a command of the skill refers to one.
     Own(String),
 }
 
-/// Why a text is no program.
+/// Why a text is not a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
-    /// Nothing is there.
-    #[error("the name of the program is empty")]
+    /// Empty.
+    #[error("the program name is empty")]
     Empty,
-    /// A relative path, or one that climbs.
+    /// A relative path, or one with `..`.
     #[error("`{0}` is a relative path: write the program's name or its absolute path")]
     Relative(String),
-    /// Blanks, quotes, wildcards or control characters.
-    #[error("`{0}` is not the name of one program")]
+    /// Spaces, quotes, wildcards or control characters.
+    #[error("`{0}` is not a program name")]
     Invalid(String),
     /// A script outside the skill's directory.
-    #[error("`{0}` leads out of the skill's directory")]
+    #[error("`{0}` is outside the skill's directory")]
     Outside(String),
 }
 
 impl Program {
-    /// A program of a grant: a bare name or an absolute path.
+    /// Parses the program of a grant: a bare name or an absolute path.
     pub fn parse(text: &str) -> Result<Self, ProgramError> {
         let text = text.trim();
         if text.is_empty() {
@@ -98,7 +98,8 @@ impl Program {
         }
     }
 
-    /// The program of a command: also `./scripts/x.sh`, which lies in the skill's directory (R30).
+    /// Parses the program of a command: also `./scripts/x.sh`, which is relative to the skill's
+    /// directory (R30).
     pub fn of_command(text: &str) -> Result<Self, ProgramError> {
         if !text.starts_with("./") && !text.starts_with("../") {
             return Self::parse(text);
@@ -114,14 +115,14 @@ impl Program {
         Ok(Self::Own(parts.join("/")))
     }
 
-    /// Whether the program runs whatever text it is given.
+    /// Whether the program runs arbitrary code.
     pub fn is_interpreter(&self) -> bool {
         let name = match self {
             Self::Named(name) => name,
             Self::At(path) => path.rsplit('/').next().unwrap_or_default(),
             Self::Own(_) => return false,
         };
-        // `python3.11` and `lua5.4` are meant too.
+        // Also matches `python3.11` and `lua5.4`.
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         INTERPRETERS.contains(&name) || INTERPRETERS.contains(&stem)
     }

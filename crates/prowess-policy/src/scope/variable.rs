@@ -109,14 +109,14 @@ pub struct VariableName(String);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VariableError {
     /// Not letters, digits and underscores.
-    #[error("`{0}` is not the name of a variable")]
+    #[error("`{0}` is not a variable name")]
     Invalid(String),
     /// A variable that controls what programs load or connect to.
     #[error("`{0}` decides what programs load or reach: no skill may ask for it")]
     Control(String),
     /// A variable of prowess itself: its settings and keys.
     #[error(
-        "`{0}` is a variable of prowess itself, where its settings and keys are: no skill may ask for it"
+        "`{0}` is a variable of prowess itself, for its settings and keys: no skill may request it"
     )]
     Own(String),
 }

@@ -42,15 +42,15 @@ fn a_change_of_the_files_voids_the_approval() {
     assert_eq!(outcome(&run, &skill), "its files have changed since you approved it on 1970-01-01");
     assert_snapshot!(explained(&run.decide(&skill)), @"
     `demo/run` asks before it runs
-    tier experimental: it is a file of yours
+    tier experimental: it is a local file
     the skill is /skills/demo
     the working directory is /work/a
     may run `./scripts/x.sh`, because its command starts `./scripts/x.sh`
     may change files in the working directory, because commands work in the working directory
     may not use the network
-    may not use mouse, keyboard or screen
+    may not control mouse, keyboard or screen
     may not connect to MCP servers
-    may not read variables of yours
+    may not read your environment variables
     may not use databases
     at most 30 s, 60 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output, 4 GiB and 200000 files added to folders
     asks again, because its files have changed since you approved it on 1970-01-01
@@ -132,10 +132,7 @@ fn a_record_without_a_folder_asks_once_more() {
     let new = approved(&run, &skill, Remember::Tool);
     let old = Approval { project: Project::Unknown, ..new.clone() };
     run.approvals = Approvals::new(vec![old]);
-    assert_eq!(
-        outcome(&run, &skill),
-        "your approval of 1970-01-01 does not say in which folder it may work"
-    );
+    assert_eq!(outcome(&run, &skill), "your approval of 1970-01-01 does not record a folder");
     run.approvals.add(new.clone());
     assert_eq!(run.approvals.records(), [new]);
     assert_eq!(outcome(&run, &skill), "runs");

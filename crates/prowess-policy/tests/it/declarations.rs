@@ -80,12 +80,12 @@ fn gibberish_has_commands_and_flags() {
     assert_snapshot!(listed(&skill_of("gibberish/8.2/summarize/SKILL.md")), @"
     shell:execute:npx [summarize_url] (implied by the command `npx`)
     filesystem:read:./** [summarize_url] (commands work in the working directory)
-    network:write:* (the skill says that it needs the network)
+    network:write:* (the skill declares that it needs the network)
     ");
     assert_snapshot!(listed(&skill_of("gibberish/8.3/deploy/SKILL.md")), @"
     shell:execute:./scripts/deploy.sh [deploy_preview] (implied by the command `./scripts/deploy.sh`)
     filesystem:write:./** [deploy_preview] (commands work in the working directory)
-    network:write:* (the skill says that it needs the network)
+    network:write:* (the skill declares that it needs the network)
     ");
 }
 
@@ -107,7 +107,7 @@ fn a_tool_pack_can_not_set_what_programs_load() {
     assert_snapshot!(listed(&prowess_format::check(text, options).skill), @"
     shell:execute:echo [x] (implied by the command `echo`)
     filesystem:read:./** [x] (commands work in the working directory)
-    `LD_PRELOAD` can not be granted: `LD_PRELOAD` decides what programs load or reach: no skill may ask for it
+    `LD_PRELOAD` can not be granted: `LD_PRELOAD` controls what programs load or connect to: no skill may request it
     ");
 }
 
@@ -123,7 +123,7 @@ fn openclaw_requires_programs_and_variables() {
     shell:execute:grep (required program: `grep`)
     ");
     let older = "---\nname: a\nclaw_version: 1.0.0\ndescription: A\nnetwork: true\nactions:\n  - name: go\n    handler: ./go.py\n---\nBody\n";
-    assert_snapshot!(listed(&skill(older)), @"network:write:* (the skill says that it needs the network)");
+    assert_snapshot!(listed(&skill(older)), @"network:write:* (the skill declares that it needs the network)");
 }
 
 /// R16: `allowed-tools` never widens.
@@ -159,11 +159,11 @@ fn refusals_say_what_and_why() {
     let skill = python_skill(&["network:read:*.github.io", "filesystem:write:../x"]);
     assert_snapshot!(listed(&skill), @"
     `network:read:*.github.io` can not be granted: `*.github.io` covers names that anyone can register: name the host
-    `filesystem:write:../x` can not be granted: `../x` holds `..`: write the path it leads to
+    `filesystem:write:../x` can not be granted: `../x` contains `..`: write the resolved path
     ");
     assert_snapshot!(listed(&command_skill("", "../../bin/x")), @"
     filesystem:write:./** [run] (commands work in the working directory)
-    `../../bin/x` can not be granted: `../../bin/x` leads out of the skill's directory
+    `../../bin/x` can not be granted: `../../bin/x` is outside the skill's directory
     ");
     // A server called `*` would be every server once an approval is read back.
     let text = "---\nname: a\nversion: 1.0.0\ndescription: A\nruntime: {type: markdown-skill}\ndependencies: {mcp-servers: [\"*\", \"a,b\"]}\n---\nBody\n";
@@ -173,6 +173,6 @@ fn refusals_say_what_and_why() {
     ");
     assert_snapshot!(listed(&command_skill("", "{{program}} x")), @"
     filesystem:write:./** [run] (commands work in the working directory)
-    `{{program}}` can not be granted: `{{program}}` is not the name of one program
+    `{{program}}` can not be granted: `{{program}}` is not a program name
     ");
 }

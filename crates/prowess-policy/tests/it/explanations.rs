@@ -30,17 +30,17 @@ fn a_skill_with_scoped_permissions() {
     may fetch from brave.com and the hosts below it, because the skill declares `network:read:*.brave.com`
     may send any request to api.example.com on port 8443, because the skill declares `network:write:api.example.com:8443`
     may run `git`, because the skill declares `shell:execute:git,python3`
-    may run `python3`, which runs whatever it is given, because the skill declares `shell:execute:git,python3`
+    may run `python3`, which runs arbitrary code, because the skill declares `shell:execute:git,python3`
     may read the variable `BRAVE_API_KEY`, because the skill declares `env:read:BRAVE_API_KEY`
     may read the database `notes`, because the skill declares `database:read:notes`
     may connect to the MCP server `web`, because the skill declares `mcp:connect:web`
-    may not use mouse, keyboard or screen
+    may not control mouse, keyboard or screen
     at most 30 s, 8 GiB of memory, 2048 processes, 4 GiB of output, 16 GiB and 1000000 files added to folders
     asks, because you have not approved it yet
     asks, because `filesystem:write:./out/*.md` needs your consent
     asks, because `shell:execute:git` needs your consent
     asks, because `shell:execute:python3` needs your consent
-    asks, because `env:read:BRAVE_API_KEY` hands it a secret
+    asks, because `env:read:BRAVE_API_KEY` gives it a secret
     `--yes` answers this for one run
     ");
 }
@@ -64,12 +64,12 @@ fn a_skill_without_limits() {
     may change files in the working directory, because the skill declares `filesystem:write`, which at tier experimental is that and no more
     may send any request to any host, because the skill declares `network:write`
     may run every program, because the skill declares `shell:execute`
-    may read every variable that is no secret, because the skill declares `env:read`
+    may read every variable that is not secret, because the skill declares `env:read`
     may change every database, because the skill declares `database:write`
     may connect to every MCP server, because the skill declares `mcp:connect`
-    may use mouse, keyboard and screen as you, because the skill declares `desktop:control`
+    may control mouse, keyboard and screen, because the skill declares `desktop:control`
     at most 30 s, 60 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output, 4 GiB and 200000 files added to folders
-    asks every time, because it was downloaded and nobody has signed it
+    asks every time, because it was downloaded and is not signed
     asks, because you have not approved it yet
     asks, because `filesystem:write:./**` needs your consent
     asks, because `network:write:*` has no limits of its own
@@ -77,20 +77,20 @@ fn a_skill_without_limits() {
     asks, because `env:read` has no limits of its own
     asks, because `database:write` has no limits of its own
     asks every time, because `desktop:control` lets it use mouse, keyboard and screen as you
-    `--yes` does not answer this: run it on a terminal and decide
+    `--yes` does not answer this: run it in a terminal and decide
     ");
     assert_snapshot!(explained(&Run::new(Tier::Verified, Origin::Downloaded).decide(&skill)), @"
     `demo/run` asks before it runs
     tier verified: it was downloaded and is signed
     the skill is /skills/demo
     the working directory is /work/a
-    may change files anywhere, because the skill declares `filesystem:write`
+    may write files anywhere, because the skill declares `filesystem:write`
     may send any request to any host, because the skill declares `network:write`
     may run every program, because the skill declares `shell:execute`
-    may read every variable that is no secret, because the skill declares `env:read`
+    may read every variable that is not secret, because the skill declares `env:read`
     may change every database, because the skill declares `database:write`
     may connect to every MCP server, because the skill declares `mcp:connect`
-    may use mouse, keyboard and screen as you, because the skill declares `desktop:control`
+    may control mouse, keyboard and screen, because the skill declares `desktop:control`
     at most 30 s, 4096 processes, 4 GiB of output, 16 GiB and 1000000 files added to folders
     asks, because you have not approved it yet
     `--yes` answers this for one run
@@ -102,41 +102,41 @@ fn commands() {
     let bundled = Run::new(Tier::Experimental, Origin::Bundled);
     assert_snapshot!(explained(&bundled.decide(&command_skill("read_only: true", "git status"))), @"
     `demo/run` runs without asking
-    tier verified: it came with prowess
+    tier verified: it is bundled with prowess
     the skill is /skills/demo
     the working directory is /work/a
     may run `git`, because its command starts `git`
     may read files in the working directory, because commands work in the working directory
     may not use the network
-    may not use mouse, keyboard or screen
+    may not control mouse, keyboard or screen
     may not connect to MCP servers
-    may not read variables of yours
+    may not read your environment variables
     may not use databases
     at most 30 s, 4096 processes, 4 GiB of output
     ");
     let local = Run::new(Tier::Experimental, Origin::Local);
     assert_snapshot!(explained(&local.decide(&skill_of("gibberish/8.2/summarize/SKILL.md"))), @"
     `demo/summarize_url` asks before it runs
-    tier experimental: it is a file of yours
+    tier experimental: it is a local file
     the skill is /skills/demo
     the working directory is /work/a
-    may run `npx`, which runs whatever it is given, because its command starts `npx`
+    may run `npx`, which runs arbitrary code, because its command starts `npx`
     may read files in the working directory, because commands work in the working directory
-    may send any request to any host, because the skill says that it needs the network
-    may not use mouse, keyboard or screen
+    may send any request to any host, because the skill declares that it needs the network
+    may not control mouse, keyboard or screen
     may not connect to MCP servers
-    may not read variables of yours
+    may not read your environment variables
     may not use databases
     at most 60 s, 120 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output
     asks, because you have not approved it yet
     asks, because `shell:execute:npx` needs your consent
-    asks, because it wants the network and does not say which hosts
-    `--yes` does not answer this: run it on a terminal and decide
+    asks, because it requests the network without naming hosts
+    `--yes` does not answer this: run it in a terminal and decide
     ");
     let deploy = skill_of("gibberish/8.3/deploy/SKILL.md");
     assert_snapshot!(explained(&local.decide(&deploy)), @"
     `demo/deploy_preview` does not run
-    tier experimental: it is a file of yours
+    tier experimental: it is a local file
     refused, because it is there in Dev only, and the mode is Global
     ");
 }
@@ -146,9 +146,9 @@ fn a_refusal() {
     let skill = python_skill(&["network:read:*.com", "env:read:LD_PRELOAD"]);
     assert_snapshot!(explained(&Run::new(Tier::Verified, Origin::Local).decide(&skill)), @"
     `demo/run` does not run
-    tier verified: it is a file of yours
+    tier verified: it is a local file
     refused, because `network:read:*.com` can not be granted: `*.com` covers names that anyone can register: name the host
-    refused, because `env:read:LD_PRELOAD` can not be granted: `LD_PRELOAD` decides what programs load or reach: no skill may ask for it
+    refused, because `env:read:LD_PRELOAD` can not be granted: `LD_PRELOAD` controls what programs load or connect to: no skill may request it
     ");
 }
 
@@ -165,7 +165,7 @@ fn an_answer() {
     let first = |decision: Decision| explained(&decision).lines().next().map(str::to_owned);
     assert_eq!(
         first(Decision::Allow(allowed)).as_deref(),
-        Some("`demo/run` runs, because you said yes")
+        Some("`demo/run` runs, because you approved it now")
     );
     let allowed = ask().approve_in_advance().expect("`--yes` answers this");
     assert_eq!(
@@ -231,7 +231,7 @@ fn all_files_that_are_not_all_files() {
         (
             "filesystem:write:/**",
             Tier::Verified,
-            "may change files anywhere, because the skill declares `filesystem:write:/**`",
+            "may write files anywhere, because the skill declares `filesystem:write:/**`",
         ),
         (
             "filesystem:write:./**",

@@ -34,33 +34,36 @@ fn paths_are_read_in_one_spelling() {
         ("filesystem:write:/**", "filesystem:write"),
         ("filesystem:read", "filesystem:read"),
         ("filesystem:none", ""),
-        ("filesystem:read:..", "refused: `..` holds `..`: write the path it leads to"),
+        ("filesystem:read:..", "refused: `..` contains `..`: write the resolved path"),
         (
             "filesystem:read:./data/../../x",
-            "refused: `./data/../../x` holds `..`: write the path it leads to",
+            "refused: `./data/../../x` contains `..`: write the resolved path",
         ),
         (
             "filesystem:read:~root/x",
-            "refused: `~root/x` names another user's home: only `~/` is understood",
+            "refused: `~root/x` names another user's home directory: only `~/` is supported",
         ),
         (
             "filesystem:read:$HOME/x",
             "refused: `$HOME/x` begins with a variable: write `~/` or `./`",
         ),
-        ("filesystem:read:C:\\x", "refused: `C:\\x` holds a backslash: write `/` between folders"),
+        (
+            "filesystem:read:C:\\x",
+            "refused: `C:\\x` contains a backslash: use `/` as the separator",
+        ),
         (
             "filesystem:read:./[ab]",
             "refused: `./[ab]` holds `[`, which is not understood in a path: use `*`, `?`, `**` or `{a,b}`",
         ),
         (
             "filesystem:read:./a**b",
-            "refused: `./a**b` holds `**` beside other characters: it stands for whole folders only",
+            "refused: `./a**b` contains `**` next to other characters: it only matches whole folders",
         ),
         (
             "filesystem:read:./{a",
             "refused: the braces in `./{a` are not closed, nested, or stand for more than 64 paths",
         ),
-        ("filesystem:read:./a\u{0}b", "refused: the path holds a control character"),
+        ("filesystem:read:./a\u{0}b", "refused: the path contains a control character"),
     ] {
         check(permission, expected);
     }
@@ -137,19 +140,19 @@ fn hosts_are_read_in_one_spelling() {
         ("network:read:127.0.0.1:8080", "network:read:127.0.0.1:8080"),
         (
             "network:read:https://api.example.com/v1",
-            "refused: `https://api.example.com/v1` is an address with a path or a scheme: write the host alone, such as `api.example.com`",
+            "refused: `https://api.example.com/v1` is a URL: write the host alone, such as `api.example.com`",
         ),
         (
             "network:read:a.com/x",
-            "refused: `a.com/x` is an address with a path or a scheme: write the host alone, such as `api.example.com`",
+            "refused: `a.com/x` is a URL: write the host alone, such as `api.example.com`",
         ),
         (
             "network:read:api.*.com",
-            "refused: `api.*.com` holds a `*` that is not the first label: write `*.example.com`",
+            "refused: `api.*.com` contains a `*` that is not the first label: write `*.example.com`",
         ),
         (
             "network:read:*brave.com",
-            "refused: `*brave.com` holds a `*` that is not the first label: write `*.example.com`",
+            "refused: `*brave.com` contains a `*` that is not the first label: write `*.example.com`",
         ),
         ("network:read:*.10.0.0.1", "refused: `*.10.0.0.1` puts a wildcard before an address"),
         ("network:read:a%2ecom", "refused: `a%2ecom` is not a host name"),
@@ -299,12 +302,12 @@ fn programs_are_names_or_absolute_paths() {
             "shell:execute:/usr/../bin/sh",
             "refused: `/usr/../bin/sh` is a relative path: write the program's name or its absolute path",
         ),
-        ("shell:execute:git status", "refused: `git status` is not the name of one program"),
-        ("shell:execute:gi*", "refused: `gi*` is not the name of one program"),
-        ("shell:execute:$(id)", "refused: `$(id)` is not the name of one program"),
-        ("shell:execute:-x", "refused: `-x` is not the name of one program"),
-        ("shell:execute:git,,npm", "refused: the name of the program is empty"),
-        ("shell:execute:..", "refused: `..` is not the name of one program"),
+        ("shell:execute:git status", "refused: `git status` is not a program name"),
+        ("shell:execute:gi*", "refused: `gi*` is not a program name"),
+        ("shell:execute:$(id)", "refused: `$(id)` is not a program name"),
+        ("shell:execute:-x", "refused: `-x` is not a program name"),
+        ("shell:execute:git,,npm", "refused: the program name is empty"),
+        ("shell:execute:..", "refused: `..` is not a program name"),
     ] {
         check(permission, expected);
     }
@@ -343,7 +346,7 @@ fn controlling_variables_can_not_be_asked_for() {
         check(
             &format!("env:read:{name}"),
             &format!(
-                "refused: `{name}` decides what programs load or reach: no skill may ask for it"
+                "refused: `{name}` controls what programs load or connect to: no skill may request it"
             ),
         );
     }
@@ -351,7 +354,7 @@ fn controlling_variables_can_not_be_asked_for() {
         check(
             &format!("env:read:{name}"),
             &format!(
-                "refused: `{name}` is a variable of prowess itself, where its settings and keys are: no skill may ask for it"
+                "refused: `{name}` is a variable of prowess itself, for its settings and keys: no skill may request it"
             ),
         );
     }
@@ -359,9 +362,9 @@ fn controlling_variables_can_not_be_asked_for() {
         ("env:read:BRAVE_API_KEY", "env:read:BRAVE_API_KEY"),
         ("env:read:GITHUB_TOKEN,EDITOR", "env:read:GITHUB_TOKEN env:read:EDITOR"),
         ("env:read", "env:read"),
-        ("env:read:1X", "refused: `1X` is not the name of a variable"),
-        ("env:read:A-B", "refused: `A-B` is not the name of a variable"),
-        ("env:read:BASH_FUNC_x%%", "refused: `BASH_FUNC_x%%` is not the name of a variable"),
+        ("env:read:1X", "refused: `1X` is not a variable name"),
+        ("env:read:A-B", "refused: `A-B` is not a variable name"),
+        ("env:read:BASH_FUNC_x%%", "refused: `BASH_FUNC_x%%` is not a variable name"),
     ] {
         check(permission, expected);
     }

@@ -90,7 +90,7 @@ async fn both_directions_and_all_connections_share_one_cap() {
     first.write_all(b"12345").await.unwrap();
     assert_eq!(second.write(b"123").await.unwrap(), 1);
     let error = second.write(b"3").await.unwrap_err();
-    assert_eq!(error.to_string(), "the run's byte cap is reached");
+    assert_eq!(error.to_string(), "the traffic limit of the run is reached");
     assert_eq!((meter.bytes_up(), meter.bytes_down(), meter.cap_reached()), (6, 4, true));
 }
 

@@ -206,10 +206,10 @@ fn a_compressed_answer_of_the_bound_host_is_refused() {
             content-type: text/plain; charset=utf-8
             content-length: N
             
-            failed: `api.brave.test` compressed its answer without being asked, and a credential could be in it
+            failed: `api.brave.test` sent a compressed response that was not requested, and it could contain a credential
     lookup  api.brave.test
     server  GET / HTTP/1.1 [accept-encoding: identity; host: api.brave.test:{https}; x-key: REAL] ""
-    note    `api.brave.test` compressed its answer without being asked, and a credential could be in it
+    note    `api.brave.test` sent a compressed response that was not requested, and it could contain a credential
     "#);
 }
 

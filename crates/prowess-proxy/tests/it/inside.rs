@@ -51,7 +51,7 @@ fn another_host_inside_is_refused() {
             content-type: text/plain; charset=utf-8
             content-length: N
             
-            refused: the `Host` field does not name `api.brave.test`, where the request goes
+            refused: the `Host` field does not name `api.brave.test`, the target of the request
     lookup  api.brave.test
     refused HostMismatch
     ");

@@ -93,7 +93,7 @@ fn two_hosts_in_one_request_are_refused() {
             content-type: text/plain; charset=utf-8
             content-length: N
             
-            refused: the `Host` field does not name `api.brave.test`, where the request goes
+            refused: the `Host` field does not name `api.brave.test`, the target of the request
     refused HostMismatch
     ");
 }
@@ -346,7 +346,7 @@ fn an_address_is_reached_only_when_granted_as_such() {
             content-length: N
             
             refused: `127.0.0.1` is a loopback address
-            hint: no grant reaches it: such addresses belong to this machine, its network or its cloud, and only public ones can be granted
+            hint: it can't be granted: such addresses belong to this machine, its network or its cloud, and only public ones can be granted
     refused Address
     ");
     assert_snapshot!(check(&["read 127.0.0.1:{http}"], Via::Proxy, text), @r#"
@@ -474,10 +474,10 @@ fn a_server_that_changes_the_protocol_is_no_server() {
             content-type: text/plain; charset=utf-8
             content-length: N
             
-            failed: `api.brave.test` changed the protocol without being asked
+            failed: `api.brave.test` switched protocols without a request
     lookup  api.brave.test
     server  GET /switch HTTP/1.1 [host: api.brave.test:{http}] ""
-    note    `api.brave.test` changed the protocol without being asked
+    note    `api.brave.test` switched protocols without a request
     "#);
 }
 

@@ -96,7 +96,7 @@ pub(super) mod reason {
         "what is there on the host is not a regular file";
     pub(in super::super) const LINK_ON_THE_WAY: &str = "its folder can't be reached without a link";
     pub(in super::super) const CHANGED: &str = "the host's file changed during the run";
-    pub(in super::super) const UNREADABLE: &str = "it can't be read";
+    pub(in super::super) const UNREADABLE: &str = "it can't be parsed";
     pub(in super::super) const UNWRITABLE: &str = "it can't be written";
     pub(in super::super) const UNDELETABLE: &str = "it can't be deleted";
     pub(in super::super) const TOO_MANY: &str = "there was too much to look through";

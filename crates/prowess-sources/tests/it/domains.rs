@@ -182,7 +182,7 @@ fn files_of_the_older_shape_are_fetched_one_by_one() {
     assert_snapshot!(show(script, ""), @"
     one from URL/.well-known/skills/one/
       SKILL.md references/a b.md
-    note: `URL/.well-known/skills/index.json`: an entry is skipped: `bad`: the path `../../x` has a part `.` or `..`, which leads elsewhere
+    note: `URL/.well-known/skills/index.json`: an entry is skipped: `bad`: the path `../../x` has a part `.` or `..`
     note: `URL/.well-known/skills/index.json`: an entry is skipped: `empty` lists no `SKILL.md`
     note: `URL/.well-known/skills/index.json` has the format 0.1.0, which promises no digests
     note: hidden files and links of `URL/.well-known/skills/one/` are not installed: `.env`
@@ -194,7 +194,7 @@ fn files_of_the_older_shape_are_fetched_one_by_one() {
     one from URL/.well-known/skills/one/
       NotFound: there is nothing at `URL/.well-known/skills/one/gone.md`
       hint: the domain may not publish it any more
-    note: `URL/.well-known/skills/index.json`: an entry is skipped: `bad`: the path `../../x` has a part `.` or `..`, which leads elsewhere
+    note: `URL/.well-known/skills/index.json`: an entry is skipped: `bad`: the path `../../x` has a part `.` or `..`
     note: `URL/.well-known/skills/index.json`: an entry is skipped: `empty` lists no `SKILL.md`
     note: `URL/.well-known/skills/index.json` has the format 0.1.0, which promises no digests
     ");

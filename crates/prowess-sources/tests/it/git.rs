@@ -454,9 +454,9 @@ fn a_server_that_says_nothing_is_not_waited_for() {
 fn names_that_lead_elsewhere_are_refused() {
     // Trees that no working folder can have are made of their lines.
     for (line_name, expected) in [
-        ("..", "has a part `.` or `..`, which leads elsewhere"),
-        ("a\\..\\b", "has a backslash, write `/`"),
-        ("aux.md", "has a part that is the name of a device on Windows"),
+        ("..", "has a part `.` or `..`"),
+        ("a\\..\\b", "has a backslash, use `/`"),
+        ("aux.md", "has a part that is a device name on Windows"),
         ("C:x", "has a colon, which names a drive or a hidden stream on Windows"),
         ("a\u{202e}b", "has a control or invisible character"),
     ] {

@@ -293,7 +293,7 @@ fn a_full_disk_is_said() {
     assert_snapshot!(message(Fault::FailOnce(FULL), "mkdir"), @"cannot prepare a change in `HOME/store/staging`: No space left on device (os error 28); free some space and try again");
     assert_snapshot!(message(Fault::FailOnce(FULL), "write a.md"), @"cannot write `docs/a.md`: No space left on device (os error 28); free some space and try again");
     assert_snapshot!(message(Fault::FailOnce(FULL), "fsync SKILL.md"), @"cannot change the store: No space left on device (os error 28); nothing was changed; free some space and try again");
-    assert_snapshot!(message(Fault::FailOnce(READ_ONLY), "exchange"), @"cannot change the store: Read-only file system (os error 30); nothing was changed; make it writable for you and try again");
+    assert_snapshot!(message(Fault::FailOnce(READ_ONLY), "exchange"), @"cannot change the store: Read-only file system (os error 30); nothing was changed; make it writable and try again");
     assert_snapshot!(message(Fault::FailFrom(FULL), "exchange"), @"the change of the store was interrupted: No space left on device (os error 28); it is finished by the next command that changes the store; free some space and try again");
 }
 

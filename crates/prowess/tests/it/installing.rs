@@ -567,9 +567,9 @@ fn a_full_or_read_only_disk_changes_nothing() {
     home/.local/share/prowess/skill-lock.json
     home/.local/share/prowess/skills/greet/SKILL.md
     home/.local/share/prowess/store.lock
-    error: cannot prepare a change in `[SCENE]/home/.local/share/prowess/staging`: Read-only file system (os error 30); make it writable for you and try again
+    error: cannot prepare a change in `[SCENE]/home/.local/share/prowess/staging`: Read-only file system (os error 30); make it writable and try again
     large 1
-    error: cannot lock `[SCENE]/home/.local/share/prowess`: Read-only file system (os error 30); make it writable for you and try again
+    error: cannot lock `[SCENE]/home/.local/share/prowess`: Read-only file system (os error 30); make it writable and try again
     remove 1
     greet 1.0.0: as installed, experimental, not signed
     verify 0

@@ -492,7 +492,7 @@ fn what_is_wide_and_from_nobody_is_not_answered_in_advance() {
     assert_snapshot!(scene.run("run ../skills/probe --yes"), @"
     exit 125
     --- stderr
-    error: `probe/make` needs your approval: you have not approved it yet; `shell:execute:touch` needs your consent; `filesystem:write:./**` needs your consent; it wants the network and does not say which hosts
+    error: `probe/make` needs your approval: you have not approved it yet; `shell:execute:touch` needs your consent; `filesystem:write:./**` needs your consent; it requests the network without naming hosts
     hint: run it on a terminal and decide: `--yes` does not answer this
     ");
 }
@@ -650,7 +650,7 @@ fn handlers_run_as_they_are_and_never_trusted() {
     // What its author claims counts for nothing.
     let policy = scene.stdout("policy skills/tier-claimed/search");
     assert!(policy.contains(
-        "tier experimental: it is a file of yours; its claim to be verified counts for nothing"
+        "tier experimental: it is a local file; its claim to be verified counts for nothing"
     ));
     // A handler may print, and fail.
     let talk = "import os\n\ndef search(query, limit=5):\n    print('looking')\n    os.write(1, b'raw')\n    if query == 'boom':\n        raise ValueError('no such shelf')\n    return [query, sorted(os.listdir('.'))]\n";
