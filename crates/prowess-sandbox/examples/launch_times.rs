@@ -1,4 +1,4 @@
-//! How long it takes to run `true`: bare, behind walls, behind walls that were waiting, and under bubblewrap where it is
+//! How long it takes to run `true`: bare, in a sandbox, in a prepared sandbox, and under bubblewrap where it is
 //! installed. Prints a name and the median in microseconds per line; `cargo xtask bench run` makes ratios of them.
 
 use std::process::{Command, Stdio};

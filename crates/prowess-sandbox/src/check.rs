@@ -1,11 +1,11 @@
-//! What every platform refuses before anything starts.
+//! Checks that every platform performs before anything starts.
 
 use std::path::{Component, Path};
 
 use crate::error::Error;
 use crate::spec::{Access, Spec};
 
-/// Whether a path is absolute and goes straight down.
+/// Whether a path is absolute and has no `.` or `..`.
 pub(crate) fn is_plain(path: &Path) -> bool {
     path.is_absolute()
         && path.components().all(|part| {
@@ -26,7 +26,7 @@ pub(crate) fn refuse_writable(spec: &Spec, image: &Path) -> Result<(), Error> {
     if writable && !protected {
         return Err(Error::NotExecutable {
             path: image.to_owned(),
-            reason: "it lies in a folder that the run may write to, so it could be replaced"
+            reason: "it is in a folder that the run may write to, so it could be replaced"
                 .to_owned(),
         });
     }

@@ -1,4 +1,4 @@
-//! Systems without walls that this crate can build: nothing runs.
+//! Systems without a supported sandbox: nothing runs.
 
 #![cfg_attr(
     test,
@@ -24,10 +24,10 @@ pub fn run(spec: Spec, observer: &mut dyn Observer) -> Result<Ended, Error> {
     Sandbox::spawn(spec)?.wait(observer)
 }
 
-/// There is nothing to get ready.
+/// There is nothing to prepare.
 pub fn warm_up() {}
 
-/// Nothing runs, so nothing is counted badly.
+/// Always true: nothing runs.
 pub fn counts_memory() -> bool {
     true
 }
@@ -43,12 +43,12 @@ pub fn probe() -> Probe {
     Probe { layers: vec![layer] }
 }
 
-/// A program behind walls; there are none.
+/// A program in a sandbox; there are none on this system.
 #[derive(Debug)]
 pub struct Sandbox(Infallible);
 
 impl Sandbox {
-    /// Refuses.
+    /// Always fails.
     pub fn spawn(_: Spec) -> Result<Self, Error> {
         Err(refused())
     }
@@ -80,17 +80,17 @@ impl Canceller {
     }
 }
 
-/// A sandbox that waits for its arguments; there are none.
+/// A prepared sandbox; there are none on this system.
 #[derive(Debug)]
 pub struct Prepared(Infallible);
 
 impl Prepared {
-    /// Refuses.
+    /// Always fails.
     pub fn new(_: Spec) -> Result<Self, Error> {
         Err(refused())
     }
 
-    /// Waits until the walls stand.
+    /// Waits until the sandbox is set up.
     pub fn ready(&mut self) -> Result<(), Error> {
         match self.0 {}
     }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_runs_without_walls() {
+    fn nothing_runs_without_a_sandbox() {
         let ended = super::run(Spec::new("/bin/echo"), &mut Nobody);
         assert!(matches!(ended, Err(Error::Unenforceable { .. })), "{ended:?}");
         let prepared = super::Prepared::new(Spec::new("/bin/echo"));

@@ -1,4 +1,4 @@
-//! Why a run was refused. Nothing was executed in any of these cases.
+//! Why a run was refused. Nothing was executed in these cases.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// A run that did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The program is not there (GIB §9.3).
+    /// The program does not exist (GIB §9.3).
     #[error("`{}` was not found", .0.display())]
     NotFound(PathBuf),
     /// The program may not be executed (GIB §9.3).
@@ -14,10 +14,10 @@ pub enum Error {
     NotExecutable {
         /// The image.
         path: PathBuf,
-        /// What the system says.
+        /// The error.
         reason: String,
     },
-    /// A grant leads somewhere else than it says.
+    /// A grant that can't be applied.
     #[error("the grant `{}` was refused: {reason}", .path.display())]
     Grant {
         /// The granted path.
@@ -30,24 +30,24 @@ pub enum Error {
     TooLarge {
         /// The granted path.
         path: PathBuf,
-        /// What there is too much of.
+        /// What there are too many of.
         what: &'static str,
-        /// How much there may be.
+        /// The limit.
         most: usize,
     },
     /// A file that may be written has another name outside of the granted folder (attack sandbox-A08).
     #[error(
-        "`{}` has another name outside of the folder that may be written (a hard link), so writing to it would change a file that is not granted",
+        "`{}` is hard-linked outside the granted folder, so writing to it would change a file that is not granted",
         .path.display()
     )]
     HardLink {
         /// The file.
         path: PathBuf,
     },
-    /// A specification that can't be carried out.
+    /// An invalid specification.
     #[error("{0}")]
     Invalid(String),
-    /// This machine can't enforce what is asked.
+    /// This machine can't enforce the specification.
     #[error("this machine can't enforce the sandbox: {cause}")]
     Unenforceable {
         /// What is missing.
@@ -55,15 +55,15 @@ pub enum Error {
         /// What to do about it.
         remedy: String,
     },
-    /// Setting up failed half-way; the program was not started.
+    /// The setup failed; the program was not started.
     #[error("the sandbox could not be set up ({stage}): {source}")]
     SetUp {
         /// The step.
         stage: &'static str,
-        /// What the system says.
+        /// The error.
         source: io::Error,
     },
-    /// Supervising failed.
+    /// The supervision failed.
     #[error("the run could not be supervised: {0}")]
     Supervise(#[source] io::Error),
 }

@@ -1,7 +1,9 @@
-//! Runs a program inside limits that the kernel enforces, ends its whole tree, and keeps its output bounded.
+//! Runs a program in a sandbox enforced by the kernel, terminates its whole process tree, and
+//! bounds its output.
 //!
-//! This crate knows no skills. It gets a [`Spec`] that names everything the program may reach; what is not named is not
-//! there. What the machine can't enforce is refused, never run in a weaker way. See `docs/design/sandbox.md`.
+//! This crate knows nothing about skills. It takes a [`Spec`] that names everything the program may
+//! access; anything else is not visible. What the machine can't enforce is refused, never run with
+//! weaker isolation. See `docs/design/sandbox.md`.
 
 mod check;
 #[cfg(any(test, not(any(target_os = "linux", target_os = "macos"))))]

@@ -1,4 +1,4 @@
-//! Output in bounded memory: the first and the last bytes, and an exact count of what lies between (GIB §4.2).
+//! Bounded output: the first and the last bytes, and an exact count of what was omitted (GIB §4.2).
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ pub const HEAD: usize = 2048;
 /// Bytes kept from the end (GIB §4.2).
 pub const TAIL: usize = 2048;
 
-/// Takes output of any length and keeps its two ends.
+/// Captures output of any length and keeps its beginning and end.
 #[derive(Debug, Default)]
 pub struct Capture {
     head: Vec<u8>,
@@ -15,34 +15,34 @@ pub struct Capture {
     total: u64,
 }
 
-/// What a [`Capture`] kept.
+/// The result of a [`Capture`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {
-    /// The text, with a line that counts what was left out. Bytes that are no UTF-8 are replaced (NEG-8).
+    /// The text, with a line that counts the omitted bytes. Invalid UTF-8 is replaced (NEG-8).
     pub text: String,
-    /// How many bytes were left out.
+    /// The number of omitted bytes.
     pub left_out: u64,
-    /// Whether the kept bytes were UTF-8; characters cut by the limits do not count.
+    /// Whether the kept bytes were UTF-8, ignoring characters split by the limits.
     pub is_utf8: bool,
-    /// How many bytes there were.
+    /// The total number of bytes.
     pub total: u64,
 }
 
 impl Capture {
-    /// Takes a piece.
+    /// Adds a chunk.
     pub fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = HEAD.saturating_sub(self.head.len()).min(bytes.len());
         let (first, rest) = bytes.split_at(room);
         self.head.extend_from_slice(first);
-        // Only the last bytes of a long piece can stay.
+        // Only the last bytes of a long chunk are kept.
         let rest = &rest[rest.len().saturating_sub(TAIL)..];
         let excess = (self.tail.len() + rest.len()).saturating_sub(TAIL);
         self.tail.drain(..excess);
         self.tail.extend(rest);
     }
 
-    /// The two ends as text. Exactly 4096 bytes are kept whole (R28).
+    /// Returns the beginning and the end as text. Up to 4096 bytes are kept completely (R28).
     pub fn finish(self) -> Captured {
         let total = self.total;
         let tail: Vec<u8> = self.tail.into();
@@ -67,7 +67,7 @@ impl Capture {
     }
 }
 
-/// The length without a character that the cut has split.
+/// The length without a trailing partial character.
 fn whole_characters(bytes: &[u8]) -> usize {
     let len = bytes.len();
     for back in 1..=len.min(3) {
@@ -86,7 +86,7 @@ fn whole_characters(bytes: &[u8]) -> usize {
     len
 }
 
-/// How many bytes at the start belong to a character that the cut has split.
+/// The number of bytes of a leading partial character.
 fn continuation_bytes(bytes: &[u8]) -> usize {
     bytes.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count()
 }

@@ -1,25 +1,25 @@
-//! Patterns of paths below a granted folder: `*` and `?` stand for characters of one name, `**` for any number of folders,
-//! `{a,b}` for either.
+//! Path patterns below a granted folder: `*` and `?` match characters of one name, `**` any number
+//! of folders, `{a,b}` either.
 
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-/// The most folders below a granted one that are looked into.
+/// Maximum depth below a granted folder.
 pub(crate) const MOST_DEPTH: usize = 64;
 
-/// What a granted folder shows or keeps.
+/// The patterns of a granted folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Patterns {
     set: GlobSet,
-    /// How many folders below the granted one a match can lie.
+    /// The maximum depth of a match below the granted folder.
     depth: usize,
-    /// The folders that each pattern names before its first wildcard.
+    /// The folders of each pattern before its first wildcard.
     starts: Vec<Vec<String>>,
 }
 
 impl Patterns {
-    /// The union of patterns, each below a folder of its own, or what is wrong with one of them.
+    /// Creates the union of patterns, each relative to its own folder.
     pub(crate) fn new<'p>(
         patterns: impl IntoIterator<Item = (&'p Path, &'p str)>,
     ) -> Result<Self, String> {
@@ -29,7 +29,7 @@ impl Patterns {
         for (folder, pattern) in patterns {
             check(pattern)?;
             let Some(prefix) = folder.to_str() else {
-                return Err("its path is no text, which a pattern needs".to_owned());
+                return Err("its path is not valid UTF-8, which a pattern requires".to_owned());
             };
             let whole = if prefix.is_empty() {
                 pattern.to_owned()
@@ -60,9 +60,10 @@ impl Patterns {
         self.set.is_match(relative)
     }
 
-    /// Whether something in a folder, relative to the granted one, could match. A yes may be wrong, a no never is.
+    /// Whether something in a folder, relative to the granted one, could match. May return true in
+    /// vain, but never false wrongly.
     pub(crate) fn reach_into(&self, folder: &Path) -> bool {
-        // `new/**` has nothing to look for in the rest of a large project.
+        // `new/**` need not scan the rest of a large project.
         let on_the_way = |start: &Vec<String>| {
             folder.iter().zip(start).all(|(part, named)| part == named.as_str())
         };
@@ -70,7 +71,7 @@ impl Patterns {
     }
 }
 
-/// The pattern as an extended regular expression without anchors, for systems that match by those.
+/// Converts the pattern to an extended regular expression without anchors.
 pub(crate) fn to_regex(pattern: &str) -> Result<String, String> {
     check(pattern)?;
     let mut regex = String::new();
@@ -113,7 +114,7 @@ pub(crate) fn to_regex(pattern: &str) -> Result<String, String> {
     }
 }
 
-/// Text that stands for itself in a regular expression.
+/// Escapes text for a regular expression.
 pub(crate) fn escape_regex(text: &str) -> String {
     let mut regex = String::new();
     text.chars().for_each(|character| push_literal(&mut regex, character));
@@ -130,7 +131,7 @@ fn push_literal(regex: &mut String, character: char) {
     regex.push(character);
 }
 
-/// Refuses what would mean something else to the reader of a grant than to the matcher.
+/// Rejects patterns that a reader of a grant could misunderstand.
 pub(crate) fn check(pattern: &str) -> Result<(), String> {
     if pattern.is_empty() {
         return Err("its pattern is empty".to_owned());
@@ -139,12 +140,12 @@ pub(crate) fn check(pattern: &str) -> Result<(), String> {
         .chars()
         .find(|character| matches!(character, '[' | ']' | '\\') || character.is_control());
     if let Some(odd) = odd {
-        return Err(format!("its pattern holds {odd:?}, which is not understood"));
+        return Err(format!("its pattern contains {odd:?}, which is not supported"));
     }
     for part in pattern.split('/') {
         match part {
             "" | "." | ".." => {
-                return Err(format!("its pattern `{pattern}` does not go straight down"));
+                return Err(format!("its pattern `{pattern}` contains an empty, `.` or `..` part"));
             }
             "**" => {}
             part if part.contains("**") => {

@@ -1,14 +1,14 @@
 //! What a machine can enforce, layer by layer.
 
-/// The result of trying everything.
+/// The result of testing all layers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// The layers, in the order in which they stand.
+    /// The layers, in order.
     pub layers: Vec<Layer>,
 }
 
 impl Probe {
-    /// Whether programs can be run at all.
+    /// Whether programs can be run.
     pub fn is_enforceable(&self) -> bool {
         self.layers.iter().all(|layer| layer.state != State::Missing)
     }
@@ -17,9 +17,9 @@ impl Probe {
 /// One layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
-    /// Whether it holds.
+    /// Whether it is enforced.
     pub state: State,
     /// What was found, in a few words.
     pub detail: String,
@@ -27,13 +27,13 @@ pub struct Layer {
     pub remedy: Option<String>,
 }
 
-/// Whether a layer holds.
+/// Whether a layer is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// The kernel enforces it.
     Enforced,
-    /// It is done as well as it can be without the kernel.
+    /// Best effort without support of the kernel.
     BestEffort,
-    /// It is not there, so nothing runs.
+    /// It is missing, so nothing runs.
     Missing,
 }

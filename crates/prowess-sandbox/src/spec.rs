@@ -1,4 +1,4 @@
-//! What may be done inside: the whole of it. What a [`Spec`] does not name is not there.
+//! The specification of a sandbox. What a [`Spec`] does not name is not accessible.
 
 use std::ffi::OsString;
 use std::net::TcpListener;
@@ -7,31 +7,31 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A program and everything it may reach.
+/// A program and everything it may access.
 #[derive(Debug)]
 pub struct Spec {
     /// The program's image, as an absolute path of the host; inside it has the same path.
     pub program: PathBuf,
-    /// What follows the program's name.
+    /// The arguments after the program name.
     pub arguments: Vec<OsString>,
-    /// The whole environment.
+    /// The complete environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// Where it starts, as an absolute path; an empty folder when nothing granted is there.
+    /// The working directory, as an absolute path; an empty folder if it is not granted.
     pub working_directory: PathBuf,
-    /// Files and folders in view.
+    /// Granted files and folders.
     pub files: Vec<FileGrant>,
-    /// What to do when a file in a writable folder has another name outside of it.
+    /// How to treat files that are hard-linked outside a writable folder.
     pub hard_links: HardLinks,
-    /// Files that exist inside only.
+    /// Files that only exist inside.
     pub synthetic: Vec<SyntheticFile>,
     /// Other images that may be executed, as absolute paths of the host.
     pub programs: Vec<PathBuf>,
     /// Folders that programs need to run, such as a language's library: read-only, and nothing in them is executable
     /// unless named in `programs`.
     pub support: Vec<PathBuf>,
-    /// The way out.
+    /// Network access.
     pub network: Network,
-    /// Bounds.
+    /// Resource limits.
     pub limits: Limits,
     /// Standard input.
     pub input: Input,
@@ -41,7 +41,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// A program that may do nothing but run: no files, no network, an empty environment.
+    /// A program without any grants: no files, no network, an empty environment.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -67,21 +67,22 @@ impl Spec {
 pub struct FileGrant {
     /// An absolute path without `.`, `..` or symbolic links; inside it has the same path.
     pub path: PathBuf,
-    /// What may be done with it.
+    /// The granted access.
     pub access: Access,
-    /// Only files that match below `path`, such as `*.csv`: `*` and `?` stay within a name, `**` stands for folders, `{a,b}`
-    /// for either. Everything below when absent.
+    /// Only files that match below `path`, such as `*.csv`: `*` and `?` stay within a name, `**`
+    /// matches folders, `{a,b}` either. Everything below if absent.
     ///
-    /// For reading it is a snapshot: files that match when the walls are built, and none that come later. For writing the
-    /// program works on copies, and what matches is brought back when nothing of it is alive: changed and new files, and
-    /// deletions. A file that the host has changed meanwhile stays as it is.
+    /// For reading it is a snapshot: files that match when the sandbox is set up. For writing the
+    /// program works on copies, and matching changes are copied back when all its processes have
+    /// ended: changed and new files, and deletions. A file that changed on the host in the meantime
+    /// is left alone.
     pub pattern: Option<String>,
-    /// Whether a missing folder is created (mode 0700), in a folder that is there; otherwise a missing path is simply not in
-    /// view. If the program never starts, the folder goes away again.
+    /// Whether a missing folder is created (mode 0700), in an existing parent; otherwise a missing
+    /// path is not visible. If the program never starts, the folder is removed again.
     pub create: bool,
 }
 
-/// What may be done with files.
+/// Access to files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
     /// Reading.
@@ -102,46 +103,47 @@ pub enum HardLinks {
     Report,
 }
 
-/// A read-only file that exists inside only.
+/// A read-only file that only exists inside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntheticFile {
     /// Its absolute path inside; may hide a file of the host.
     pub path: PathBuf,
-    /// What it holds.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 
-/// The way out.
+/// Network access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// None: sockets can't even be made.
+    /// None: sockets can't even be created.
     None,
-    /// An empty network with listeners on these ports of 127.0.0.1, which the supervisor gets.
+    /// An empty network namespace with listeners on these ports of 127.0.0.1, which are passed to
+    /// the supervisor.
     Listeners(Vec<u16>),
 }
 
-/// Bounds of a run.
+/// Resource limits of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Wall-clock time until SIGTERM.
     pub time: Duration,
-    /// From SIGTERM to SIGKILL (R21).
+    /// Grace period from SIGTERM to SIGKILL (R21).
     pub grace: Duration,
     /// CPU time of one process.
     pub cpu: Option<Duration>,
     /// Memory of all processes together.
     pub memory: Option<u64>,
-    /// Processes and threads at a time.
+    /// Maximum number of processes and threads.
     pub processes: u64,
-    /// Size of one file that is written.
+    /// Maximum size of a written file.
     pub file_size: u64,
-    /// Size of each private folder in memory: /tmp, /dev/shm and the home.
+    /// Size of each tmpfs: /tmp, /dev/shm and the home directory.
     pub scratch: u64,
-    /// Standard output and error together; more ends the run.
+    /// Standard output and error together; more terminates the run.
     pub output: u64,
-    /// Bytes that all folders granted for writing may grow by; more ends the run.
+    /// Maximum growth of all writable folders in bytes; more terminates the run.
     pub written_bytes: u64,
-    /// Files and folders that may be added to them; more ends the run.
+    /// Maximum number of new files and folders in them; more terminates the run.
     pub written_entries: u64,
 }
 
@@ -165,13 +167,13 @@ impl Default for Limits {
 /// Standard input.
 #[derive(Debug)]
 pub enum Input {
-    /// Ends at once.
+    /// No input.
     Empty,
-    /// These bytes, then the end.
+    /// These bytes, then end of file.
     Bytes(Vec<u8>),
 }
 
-/// Which of the two streams a piece of output belongs to.
+/// The stream of a piece of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -180,9 +182,9 @@ pub enum Stream {
     Error,
 }
 
-/// What the caller sees while a program runs.
+/// Receives the events of a running program.
 pub trait Observer {
-    /// A piece of output, as it came; pieces may split characters.
+    /// A chunk of output; chunks may split characters.
     fn output(&mut self, stream: Stream, bytes: &[u8]);
     /// The listeners of [`Network::Listeners`], in the order of ports, before the program starts.
     fn listeners(&mut self, listeners: Vec<TcpListener>) {
@@ -193,28 +195,29 @@ pub trait Observer {
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// What ended it.
+    /// How it ended.
     pub how: How,
-    /// From the start of the program to its end.
+    /// The duration of the program.
     pub duration: Duration,
-    /// Files of filtered write grants that were not kept, with the reason; at most 100.
+    /// Discarded files of write grants with a pattern, with the reason; at most 100.
     pub discarded: Vec<Discarded>,
-    /// Symbolic links that the run has left in writable folders and that lead out of them; at most 100. They are neither
-    /// followed nor removed.
+    /// Symbolic links that the run has created in writable folders and that point outside; at most
+    /// 100. They are neither followed nor removed.
     pub planted: Vec<PathBuf>,
-    /// Files in writable folders that had another name outside, see [`HardLinks::Report`]; at most 100.
+    /// Files in writable folders that are hard-linked outside, see [`HardLinks::Report`]; at most
+    /// 100.
     pub shared: Vec<PathBuf>,
-    /// Whether writable folders were too large to look through (20,000 entries together), or changed places, so that
-    /// `planted` and `shared` say nothing.
+    /// Whether writable folders were too large to scan (20,000 entries together) or were moved, so
+    /// that `planted` and `shared` are incomplete.
     pub unswept: bool,
 }
 
-/// What ended a run.
+/// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// The program, with this code.
+    /// The program exited with this code.
     Exited(i32),
-    /// A signal that nobody here sent.
+    /// A signal that the supervisor did not send.
     Signalled(i32),
     /// The time limit; the code it exited with after SIGTERM, if it did.
     TimedOut(Option<i32>),
@@ -228,22 +231,22 @@ pub enum How {
     TooMuchWritten(Written),
 }
 
-/// What a run has written too much of.
+/// The limit that a run has exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// More than this many, see [`Limits::written_bytes`].
+    /// More than this number, see [`Limits::written_bytes`].
     Bytes(u64),
-    /// More than this many, see [`Limits::written_entries`].
+    /// More than this number, see [`Limits::written_entries`].
     Entries(u64),
-    /// The filesystem of a granted folder is as good as full, to whatever that is due.
+    /// The filesystem of a granted folder is nearly full, whatever the cause.
     Disk,
 }
 
-/// A file that a filtered write grant did not keep.
+/// A discarded file of a write grant with a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Discarded {
-    /// Where it would have gone.
+    /// Its path.
     pub path: PathBuf,
-    /// Why it did not.
+    /// The reason.
     pub reason: &'static str,
 }

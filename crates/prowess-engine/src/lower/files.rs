@@ -487,7 +487,7 @@ fn straight_down(
     Ok(path)
 }
 
-/// What is in a folder, less links, which could lead anywhere; sorted.
+/// What is in a folder, less links, which could point anywhere; sorted.
 fn children(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     let failed = |source| FileError::List { path: folder.to_owned(), source };
     let mut found = Vec::new();

@@ -388,7 +388,7 @@ fn what_is_granted_and_never_opened_is_told_before_the_answer() {
     - may change nothing by `filesystem:write:~/.bashrc`: no tool changes home/.bashrc, because shells run it when they start
     ");
     insta::assert_snapshot!(told(&["filesystem:write:~/.config/**"]), @"
-    + may change files below ~/.config, because the skill declares `filesystem:write:~/.config/**`
+    + may write files below ~/.config, because the skill declares `filesystem:write:~/.config/**`
     - may change nothing in home/.config but home/.config/editor, and make nothing new beside them; never home/.config/prowess
     ");
     insta::assert_snapshot!(told(&["filesystem:write:~/.local/**"]), @"
@@ -400,7 +400,7 @@ fn what_is_granted_and_never_opened_is_told_before_the_answer() {
     - may change nothing by `filesystem:write:./.git/hooks/**`: no tool changes `.git/hooks`, because git runs what it says
     ");
     insta::assert_snapshot!(told(&["filesystem:write:./data/**", "filesystem:read:./**"]), @"
-    + may change files below ./data, because the skill declares `filesystem:write:./data/**`
+    + may write files below ./data, because the skill declares `filesystem:write:./data/**`
     + may read files in the working directory, because the skill declares `filesystem:read:./**`
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:~/.bashrc"]), @"
@@ -495,14 +495,14 @@ fn the_repository_of_a_linked_worktree_is_told() {
         std::fs::write(path, text).expect("it can be written");
     }
     insta::assert_snapshot!(place.told(&[], "home/skill", "/usr/bin/git"), @"
-    + may change files in the working directory, because commands work in the working directory
+    + may write files in the working directory, because commands work in the working directory
     + may read the repository home/main/.git and change its objects, refs, logs, worktrees/project, because the working directory is a linked worktree of it
     ");
     insta::assert_snapshot!(place.told(&["filesystem:read:./**"], "home/skill", "/usr/bin/git"), @"
     + may read files in the working directory, because the skill declares `filesystem:read:./**`
     + may read the repository home/main/.git, because the working directory is a linked worktree of it
     ");
-    insta::assert_snapshot!(place.told(&[], "home/skill", "/usr/bin/env"), @"+ may change files in the working directory, because commands work in the working directory");
+    insta::assert_snapshot!(place.told(&[], "home/skill", "/usr/bin/env"), @"+ may write files in the working directory, because commands work in the working directory");
 }
 
 /// Attack sandbox-A10: what runs later on the machine, and what everybody's shells start with.
@@ -532,7 +532,7 @@ fn places_of_the_machine_and_of_others_are_not_changed() {
         ("filesystem:write:~/.pythonrc.py", "interpreters run what is there"),
     ] {
         let told = told(permission);
-        assert!(told.contains(why) && !told.contains("may change files"), "{permission}: {told}");
+        assert!(told.contains(why) && !told.contains("may write files"), "{permission}: {told}");
         let lowered = place.lower(&[permission], Tier::Experimental).expect("it can be lowered");
         let is_written = lowered.spec.files.iter().any(|grant| grant.access == Access::Write);
         assert!(!is_written, "{permission}: {:?}", lowered.spec.files);
@@ -594,7 +594,7 @@ fn what_is_missing_and_what_is_closed_are_told_apart() {
     `--yes` answers this for one run
     ");
     insta::assert_snapshot!(said("filesystem:write:~/new/**"), @"
-    may change files below ~/new, because the skill declares `filesystem:write:~/new/**`
+    may write files below ~/new, because the skill declares `filesystem:write:~/new/**`
     may run `env`, which runs arbitrary code, because its command starts `env`
     asks, because you have not approved it yet
     asks, because `filesystem:write:~/new/**` needs your consent

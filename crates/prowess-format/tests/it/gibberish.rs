@@ -450,7 +450,7 @@ fn unknown_fields_missing_parameters_and_long_descriptions_are_warnings() {
     let without = with_fields("modes: [Dev]\n").replace("#### Parameters\n\nNone.\n\n", "");
     assert_snapshot!(problems(&without), @"8:1 warning missing-parameters-section `show_state` has no parameters section");
     let long = with_fields("modes: [Dev]\n").replace("Show the state", &"ü".repeat(300));
-    assert_snapshot!(problems(&long), @"4:14 warning description-over-limit the description has 300 characters, gibb.eri.sh wants at most 256");
+    assert_snapshot!(problems(&long), @"4:14 warning description-over-limit the description has 300 characters, gibb.eri.sh allows at most 256");
     let fits = with_fields("modes: [Dev]\n").replace("Show the state", &"ü".repeat(256));
     assert_eq!(problems(&fits), "");
 }

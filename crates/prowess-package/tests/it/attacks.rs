@@ -427,7 +427,7 @@ fn bombs_stop_at_the_bound() {
     let error = unpack_to_memory(&mut meter, &options).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the archive is refused: the files have more than 262144 bytes together"
+        "the archive is rejected: the files have more than 262144 bytes together"
     );
     assert!(meter.1 < (1 << 18) + (1 << 17), "{} of {} bytes were read", meter.1, archive.len());
 

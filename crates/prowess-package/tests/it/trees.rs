@@ -36,28 +36,28 @@ fn check(files: &[(&str, &str)]) -> String {
 #[test]
 fn litter_is_left_out_and_hidden_files_are_refused() {
     assert_snapshot!(check(&[(".git/HEAD", "x"), ("a/__pycache__/x.pyc", "x"), ("notes~", "x"), ("SKILL.md.lock", "x"), ("docs/SKILL.md.lock", "x")]), @"SKILL.md docs/SKILL.md.lock; left out: .git a/__pycache__ notes~");
-    assert_snapshot!(check(&[(".env", "x"), ("a/.npmrc", "x")]), @"hidden files can't be packed: `.env`, `a/.npmrc`; remove them, or name them in `.skillignore`");
+    assert_snapshot!(check(&[(".env", "x"), ("a/.npmrc", "x")]), @"hidden files can't be packed: `.env`, `a/.npmrc`; remove them, or add them to `.skillignore`");
     assert_snapshot!(check(&[(".env", "x"), ("a/b.log", "x"), ("build/x", "x"), (".skillignore", ".env\n*.log\nbuild/\n")]), @".skillignore SKILL.md; left out: .env a/b.log build");
-    assert_snapshot!(check(&[(".skillignore", "[z-a]\n")]), @"`.skillignore` can't be understood: error parsing glob '[z-a]': invalid range; 'z' > 'a'");
+    assert_snapshot!(check(&[(".skillignore", "[z-a]\n")]), @"`.skillignore` is not valid: error parsing glob '[z-a]': invalid range; 'z' > 'a'");
     let many: Vec<String> = (0..15).map(|number| format!(".x{number:02}")).collect();
     let many: Vec<(&str, &str)> = many.iter().map(|path| (path.as_str(), "x")).collect();
-    assert_snapshot!(check(&many), @"hidden files can't be packed: `.x00`, `.x01`, `.x02`, `.x03`, `.x04`, `.x05`, `.x06`, `.x07`, `.x08`, `.x09` and 5 more; remove them, or name them in `.skillignore`");
+    assert_snapshot!(check(&many), @"hidden files can't be packed: `.x00`, `.x01`, `.x02`, `.x03`, `.x04`, `.x05`, `.x06`, `.x07`, `.x08`, `.x09` and 5 more; remove them, or add them to `.skillignore`");
 }
 
 /// NEG-15
 #[test]
 fn links_and_devices_are_not_followed() {
     let with = |prepare: &dyn Fn(&Path)| read(&[("a.md", "x")], &Limits::PACKAGE, prepare);
-    assert_snapshot!(with(&|folder| symlink("/etc/passwd", folder.join("secret")).unwrap()), @"`secret` is a symbolic link; put the file itself there, or name it in `.skillignore`");
-    assert_snapshot!(with(&|folder| symlink("/etc", folder.join("etc")).unwrap()), @"`etc` is a symbolic link; put the file itself there, or name it in `.skillignore`");
-    assert_snapshot!(with(&|folder| symlink("a.md", folder.join("b.md")).unwrap()), @"`b.md` is a symbolic link; put the file itself there, or name it in `.skillignore`");
+    assert_snapshot!(with(&|folder| symlink("/etc/passwd", folder.join("secret")).unwrap()), @"`secret` is a symbolic link; replace it with the file itself, or add it to `.skillignore`");
+    assert_snapshot!(with(&|folder| symlink("/etc", folder.join("etc")).unwrap()), @"`etc` is a symbolic link; replace it with the file itself, or add it to `.skillignore`");
+    assert_snapshot!(with(&|folder| symlink("a.md", folder.join("b.md")).unwrap()), @"`b.md` is a symbolic link; replace it with the file itself, or add it to `.skillignore`");
     assert_snapshot!(with(&|folder| {
         fs::remove_file(folder.join("SKILL.md")).unwrap();
         symlink("a.md", folder.join("SKILL.md")).unwrap();
-    }), @"`SKILL.md` is a symbolic link; put the file itself there, or name it in `.skillignore`");
+    }), @"`SKILL.md` is a symbolic link; replace it with the file itself, or add it to `.skillignore`");
     assert_snapshot!(with(&|folder| {
         std::os::unix::net::UnixListener::bind(folder.join("socket")).unwrap();
-    }), @"`socket` is neither a file nor a folder; remove it, or name it in `.skillignore`");
+    }), @"`socket` is neither a file nor a folder; remove it, or add it to `.skillignore`");
     // Named, it is left out.
     assert_snapshot!(with(&|folder| {
         symlink("/etc/passwd", folder.join("secret")).unwrap();
@@ -71,7 +71,7 @@ fn names_that_differ_between_systems_are_refused() {
     assert_snapshot!(check(&[("skill.md", "x")]), @"`SKILL.md` and `skill.md` collide on file systems that ignore case or Unicode composition; rename one");
     assert_snapshot!(check(&[("Docs/a", "x"), ("docs/b", "x")]), @"`Docs/` and `docs/` collide on file systems that ignore case or Unicode composition; rename one");
     // Both are shown alike, which is what is wrong with them.
-    assert!(check(&[("caf\u{e9}", "x"), ("cafe\u{301}", "x")]).contains("one and the same"));
+    assert!(check(&[("caf\u{e9}", "x"), ("cafe\u{301}", "x")]).contains("collide on file systems"));
     assert_snapshot!(check(&[("a\nb", "x")]), @"the path `a b` has a control or invisible character; rename it");
     assert_snapshot!(check(&[("docs/con.md", "x")]), @"the path `docs/con.md` has a part that is a device name on Windows; rename it");
     assert_snapshot!(read(&[], &Limits::PACKAGE, |folder| {
@@ -90,7 +90,7 @@ fn bounds_are_kept() {
     let large = "x".repeat(1_201);
     let fine = "x".repeat(1_100);
     assert_snapshot!(read(&[("a", "x"), ("b", "x")], &limits, |_| {}), @"SKILL.md a b; left out:");
-    assert_snapshot!(read(&[("a", "x"), ("b", "x"), ("c", "x")], &limits, |_| {}), @"there are more than 3 files and folders; a skill has fewer");
+    assert_snapshot!(read(&[("a", "x"), ("b", "x"), ("c", "x")], &limits, |_| {}), @"there are more than 3 files and folders");
     assert_snapshot!(read(&[("a", &large)], &limits, |_| {}), @"`a` has more than 1200 bytes");
     assert_snapshot!(read(&[("a", &fine), ("b", &fine)], &limits, |_| {}), @"the files have more than 2000 bytes together");
 }

@@ -46,13 +46,13 @@ fn a_change_of_the_files_voids_the_approval() {
     the skill is /skills/demo
     the working directory is /work/a
     may run `./scripts/x.sh`, because its command starts `./scripts/x.sh`
-    may change files in the working directory, because commands work in the working directory
+    may write files in the working directory, because commands run in the working directory
     may not use the network
     may not control mouse, keyboard or screen
     may not connect to MCP servers
     may not read your environment variables
     may not use databases
-    at most 30 s, 60 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output, 4 GiB and 200000 files added to folders
+    at most 30 s, 60 s of CPU time, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output, 4 GiB and 200000 files added to folders
     asks again, because its files have changed since you approved it on 1970-01-01
     asks, because `shell:execute:./scripts/x.sh` needs your consent
     asks, because `filesystem:write:./**` needs your consent
@@ -92,7 +92,7 @@ fn the_changed_file_is_named() {
     run.folder = "/elsewhere/demo";
     assert_eq!(
         outcome(&run, &skill),
-        "what you approved on 1970-01-01 is another skill of that name, in /skills/demo"
+        "your approval of 1970-01-01 is for another skill of that name, in /skills/demo"
     );
 }
 
@@ -100,13 +100,13 @@ fn the_changed_file_is_named() {
 fn an_approval_counts_in_the_folder_that_its_grants_reach_into() {
     // (permissions, tier, another folder, at home)
     for (permission, elsewhere) in [
-        ("filesystem:write:./**", "you approved it on 1970-01-01 for work in /work/a, not here"),
+        ("filesystem:write:./**", "you approved it on 1970-01-01 in /work/a, not in this folder"),
         (
             "filesystem:read:./data/*.csv",
-            "you approved it on 1970-01-01 for work in /work/a, not here",
+            "you approved it on 1970-01-01 in /work/a, not in this folder",
         ),
         // R52: of an experimental skill this is the working directory.
-        ("filesystem:write", "you approved it on 1970-01-01 for work in /work/a, not here"),
+        ("filesystem:write", "you approved it on 1970-01-01 in /work/a, not in this folder"),
         ("filesystem:write:~/notes/**", "runs"),
         ("filesystem:read:/srv/data/**", "runs"),
         ("network:read:api.brave.com", "runs"),
@@ -168,11 +168,11 @@ fn wider_grants_void_the_approval_and_narrower_ones_do_not() {
         ("network:read:api.brave.com", "runs"),
         (
             "network:write:*.brave.com",
-            "it now asks for more than you approved on 1970-01-01: network:write:*.brave.com",
+            "it now requests more than you approved on 1970-01-01: network:write:*.brave.com",
         ),
         (
             "network:read:example.com",
-            "it now asks for more than you approved on 1970-01-01: network:read:example.com",
+            "it now requests more than you approved on 1970-01-01: network:read:example.com",
         ),
     ] {
         let other = grants::of(&python_skill(&[permission]));
@@ -197,7 +197,7 @@ fn an_approval_from_a_lower_tier_does_not_stretch() {
     run.tier = Tier::Community;
     assert_eq!(
         outcome(&run, &skill),
-        "it now asks for more than you approved on 1970-01-01: filesystem:write"
+        "it now requests more than you approved on 1970-01-01: filesystem:write"
     );
 }
 

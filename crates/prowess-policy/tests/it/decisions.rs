@@ -198,8 +198,8 @@ fn in_the_home_the_working_directory_is_the_home() {
 #[test]
 fn what_can_not_be_granted_is_refused() {
     let run = Run::new(Tier::Verified, Origin::Bundled);
-    assert_snapshot!(shown(&run.decide(&python_skill(&["network:read:*.com"]))), @"refused: `network:read:*.com` can not be granted: `*.com` covers names that anyone can register: name the host");
-    assert_snapshot!(shown(&run.decide(&command_skill("", "../x"))), @"refused: `../x` can not be granted: `../x` is outside the skill's directory");
+    assert_snapshot!(shown(&run.decide(&python_skill(&["network:read:*.com"]))), @"refused: `network:read:*.com` can't be granted: `*.com` covers names that anyone can register: name the host");
+    assert_snapshot!(shown(&run.decide(&command_skill("", "../x"))), @"refused: `../x` can't be granted: `../x` is outside the skill's directory");
     let mut skill = command_skill("", "git status");
     skill.permissions = python_skill(&["shell:none"]).permissions;
     assert_snapshot!(shown(&run.decide(&skill)), @"refused: it starts `git`, although it declares that it does not");
@@ -289,7 +289,7 @@ fn what_comes_to_nothing_is_no_part_of_the_decision() {
     assert_snapshot!(shown(&decision), @"asks: FirstUse");
     assert_snapshot!(explained(&decision), @"
     `demo/run` asks before it runs
-    tier experimental: it is a local file; its claim to be verified counts for nothing
+    tier experimental: it is a local file; its claim to be verified is ignored
     the skill is /skills/demo
     the working directory is /work/a
     may read files at ~/bin, because the skill declares `filesystem:write:~/bin`
@@ -301,7 +301,7 @@ fn what_comes_to_nothing_is_no_part_of_the_decision() {
     may not connect to MCP servers
     may not read your environment variables
     may not use databases
-    at most 30 s, 60 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output
+    at most 30 s, 60 s of CPU time, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output
     asks, because you have not approved it yet
     `--yes` answers this for one run
     ");

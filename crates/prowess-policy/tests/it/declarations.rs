@@ -73,18 +73,18 @@ fn gibberish_has_commands_and_flags() {
     shell:execute:git [git_status] (implied by the command `git`)
     shell:execute:git [git_log] (implied by the command `git`)
     shell:execute:git [git_diff] (implied by the command `git`)
-    filesystem:write:./** [git_status] (commands work in the working directory)
-    filesystem:write:./** [git_log] (commands work in the working directory)
-    filesystem:write:./** [git_diff] (commands work in the working directory)
+    filesystem:write:./** [git_status] (commands run in the working directory)
+    filesystem:write:./** [git_log] (commands run in the working directory)
+    filesystem:write:./** [git_diff] (commands run in the working directory)
     ");
     assert_snapshot!(listed(&skill_of("gibberish/8.2/summarize/SKILL.md")), @"
     shell:execute:npx [summarize_url] (implied by the command `npx`)
-    filesystem:read:./** [summarize_url] (commands work in the working directory)
+    filesystem:read:./** [summarize_url] (commands run in the working directory)
     network:write:* (the skill declares that it needs the network)
     ");
     assert_snapshot!(listed(&skill_of("gibberish/8.3/deploy/SKILL.md")), @"
     shell:execute:./scripts/deploy.sh [deploy_preview] (implied by the command `./scripts/deploy.sh`)
-    filesystem:write:./** [deploy_preview] (commands work in the working directory)
+    filesystem:write:./** [deploy_preview] (commands run in the working directory)
     network:write:* (the skill declares that it needs the network)
     ");
 }
@@ -93,7 +93,7 @@ fn gibberish_has_commands_and_flags() {
 fn tool_packs_are_like_commands() {
     assert_snapshot!(listed(&skill_of("tool-pack/writes-and-asks/commit_all.tool.json")), @"
     shell:execute:git [commit_all] (implied by the command `git`)
-    filesystem:write:./** [commit_all] (commands work in the working directory)
+    filesystem:write:./** [commit_all] (commands run in the working directory)
     ");
 }
 
@@ -106,8 +106,8 @@ fn a_tool_pack_can_not_set_what_programs_load() {
     };
     assert_snapshot!(listed(&prowess_format::check(text, options).skill), @"
     shell:execute:echo [x] (implied by the command `echo`)
-    filesystem:read:./** [x] (commands work in the working directory)
-    `LD_PRELOAD` can not be granted: `LD_PRELOAD` controls what programs load or connect to: no skill may request it
+    filesystem:read:./** [x] (commands run in the working directory)
+    `LD_PRELOAD` can't be granted: `LD_PRELOAD` controls what programs load or connect to: no skill may request it
     ");
 }
 
@@ -158,21 +158,21 @@ fn a_declaration_replaces_what_is_implied() {
 fn refusals_say_what_and_why() {
     let skill = python_skill(&["network:read:*.github.io", "filesystem:write:../x"]);
     assert_snapshot!(listed(&skill), @"
-    `network:read:*.github.io` can not be granted: `*.github.io` covers names that anyone can register: name the host
-    `filesystem:write:../x` can not be granted: `../x` contains `..`: write the resolved path
+    `network:read:*.github.io` can't be granted: `*.github.io` covers names that anyone can register: name the host
+    `filesystem:write:../x` can't be granted: `../x` contains `..`: write the resolved path
     ");
     assert_snapshot!(listed(&command_skill("", "../../bin/x")), @"
-    filesystem:write:./** [run] (commands work in the working directory)
-    `../../bin/x` can not be granted: `../../bin/x` is outside the skill's directory
+    filesystem:write:./** [run] (commands run in the working directory)
+    `../../bin/x` can't be granted: `../../bin/x` is outside the skill's directory
     ");
     // A server called `*` would be every server once an approval is read back.
     let text = "---\nname: a\nversion: 1.0.0\ndescription: A\nruntime: {type: markdown-skill}\ndependencies: {mcp-servers: [\"*\", \"a,b\"]}\n---\nBody\n";
     assert_snapshot!(listed(&crate::skill(text)), @"
-    `*` can not be granted: `*` is not a name
-    `a,b` can not be granted: `a,b` is not a name
+    `*` can't be granted: `*` is not a name
+    `a,b` can't be granted: `a,b` is not a name
     ");
     assert_snapshot!(listed(&command_skill("", "{{program}} x")), @"
-    filesystem:write:./** [run] (commands work in the working directory)
-    `{{program}}` can not be granted: `{{program}}` is not a program name
+    filesystem:write:./** [run] (commands run in the working directory)
+    `{{program}}` can't be granted: `{{program}}` is not a program name
     ");
 }

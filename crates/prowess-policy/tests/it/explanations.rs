@@ -22,11 +22,11 @@ fn a_skill_with_scoped_permissions() {
     ]);
     assert_snapshot!(explained(&Run::new(Tier::Community, Origin::Downloaded).decide(&skill)), @"
     `demo/run` asks before it runs
-    tier community: it was downloaded and is signed; its claim to be verified counts for nothing
+    tier community: it was downloaded and is signed; its claim to be verified is ignored
     the skill is /skills/demo
     the working directory is /work/a
     may read files below ./data, because the skill declares `filesystem:read:./data/**`
-    may change files matching ./out/*.md, because the skill declares `filesystem:write:./out/*.md`
+    may write files matching ./out/*.md, because the skill declares `filesystem:write:./out/*.md`
     may fetch from brave.com and the hosts below it, because the skill declares `network:read:*.brave.com`
     may send any request to api.example.com on port 8443, because the skill declares `network:write:api.example.com:8443`
     may run `git`, because the skill declares `shell:execute:git,python3`
@@ -58,17 +58,17 @@ fn a_skill_without_limits() {
     ]);
     assert_snapshot!(explained(&Run::new(Tier::Experimental, Origin::Downloaded).decide(&skill)), @"
     `demo/run` asks before every run
-    tier experimental: it was downloaded and is not signed; its claim to be verified counts for nothing
+    tier experimental: it was downloaded and is not signed; its claim to be verified is ignored
     the skill is /skills/demo
     the working directory is /work/a
-    may change files in the working directory, because the skill declares `filesystem:write`, which at tier experimental is that and no more
+    may write files in the working directory, because the skill declares `filesystem:write`, which is limited to this at tier experimental
     may send any request to any host, because the skill declares `network:write`
     may run every program, because the skill declares `shell:execute`
     may read every variable that is not secret, because the skill declares `env:read`
     may change every database, because the skill declares `database:write`
     may connect to every MCP server, because the skill declares `mcp:connect`
     may control mouse, keyboard and screen, because the skill declares `desktop:control`
-    at most 30 s, 60 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output, 4 GiB and 200000 files added to folders
+    at most 30 s, 60 s of CPU time, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output, 4 GiB and 200000 files added to folders
     asks every time, because it was downloaded and is not signed
     asks, because you have not approved it yet
     asks, because `filesystem:write:./**` needs your consent
@@ -106,7 +106,7 @@ fn commands() {
     the skill is /skills/demo
     the working directory is /work/a
     may run `git`, because its command starts `git`
-    may read files in the working directory, because commands work in the working directory
+    may read files in the working directory, because commands run in the working directory
     may not use the network
     may not control mouse, keyboard or screen
     may not connect to MCP servers
@@ -121,13 +121,13 @@ fn commands() {
     the skill is /skills/demo
     the working directory is /work/a
     may run `npx`, which runs arbitrary code, because its command starts `npx`
-    may read files in the working directory, because commands work in the working directory
+    may read files in the working directory, because commands run in the working directory
     may send any request to any host, because the skill declares that it needs the network
     may not control mouse, keyboard or screen
     may not connect to MCP servers
     may not read your environment variables
     may not use databases
-    at most 60 s, 120 s of computing, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output
+    at most 60 s, 120 s of CPU time, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output
     asks, because you have not approved it yet
     asks, because `shell:execute:npx` needs your consent
     asks, because it requests the network without naming hosts
@@ -137,7 +137,7 @@ fn commands() {
     assert_snapshot!(explained(&local.decide(&deploy)), @"
     `demo/deploy_preview` does not run
     tier experimental: it is a local file
-    refused, because it is there in Dev only, and the mode is Global
+    refused, because it is only available in Dev, and the mode is Global
     ");
 }
 
@@ -147,8 +147,8 @@ fn a_refusal() {
     assert_snapshot!(explained(&Run::new(Tier::Verified, Origin::Local).decide(&skill)), @"
     `demo/run` does not run
     tier verified: it is a local file
-    refused, because `network:read:*.com` can not be granted: `*.com` covers names that anyone can register: name the host
-    refused, because `env:read:LD_PRELOAD` can not be granted: `LD_PRELOAD` controls what programs load or connect to: no skill may request it
+    refused, because `network:read:*.com` can't be granted: `*.com` covers names that anyone can register: name the host
+    refused, because `env:read:LD_PRELOAD` can't be granted: `LD_PRELOAD` controls what programs load or connect to: no skill may request it
     ");
 }
 
@@ -209,7 +209,7 @@ fn trust_is_told_apart() {
     assert_eq!(
         text.lines().nth(1),
         Some(
-            "tier community: it was downloaded and is signed; its claim to be verified counts for nothing; the registry calls it official"
+            "tier community: it was downloaded and is signed; its claim to be verified is ignored; the registry calls it official"
         )
     );
 }
@@ -221,12 +221,12 @@ fn all_files_that_are_not_all_files() {
         (
             "filesystem:write:/**",
             Tier::Experimental,
-            "may change files in the working directory, because the skill declares `filesystem:write:/**`, which at tier experimental is that and no more",
+            "may write files in the working directory, because the skill declares `filesystem:write:/**`, which is limited to this at tier experimental",
         ),
         (
             "filesystem:read",
             Tier::Experimental,
-            "may read files in the working directory, because the skill declares `filesystem:read`, which at tier experimental is that and no more",
+            "may read files in the working directory, because the skill declares `filesystem:read`, which is limited to this at tier experimental",
         ),
         (
             "filesystem:write:/**",
@@ -236,7 +236,7 @@ fn all_files_that_are_not_all_files() {
         (
             "filesystem:write:./**",
             Tier::Experimental,
-            "may change files in the working directory, because the skill declares `filesystem:write:./**`",
+            "may write files in the working directory, because the skill declares `filesystem:write:./**`",
         ),
     ] {
         let decision = Run::new(tier, Origin::Local).decide(&python_skill(&[permission]));
@@ -262,7 +262,7 @@ fn what_a_machine_does_not_open_is_no_promise() {
     assert_eq!(
         told(LineKind::May).collect::<Vec<_>>(),
         [
-            "may change files below ~/.config, because the skill declares `filesystem:write:~/.config/**`"
+            "may write files below ~/.config, because the skill declares `filesystem:write:~/.config/**`"
         ]
     );
     assert_eq!(

@@ -35,7 +35,7 @@ fn a_tool_of_another_mode_is_refused() {
     let mut run = Run::new(Tier::Verified, Origin::Bundled);
     assert_eq!(
         shown(&run.decide(&skill(text))),
-        "refused: it is there in Dev only, and the mode is Global"
+        "refused: it is only available in Dev, and the mode is Global"
     );
     run.mode = Mode::Dev;
     assert_eq!(shown(&run.decide(&skill(text))), "runs");

@@ -53,7 +53,7 @@ fn paths_are_read_in_one_spelling() {
         ),
         (
             "filesystem:read:./[ab]",
-            "refused: `./[ab]` holds `[`, which is not understood in a path: use `*`, `?`, `**` or `{a,b}`",
+            "refused: `./[ab]` contains `[`, which is not supported in a path: use `*`, `?`, `**` or `{a,b}`",
         ),
         (
             "filesystem:read:./a**b",
@@ -61,7 +61,7 @@ fn paths_are_read_in_one_spelling() {
         ),
         (
             "filesystem:read:./{a",
-            "refused: the braces in `./{a` are not closed, nested, or stand for more than 64 paths",
+            "refused: the braces in `./{a` are not closed, are nested, or expand to more than 64 paths",
         ),
         ("filesystem:read:./a\u{0}b", "refused: the path contains a control character"),
     ] {
@@ -374,10 +374,7 @@ fn controlling_variables_can_not_be_asked_for() {
 fn the_other_domains_have_names_or_nothing() {
     for (permission, expected) in [
         ("desktop:control", "desktop:control"),
-        (
-            "desktop:control:screen",
-            "refused: `desktop:control` can not be narrowed: it is all or nothing",
-        ),
+        ("desktop:control:screen", "refused: `desktop:control` has no scope: it is all or nothing"),
         ("mcp:connect:files,web", "mcp:connect:files mcp:connect:web"),
         ("mcp:connect", "mcp:connect"),
         ("mcp:connect:web,*", "mcp:connect:web mcp:connect"),

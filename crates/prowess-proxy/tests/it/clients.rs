@@ -170,8 +170,8 @@ fn python_reads_and_does_not_write() {
     exit 0
     GET hello
     GET hello
-    POST 403 refused: `POST` needs more than reading from `api.brave.test`
-    DELETE 403 refused: `DELETE` needs more than reading from `api.brave.test`
+    POST 403 refused: `POST` needs write access to `api.brave.test`
+    DELETE 403 refused: `DELETE` needs write access to `api.brave.test`
     GET 403 refused: no grant covers the host `example.com`
     GET Tunnel connection failed: 403 Forbidden
     server: GET / HTTP/1.1
@@ -253,5 +253,5 @@ fn git_clones_and_does_not_push() {
         assert!(!seen.servers.iter().any(|line| line.contains("receive-pack")));
         seen.report.refusals.iter().map(|refusal| refusal.message.clone()).collect()
     };
-    assert_eq!(refusals, ["`git push` needs more than reading from `api.brave.test`"]);
+    assert_eq!(refusals, ["`git push` needs write access to `api.brave.test`"]);
 }

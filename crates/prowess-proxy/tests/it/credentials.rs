@@ -115,10 +115,10 @@ fn another_host_gets_nothing_and_the_user_hears_of_it() {
             content-type: text/plain; charset=utf-8
             content-length: N
             
-            refused: the tool tried to send the placeholder of `API_KEY` to `other.brave.test`, and it is for `api.brave.test`
+            refused: the tool tried to send the placeholder of `API_KEY` to `other.brave.test`, but it is for `api.brave.test`
     lookup  other.brave.test
     refused Credential
-    refused: the tool tried to send the placeholder of `API_KEY` to `other.brave.test`, and it is for `api.brave.test`
+    refused: the tool tried to send the placeholder of `API_KEY` to `other.brave.test`, but it is for `api.brave.test`
     ");
     // In an address the placeholder may pass: it is worth nothing.
     let text = get("other.brave.test", "/{key}", "");
@@ -142,10 +142,10 @@ fn without_tls_there_is_no_key() {
             content-length: N
             
             refused: the tool tried to send the placeholder of `API_KEY` to `api.brave.test` without TLS
-            hint: ask for `https://api.brave.test`
+            hint: use `https://api.brave.test`
     refused Credential
     refused: the tool tried to send the placeholder of `API_KEY` to `api.brave.test` without TLS
-    hint: ask for `https://api.brave.test`
+    hint: use `https://api.brave.test`
     ");
 }
 

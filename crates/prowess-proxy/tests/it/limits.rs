@@ -49,7 +49,10 @@ fn a_download_is_cut_at_the_cap_and_nothing_follows() {
     assert!(first.len() < 21_000, "{} bytes arrived", first.len());
     let second = speak(&world, Via::Proxy, &world.fill_in(GET));
     assert!(second.starts_with("HTTP/1.1 403 Forbidden"), "{second}");
-    assert!(second.contains("this run's 20000 bytes of network traffic are used up"), "{second}");
+    assert!(
+        second.contains("this run reached its limit of 20000 bytes of network traffic"),
+        "{second}"
+    );
     let report = world.end(second).report;
     assert!(report.byte_cap_reached);
     assert_eq!(report.bytes_up + report.bytes_down, 20_000);

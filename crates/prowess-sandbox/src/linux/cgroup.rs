@@ -1,5 +1,6 @@
-//! Control groups: memory and processes of a whole run, counted by the kernel. Where there are none for us, the first
-//! process of the sandbox watches memory itself, and files in memory that nobody can count are not allowed.
+//! Control groups (cgroups): the kernel limits memory and processes of a whole run. Without them,
+//! the first process of the sandbox polls memory, and memory files that can't be counted are not
+//! allowed.
 
 use std::fs;
 use std::io;
@@ -11,16 +12,16 @@ use std::time::{Duration, Instant};
 
 use crate::spec::Limits;
 
-/// Where groups can be made.
+/// Where cgroups can be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Home {
-    /// One hierarchy for everything.
+    /// The unified hierarchy (version 2).
     Unified(PathBuf),
-    /// The hierarchy for memory of version 1. Processes are limited per run without it.
+    /// The memory hierarchy of version 1. Processes are limited per run without it.
     Memory(PathBuf),
 }
 
-/// A group for one run; dropping it removes it.
+/// A cgroup for one run; dropping it removes it.
 #[derive(Debug)]
 pub(super) struct Group {
     folder: PathBuf,
@@ -30,7 +31,7 @@ pub(super) struct Group {
 const PREFIX: &str = "prowess-";
 
 impl Home {
-    /// Where this process can make groups with limits, found by making one.
+    /// Where this process can create cgroups with limits, detected by creating one.
     pub(super) fn get() -> Option<&'static Home> {
         static HOME: OnceLock<Option<Home>> = OnceLock::new();
         HOME.get_or_init(|| {
@@ -47,7 +48,7 @@ impl Home {
         }
     }
 
-    /// A new group with limits.
+    /// Creates a cgroup with limits.
     pub(super) fn group(&self, limits: &Limits) -> io::Result<Group> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let name =
@@ -68,7 +69,7 @@ impl Home {
                     write_if_there("memory.swap.max", 0)?;
                     let _ = write("memory.oom.group", 1);
                 }
-                // The first process and the one that sets up count too.
+                // The first process and the one that sets up the sandbox count too.
                 write("pids.max", limits.processes + 2)?;
             }
             Home::Memory(_) => {
@@ -82,7 +83,7 @@ impl Home {
         Ok(group)
     }
 
-    /// Removes the groups of processes that are gone: one that was killed could not.
+    /// Removes the cgroups of processes that no longer exist, because a killed process can't.
     fn sweep(&self) {
         for entry in fs::read_dir(self.folder()).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -96,7 +97,7 @@ impl Home {
     }
 }
 
-/// The places where groups could be made, the best first.
+/// The locations where cgroups could be created, the best first.
 fn candidates() -> Vec<Home> {
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
@@ -130,7 +131,7 @@ fn candidates() -> Vec<Home> {
     homes
 }
 
-/// Tries it: files that exist and groups that hold nothing prove nothing.
+/// Tests it by creating a cgroup: existing files prove nothing.
 fn works(home: &Home) -> bool {
     if let Home::Unified(folder) = home {
         let enabled = fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap_or_default();
@@ -145,18 +146,19 @@ fn works(home: &Home) -> bool {
     home.group(&limits).is_ok()
 }
 
-/// How a new process comes into a group.
+/// How a new process enters a cgroup.
 #[derive(Debug)]
 pub(super) enum Entrance {
-    /// The folder, open, for a clone straight into it; only the unified hierarchy can do that.
+    /// The open folder, for `CLONE_INTO_CGROUP`; only supported by the unified hierarchy.
     Clone(OwnedFd),
-    /// The list of threads, open, for a new process to write a zero into, which means itself. When somebody else moves it,
-    /// or all of its threads, the kernel waits for all processors first: 5 to 10 ms on an idle machine instead of 0.05.
+    /// The open `tasks` file, to which a new process writes a zero for itself. If another process
+    /// moves it, or all of its threads, the kernel waits for all processors: 5 to 10 ms on an idle
+    /// machine instead of 0.05.
     List(OwnedFd),
 }
 
 impl Group {
-    /// The way in for the first process.
+    /// The entrance for the first process.
     pub(super) fn entrance(&self) -> io::Result<Entrance> {
         if self.unified {
             return Ok(Entrance::Clone(fs::File::open(&self.folder)?.into()));
@@ -165,12 +167,12 @@ impl Group {
         Ok(Entrance::List(list.into()))
     }
 
-    /// Whether the kernel ends all processes of the group when it must end one.
+    /// Whether the OOM killer kills all processes of the cgroup together.
     pub(super) fn ends_together(&self) -> bool {
         self.unified
     }
 
-    /// Whether the kernel has ended a process for want of memory.
+    /// Whether the OOM killer has killed a process.
     pub(super) fn ran_out_of_memory(&self) -> bool {
         let file = if self.unified { "memory.events" } else { "memory.oom_control" };
         let text = fs::read_to_string(self.folder.join(file)).unwrap_or_default();
@@ -181,7 +183,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // The last process is gone, but its group may notice a moment later.
+        // The last process has ended, but its cgroup may take a moment to notice.
         let deadline = Instant::now() + Duration::from_secs(1);
         while fs::remove_dir(&self.folder).is_err()
             && self.folder.exists()
@@ -197,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn swap_is_no_way_around_the_limit() {
+    fn swap_does_not_bypass_the_limit() {
         // Attack sandbox-E08. Without a group of its own a run's swap is watched with its memory.
         const MEMORY: u64 = 64 << 20;
         let Some(home) = Home::get() else { return };

@@ -1,5 +1,5 @@
-//! What happens between the clone and the program: the child builds its world, becomes the first process of it, and starts
-//! the program as the second one.
+//! Between clone and exec: the child sets up the namespaces, becomes their first process, and
+//! starts the program as the second one.
 //!
 //! The order is that of `docs/design/sandbox.md`. Nothing here allocates, takes a lock or panics: the parent may have
 //! threads, and a lock that one of them held at the moment of the clone stays locked here forever.
@@ -14,14 +14,14 @@ use super::sys::{self, Errno, Outcome};
 use super::system::HOST_NAME;
 use super::view::{Rights, Step};
 
-/// What the child gets beside the plan.
+/// The context of the child, in addition to the plan.
 pub(super) struct Context<'p> {
     pub(super) plan: &'p Plan,
-    /// Set when the parent is root: the owners of granted files appear as the user inside.
+    /// Set if the parent is root: the owners of granted files appear as the user inside.
     pub(super) owners: Option<RawFd>,
-    /// Whether the namespaces belong to the machine's root and the user changes at the end.
+    /// Whether the namespaces belong to the machine's root and the user is changed at the end.
     pub(super) privileged: bool,
-    /// A user namespace that root's programs get theirs in.
+    /// A user namespace that is the parent of those of root's programs.
     pub(super) plain_users: Option<RawFd>,
     /// A network namespace to join.
     pub(super) network: Option<RawFd>,
@@ -30,42 +30,42 @@ pub(super) struct Context<'p> {
     pub(super) group_map: &'p [u8],
     /// Descriptors that stay open, sorted.
     pub(super) keep: &'p [RawFd],
-    /// Room for the mounts on their way, one per bind.
+    /// Space for the detached mounts, one per bind.
     pub(super) mounts: &'p mut [RawFd],
     pub(super) stdio: [RawFd; 3],
     pub(super) descriptors: &'p [RawFd],
     /// Where results are reported.
     pub(super) status: RawFd,
-    /// Orders of the supervisor; its end means that the supervisor is gone.
+    /// Commands of the supervisor; end of file means that the supervisor has exited.
     pub(super) control: RawFd,
     /// Where the listeners are sent.
     pub(super) listeners: Option<RawFd>,
-    /// Where the words are.
+    /// The address of the arguments and the environment.
     pub(super) words: usize,
-    /// Read before the program starts, when the words come later.
+    /// Read before the program starts, if the arguments are provided later.
     pub(super) start: Option<RawFd>,
-    /// The list of threads of a control group to enter, where a process can't be cloned into it.
+    /// The `tasks` file of a cgroup to enter, if a process can't be cloned into it.
     pub(super) group: Option<RawFd>,
-    /// The memory to watch over, where no control group does.
+    /// The memory to poll, if there is no cgroup.
     pub(super) memory: Option<Watched>,
 }
 
-/// Memory that the first process watches over.
+/// Memory limits that the first process polls.
 #[derive(Clone, Copy)]
 pub(super) struct Watched {
-    /// How much there may be, in bytes.
+    /// The limit in bytes.
     pub(super) most: u64,
-    /// The most that one socket holds.
+    /// The maximum memory of a socket.
     pub(super) socket: u64,
 }
 
-/// The user that root's sandboxes run as, who owns nothing.
+/// The user that root's sandboxes run as.
 pub(super) const NOBODY: u32 = 65534;
 
-/// Orders on the control pipe.
+/// Commands on the control pipe.
 pub(super) const ORDER_TERMINATE: u8 = b'T';
 
-/// A report: what, and two numbers.
+/// A report: its kind, and two numbers.
 pub(super) type Report = [u8; 12];
 pub(super) const REPORT_FAILED: u32 = 1;
 pub(super) const REPORT_ENDED: u32 = 2;
@@ -77,7 +77,7 @@ fn report(fd: RawFd, what: u32, first: i32, second: i32) {
     bytes[..4].copy_from_slice(&what.to_ne_bytes());
     bytes[4..8].copy_from_slice(&first.to_ne_bytes());
     bytes[8..].copy_from_slice(&second.to_ne_bytes());
-    // A supervisor that is gone can't be told anything.
+    // If the supervisor has exited, there is nobody to report to.
     let _ = sys::write(fd, &bytes);
 }
 
@@ -121,7 +121,7 @@ const STAGES: &[(Stage, &str)] = &[
     (Stage::Descriptors, "closing descriptors"),
     (Stage::ControlGroup, "control group"),
     (Stage::UserNamespace, "user namespace"),
-    (Stage::Formats, "list of formats of programs"),
+    (Stage::Formats, "binfmt_misc"),
     (Stage::Network, "network namespace"),
     (Stage::MountNamespace, "mount namespace"),
     (Stage::Source, "opening a granted path"),
@@ -173,7 +173,7 @@ impl<T> At<T> for Outcome<T> {
 
 type Built<T = ()> = Result<T, (Stage, Errno)>;
 
-/// The child's whole life.
+/// The main function of the child.
 pub(super) fn live(mut context: Context<'_>) -> ! {
     match build(&mut context).and_then(|()| start(&context)) {
         Ok(never) => match never {},
@@ -246,7 +246,7 @@ fn map_user(users: &[u8], groups: &[u8]) -> Outcome {
     sys::write_file(c"/proc/self/gid_map", groups)
 }
 
-/// Takes hold of every granted part of the host, before anything covers a path to it.
+/// Opens every granted path of the host, before a mount covers it.
 fn take_sources(context: &mut Context<'_>) -> Built {
     for (bind, place) in context.plan.binds.iter().zip(context.mounts.iter_mut()) {
         let handle = sys::open_path(&bind.source).at(Stage::Source)?;
@@ -259,7 +259,8 @@ fn take_sources(context: &mut Context<'_>) -> Built {
         let owners = context.owners.filter(|_| bind.owned);
         match sys::set_mount(mount, bind.attributes, owners, true) {
             Ok(()) => {}
-            // A filesystem without owner maps can still be read, as far as others may read it.
+            // A filesystem without id-mapped mounts can still be read with the permissions of
+            // others.
             Err(libc::EINVAL | libc::EPERM) if owners.is_some() && bind.rights != Rights::Write => {
                 sys::set_mount(mount, bind.attributes, None, true).at(Stage::Source)?;
             }
@@ -273,7 +274,7 @@ fn take_sources(context: &mut Context<'_>) -> Built {
 
 fn build_root(context: &Context<'_>) -> Built<RawFd> {
     let plan = context.plan;
-    // Memory belongs to the user inside, who is another one before and after the user namespace.
+    // The tmpfs belongs to the user inside, whose id differs before and after the user namespace.
     let owner: &CStr = if context.privileged { c"65534" } else { c"1000" };
     let options: &[(&CStr, Option<&CStr>)] =
         &[(c"size", Some(c"16m")), (c"nr_inodes", Some(c"40000")), (c"mode", Some(c"755"))];
@@ -334,7 +335,7 @@ fn hand_out_listeners(socket: RawFd, ports: &[u16]) -> Outcome {
     Ok(())
 }
 
-/// Starts the program as a second process and stays as the first one.
+/// Starts the program as a second process and stays as init.
 fn start(context: &Context<'_>) -> Built<Never> {
     let signals = sys::child_signals().at(Stage::Init)?;
     if let Some(users) = context.plain_users {
@@ -345,14 +346,14 @@ fn start(context: &Context<'_>) -> Built<Never> {
         // Before the program exists: the first process must be able to signal it from the start.
         sys::become_user(NOBODY, NOBODY).at(Stage::User)?;
     }
-    // Its other end closes when the program is executed.
+    // The other end closes on exec.
     let (executed, execution) = sys::pipe().at(Stage::Init)?;
     // SAFETY: neither side allocates; see the head of this file.
     let program = unsafe { sys::fork() }.at(Stage::Init)?;
     if program == 0 {
         sys::close(signals);
         sys::close(executed);
-        // Out of the way of the descriptors that are put in their places.
+        // Above the descriptors that are moved to their final numbers.
         if let Err((stage, errno)) = sys::dup_above(execution, ABOVE).at(Stage::Init) {
             report(context.status, REPORT_FAILED, stage as i32, errno);
             sys::exit(120)
@@ -371,16 +372,17 @@ fn start(context: &Context<'_>) -> Built<Never> {
     let mut keep = [signals, context.control, context.status, executed];
     keep.sort_unstable();
     close_others(&keep).at(Stage::Init)?;
-    // Output ends when the program's processes are gone, so this one must not hold it open.
+    // Output ends when the program's processes have exited, so this one must not keep it open.
     for fd in 0..3 {
         sys::close(fd);
     }
     watch(context, signals, executed, program)
 }
 
-/// The life of the first process: reap, pass on orders, end everything when the supervisor is gone.
+/// The main loop of init: reap children, forward commands, end everything when the supervisor
+/// exits.
 fn watch(context: &Context<'_>, signals: RawFd, executed: RawFd, program: i32) -> ! {
-    // Until it is executed, the program is a copy of the supervisor too, with memory that is not its own.
+    // Until exec, the program is a copy of the supervisor too, with memory that is not its own.
     let mut executed = Some(executed);
     loop {
         let interval = if context.memory.is_some() && executed.is_none() { 50 } else { -1 };
@@ -453,10 +455,11 @@ struct Arranged {
     start: Option<RawFd>,
 }
 
-/// Above all places, so that filling one place never overwrites what belongs into another.
+/// Above all final numbers, so that moving one descriptor never overwrites another.
 const ABOVE: i32 = 200;
 
-/// Puts descriptors in their places: the three streams, then the private channels. The rest is closed by exec.
+/// Moves descriptors to their final numbers: the three standard streams, then the private channels.
+/// The rest is closed on exec.
 fn arrange_descriptors(context: &Context<'_>) -> Outcome<Arranged> {
     let status = sys::dup_above(context.status, ABOVE)?;
     let ruleset = sys::dup_above(super::plan::number(&context.plan.ruleset), ABOVE)?;
@@ -493,7 +496,7 @@ fn confine(context: &Context<'_>, arranged: &Arranged) -> Built<Never> {
             sys::exit(0);
         }
     }
-    // SAFETY: the words are filled before the start is ordered, or before the clone.
+    // SAFETY: the arguments are written before the start command, or before the clone.
     let errno = unsafe { sys::execute(context.words) };
     Err((Stage::Execute, errno))
 }

@@ -1,5 +1,5 @@
-//! Which system calls a program may make. Everything is allowed but what changes the machine, reaches other processes or
-//! opens a way around the other walls; on another architecture's calls the program dies.
+//! The seccomp filter. Everything is allowed except calls that change the machine, access other
+//! processes or bypass other layers of the sandbox; calls of another architecture kill the program.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-/// Calls that nothing inside has a use for.
+/// Calls that no program in the sandbox needs.
 const DENIED: &[libc::c_long] = &[
     // Namespaces and mounts (attacks sandbox-D01, sandbox-D02).
     libc::SYS_unshare,
@@ -93,7 +93,7 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_mlockall,
 ];
 
-/// The bits of clone's first argument that make namespaces.
+/// The flags of clone that create namespaces.
 const NAMESPACES: &[libc::c_int] = &[
     libc::CLONE_NEWUSER,
     libc::CLONE_NEWNS,
@@ -107,12 +107,12 @@ const NAMESPACES: &[libc::c_int] = &[
 /// Without it a file in memory can be executed (sandbox-B04).
 const MFD_NOEXEC_SEAL: u64 = 8;
 
-/// The bits of a mode that change who a program runs as.
+/// The setuid and setgid bits of a mode.
 const SET_ID_BITS: &[u64] = &[0o4000, 0o2000];
-/// The same number on every architecture that has 64 bits.
+/// The number of `fchmodat2` on every 64-bit architecture.
 const SYS_FCHMODAT2: libc::c_long = 452;
 
-/// The filter for programs with or without a network, and with or without memory that only the kernel can count.
+/// The filter for programs with or without a network, and with or without kernel memory accounting.
 pub(super) fn program(
     network: bool,
     counted: bool,
@@ -162,7 +162,7 @@ fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String>
         for call in [libc::SYS_memfd_create, libc::SYS_memfd_secret, libc::SYS_shmget] {
             rules.insert(call, Vec::new());
         }
-        // What waits in sockets is counted by their number, so their sizes stay as they are.
+        // Socket buffers are counted by the number of sockets, so their sizes must not change.
         for option in [libc::SO_SNDBUF, libc::SO_RCVBUF, libc::SO_SNDBUFFORCE, libc::SO_RCVBUFFORCE]
         {
             let rule = all(vec![
@@ -172,7 +172,7 @@ fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String>
             rules.entry(libc::SYS_setsockopt).or_default().push(rule);
         }
     }
-    // Files that lend their owner's rights to whoever runs them would outlive the run, outside of all walls.
+    // Setuid and setgid files would outlive the run, outside the sandbox.
     let mode_arguments: &[(libc::c_long, u8)] = &[
         #[cfg(target_arch = "x86_64")]
         (libc::SYS_chmod, 1),
@@ -186,7 +186,7 @@ fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String>
             rules.entry(*call).or_default().push(rule);
         }
     }
-    // The mode of an open counts only when it creates something; otherwise it may be anything.
+    // The mode of open is only used with `O_CREAT`; otherwise it is undefined.
     let opens: &[(libc::c_long, Option<u8>, u8)] = &[
         #[cfg(target_arch = "x86_64")]
         (libc::SYS_open, Some(1), 2),
@@ -232,7 +232,7 @@ fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String>
     } else {
         rules.insert(libc::SYS_socket, Vec::new());
     }
-    // Pairs of local sockets reach nobody else.
+    // A socket pair connects to no other process.
     rules.insert(
         libc::SYS_socketpair,
         vec![all(vec![when(0, SeccompCmpOp::Ne, u64::from(libc::AF_UNIX.cast_unsigned()))])?],
@@ -268,13 +268,13 @@ const ATTRIBUTES: &[libc::c_long] = &[
     SYS_SETXATTRAT,
     SYS_REMOVEXATTRAT,
 ];
-/// The same numbers on every architecture.
+/// The numbers of these calls on every architecture.
 const SYS_SETXATTRAT: libc::c_long = 463;
 const SYS_REMOVEXATTRAT: libc::c_long = 466;
 
-/// Calls that get another answer than "not permitted". As if the kernel did not know them: `clone3` and `openat2`, whose
-/// arguments a filter can't see (programs then use the older calls), and the x32 numbers. As if the filesystem did not
-/// support them: attributes, because `cp -a`, `tar` and Python's `shutil` go on without them then.
+/// Calls with an error other than EPERM. ENOSYS for `clone3` and `openat2`, whose arguments a
+/// filter can't read (programs fall back to the older calls), and for x32 calls. EOPNOTSUPP for
+/// extended attributes, because `cp -a`, `tar` and Python's `shutil` then continue without them.
 fn prefix() -> Vec<libc::sock_filter> {
     const LOAD: u16 = 0x20;
     const JUMP_EQUAL: u16 = 0x15;

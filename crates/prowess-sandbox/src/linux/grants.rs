@@ -1,7 +1,8 @@
-//! Granted files and folders: what of them comes into view, and what is done with them after the run.
+//! Granted files and folders: what is visible in the sandbox, and what happens after the run.
 //!
-//! Grants add up, and the nearest one decides: a read grant inside a writable folder protects what it names, a write grant
-//! inside a readable one opens it. A write pattern inside a folder that may be written anyway adds nothing.
+//! Grants are cumulative, and the nearest one decides: a read grant inside a writable folder
+//! protects what it names, a write grant inside a readable one opens it. A write pattern inside a
+//! folder that may be written anyway adds nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -24,18 +25,18 @@ use crate::error::Error;
 use crate::pattern::Patterns;
 use crate::spec::{Access, Discarded, FileGrant, Spec};
 
-/// What is done when the run is over.
+/// What to do after the run.
 #[derive(Debug)]
 pub(super) struct Afterwards {
     created: Created,
     stages: Vec<Stage>,
-    /// Behind the stages, so that it is removed last.
+    /// Declared after the stages, so that it is removed last.
     scratch: Option<Scratch>,
     sweep: Sweep,
     most_size: u64,
 }
 
-/// What was found when the run was over.
+/// Findings after the run.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub(super) discarded: Vec<Discarded>,
@@ -45,7 +46,7 @@ pub(super) struct Findings {
 }
 
 impl Afterwards {
-    /// Makes places in private folders for everything else that is in view below them.
+    /// Creates mount points in private folders for everything else that is visible below them.
     pub(super) fn make_places(&mut self, view: &View) -> Result<(), Error> {
         for stage in &mut self.stages {
             for (relative, is_folder) in view.places_below(&stage.path) {
@@ -55,7 +56,8 @@ impl Afterwards {
         Ok(())
     }
 
-    /// The folders on the host that the run may fill: granted ones, and private ones that stand in for them.
+    /// The folders on the host that the run may fill: granted ones, and private ones that replace
+    /// them.
     pub(super) fn watched(&self) -> Watched {
         let private = self.stages.iter().map(|stage| Folder {
             path: stage.source.clone(),
@@ -65,7 +67,7 @@ impl Afterwards {
         Watched::new(self.sweep.folders().chain(private).collect())
     }
 
-    /// Brings files back and cleans up. Every process of the run is gone.
+    /// Copies files back and cleans up. Every process of the run has ended.
     pub(super) fn finish(mut self) -> Findings {
         let mut findings = Findings::default();
         self.created.0.clear();
@@ -81,13 +83,13 @@ impl Afterwards {
     }
 }
 
-/// Brings what is granted into view.
+/// Adds granted files to the view.
 pub(super) fn show(view: &mut View, spec: &Spec) -> Result<Afterwards, Error> {
     let mut created = Created::default();
     let mut grants = Vec::new();
     for grant in &spec.files {
         if !check::is_plain(&grant.path) {
-            return Err(refuse(grant, "it is not an absolute path that goes straight down"));
+            return Err(refuse(grant, "it is not an absolute path without `.` and `..`"));
         }
         let is_there = is_there(grant)?;
         if !is_there && grant.create {
@@ -137,7 +139,7 @@ fn rights(access: Access) -> Rights {
 fn is_there(grant: &FileGrant) -> Result<bool, Error> {
     match std::fs::symlink_metadata(&grant.path) {
         Ok(data) if data.file_type().is_symlink() => {
-            Err(refuse(grant, "it is a symbolic link, which could lead anywhere"))
+            Err(refuse(grant, "it is a symbolic link, which could point anywhere"))
         }
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -145,8 +147,8 @@ fn is_there(grant: &FileGrant) -> Result<bool, Error> {
     }
 }
 
-/// Folders that were made for a run, each as its parent and its name. Until the run has ended well enough to be reported
-/// they go away again with this value, unless something is in them.
+/// Folders that were created for a run, each as its parent and its name. Unless the run is
+/// reported, they are removed again when dropped, if they are empty.
 #[derive(Debug, Default)]
 struct Created(Vec<(OwnedFd, OsString)>);
 
@@ -157,15 +159,15 @@ impl Created {
             return Err(refuse(grant, "it can't be created"));
         };
         let parent = walk::open_folder(parent).map_err(|errno| match errno {
-            Errno::NOENT | Errno::NOTDIR => refuse(grant, "the folder it would be in is not there"),
+            Errno::NOENT | Errno::NOTDIR => refuse(grant, "its parent folder does not exist"),
             Errno::LOOP => {
-                refuse(grant, "a part of it is a symbolic link, which could lead anywhere")
+                refuse(grant, "a part of it is a symbolic link, which could point anywhere")
             }
             errno => refuse(grant, errno.to_string()),
         })?;
         match rustix::fs::mkdirat(&parent, name, Mode::RWXU) {
             Ok(()) => self.0.push((parent, name.to_owned())),
-            // Somebody else was faster; what it is shows later.
+            // Another process was faster; its kind is checked later.
             Err(Errno::EXIST) => {}
             Err(errno) => return Err(refuse(grant, errno.to_string())),
         }
@@ -175,7 +177,7 @@ impl Created {
 
 impl Drop for Created {
     fn drop(&mut self) {
-        // The last may lie in the first.
+        // The last may be inside the first.
         for (parent, name) in self.0.iter().rev() {
             let _ = rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR);
         }
@@ -194,7 +196,7 @@ fn show_matches(
     view.folder(&grant.path);
     for relative in matches(grant, &patterns)? {
         let path = grant.path.join(relative);
-        // What may be written too has been copied.
+        // Writable files have been copied.
         if !stages.iter().any(|stage| stage.writes(&path)) {
             view.host(&path, &path, rights(grant.access));
         }
@@ -234,7 +236,7 @@ fn matches(grant: &FileGrant, patterns: &Patterns) -> Result<Vec<PathBuf>, Error
 /// Opens a granted folder.
 fn open(grant: &FileGrant) -> Result<OwnedFd, Error> {
     walk::open_folder(&grant.path).map_err(|errno| match errno {
-        Errno::LOOP => refuse(grant, "a part of it is a symbolic link, which could lead anywhere"),
+        Errno::LOOP => refuse(grant, "a part of it is a symbolic link, which could point anywhere"),
         Errno::NOTDIR => refuse(grant, "it is not a folder, so its pattern matches nothing"),
         errno => refuse(grant, errno.to_string()),
     })
@@ -246,11 +248,12 @@ struct Group<'g> {
     first: &'g FileGrant,
     /// Each with its folder, relative to the topmost one's.
     patterns: Vec<(&'g Path, &'g str)>,
-    /// What may be done with everything else there.
+    /// The access to everything else there.
     cover: Option<&'g FileGrant>,
 }
 
-/// The groups of write patterns. One inside another's folder joins it, unless a grant for a whole folder lies between.
+/// The groups of write patterns. One inside another's folder joins it, unless there is a grant for
+/// a whole folder in between.
 fn staged<'g>(grants: &[&'g FileGrant]) -> Vec<Group<'g>> {
     let mut wanted: Vec<(&FileGrant, &str)> = grants
         .iter()
@@ -281,7 +284,7 @@ fn staged<'g>(grants: &[&'g FileGrant]) -> Vec<Group<'g>> {
     groups
 }
 
-/// Grants for whole folders and files by their path; of several for one the strongest.
+/// Grants for whole folders and files by path; the strongest of several for one path.
 pub(super) struct Covers<'g>(BTreeMap<&'g Path, &'g FileGrant>);
 
 impl<'g> Covers<'g> {
@@ -296,12 +299,12 @@ impl<'g> Covers<'g> {
         Self(covers)
     }
 
-    /// The one that decides about a path: at it, or nearest above.
+    /// The grant that applies to a path: for the path itself, or the nearest above.
     fn of(&self, path: &Path) -> Option<&'g FileGrant> {
         path.ancestors().find_map(|above| self.0.get(above).copied())
     }
 
-    /// Those that may be written, without those that lie in another one.
+    /// The writable ones, without those inside another one.
     pub(super) fn writable(&self) -> impl Iterator<Item = &'g FileGrant> {
         self.0.values().copied().filter(|grant| {
             let above = grant.path.parent().and_then(|above| self.of(above));
@@ -309,7 +312,7 @@ impl<'g> Covers<'g> {
         })
     }
 
-    /// What may not be written below a path although the path may, relative to it.
+    /// Read-only paths below a writable path, relative to it.
     pub(super) fn protected_below(&self, path: &Path) -> BTreeSet<PathBuf> {
         self.0
             .range(path..)
@@ -340,8 +343,8 @@ impl Afterwards {
         let private = scratch
             .folder(&self.stages.len().to_string())
             .map_err(|error| set_up("private folder", error))?;
-        // Also what is not there yet: a program must not create what it may not change. What may be written as a whole is
-        // attached beside the copies, if it is there.
+        // Includes paths that don't exist yet: a program must not create what it may not change.
+        // Writable folders are mounted next to the copies, if they exist.
         let protected = all
             .iter()
             .filter(|other| other.pattern.is_none())

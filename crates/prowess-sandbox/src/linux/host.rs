@@ -1,4 +1,4 @@
-//! Who runs the sandbox: root, or somebody ordinary.
+//! The user who runs the sandbox: root or an ordinary user.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -12,20 +12,22 @@ use super::system::USER;
 /// Facts about this process, looked up once.
 #[derive(Debug)]
 pub(super) struct Host {
-    /// Root with all its powers: namespaces belong to the machine, the program to nobody.
+    /// Root with all capabilities: namespaces belong to the machine, and the program runs as
+    /// `nobody`.
     pub(super) privileged: bool,
-    /// Root without its powers, as in many containers: it would still own too much.
+    /// Root without capabilities, as in many containers: it would still own too much.
     pub(super) is_weak_root: bool,
     /// Maps root's files to the user inside.
     pub(super) owners: Option<OwnedFd>,
-    /// A user namespace like the machine's, but without its formats of programs. Those of root's programs lie in it.
+    /// A user namespace like the machine's, but with an empty `binfmt_misc`. It is the parent of
+    /// those of root's programs.
     pub(super) plain_users: Option<OwnedFd>,
-    /// The empty network of an earlier run of root's. Making one takes a large part of a start, and without sockets
-    /// nothing can be done in it, so runs without a network share it.
+    /// The empty network namespace of an earlier run of root. Creating one is a large part of the
+    /// startup time, and without sockets it can't be used, so runs without a network share it.
     pub(super) empty_network: OnceLock<OwnedFd>,
-    /// The map of users that an ordinary user writes.
+    /// The `uid_map` of an ordinary user.
     pub(super) user_map: String,
-    /// The same for groups.
+    /// The `gid_map` of an ordinary user.
     pub(super) group_map: String,
 }
 
@@ -42,7 +44,7 @@ impl Host {
         let is_root = uid == 0 && is_first_namespace()?;
         let privileged = is_root && has_all_powers()?;
         let (owners, plain_users) = if privileged {
-            // Both at once: each waits for a process of its own.
+            // Both in parallel: each waits for its own process.
             let begun = [owner_map(), plain_users()];
             let [owners, plain_users] = begun.map(|begun| begun.and_then(NewUsers::finish));
             (Some(owners?), Some(plain_users?))
@@ -60,10 +62,11 @@ impl Host {
         })
     }
 
-    /// Makes the empty network before the first run needs it. The calling thread is in it afterwards.
+    /// Creates the empty network namespace before the first run needs it. The calling thread is in
+    /// it afterwards.
     pub(super) fn move_to_empty_network(&self) {
         if self.privileged && self.empty_network.get().is_none() && sys::leave_network().is_ok() {
-            // Without it the first run makes one.
+            // Without it the first run creates one.
             if let Ok(network) = fs::File::open("/proc/thread-self/ns/net") {
                 let _ = self.empty_network.set(network.into());
             }
@@ -73,13 +76,13 @@ impl Host {
     /// Why such a root is refused, and what to do (attack sandbox-D19).
     pub(super) fn weak_root() -> (String, String) {
         (
-            "this is root without the right to mount: programs would run as the machine's root"
+            "this is root without CAP_SYS_ADMIN: programs would run as the machine's root"
                 .to_owned(),
             "run as an ordinary user, or give the container the capability SYS_ADMIN".to_owned(),
         )
     }
 
-    /// The namespaces of a new sandbox; it joins a network that is there already.
+    /// The namespaces of a new sandbox, without a network namespace if it joins an existing one.
     pub(super) fn namespaces(&self, joins_network: bool) -> libc::c_int {
         let shared = libc::CLONE_NEWNS
             | libc::CLONE_NEWPID
@@ -95,20 +98,20 @@ impl Host {
 /// Why a namespace that was made is refused all the same, and what to do (attack sandbox-H02).
 pub(super) fn powerless_namespace() -> (String, String) {
     (
-        "namespaces can be made, but nothing may be mounted in them".to_owned(),
+        "user namespaces can be created, but mounting in them is not allowed".to_owned(),
         "on Ubuntu, install the AppArmor profile that `prowess doctor --apparmor-profile` prints; in a container, allow `mount` (Docker: --security-opt seccomp=unconfined)"
             .to_owned(),
     )
 }
 
-/// Whether users here are the machine's users: root of a user namespace is somebody ordinary outside.
+/// Whether this is the initial user namespace: root of another one is an ordinary user outside.
 fn is_first_namespace() -> io::Result<bool> {
     let map = fs::read_to_string("/proc/self/uid_map")?;
     let fields: Vec<&str> = map.split_whitespace().collect();
     Ok(fields == ["0", "0", "4294967295"])
 }
 
-/// Whether this process may mount: root in a container often may not.
+/// Whether this process has CAP_SYS_ADMIN: root in a container often does not.
 fn has_all_powers() -> io::Result<bool> {
     const SYS_ADMIN: u64 = 1 << 21;
     let status = fs::read_to_string("/proc/self/status")?;
@@ -119,8 +122,8 @@ fn has_all_powers() -> io::Result<bool> {
     Ok(effective.is_some_and(|effective| effective & SYS_ADMIN != 0))
 }
 
-/// A user namespace in which root and nobody have changed places; everybody else stays. A mount with this map shows root's
-/// files as nobody's, and what nobody creates there belongs to root.
+/// A user namespace that swaps root and nobody. An id-mapped mount with it shows root's files as
+/// nobody's, and what nobody creates there belongs to root.
 fn owner_map() -> io::Result<NewUsers> {
     let map = format!(
         "0 {NOBODY} 1\n1 1 {}\n{NOBODY} 0 1\n{} {} {}\n",
@@ -134,12 +137,12 @@ fn owner_map() -> io::Result<NewUsers> {
 
 /// See [`Host::plain_users`].
 fn plain_users() -> io::Result<NewUsers> {
-    // Something can be mounted only where the mounts belong to the same namespace.
+    // Mounting requires a mount namespace of the same user namespace.
     let flags = libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
     NewUsers::begin(flags, &format!("0 0 {}\n", u32::MAX), sys::forget_formats)
 }
 
-/// A user namespace in the making: its only process, which ends when it has done what it was made for.
+/// A user namespace under construction: its only process, which exits when it is done.
 struct NewUsers {
     namespace: io::Result<OwnedFd>,
     answer: io::PipeReader,
@@ -147,7 +150,7 @@ struct NewUsers {
 }
 
 impl NewUsers {
-    /// Starts the process, which waits for its map and then does `prepare`.
+    /// Starts the process, which waits for its id map and then calls `prepare`.
     #[allow(unsafe_code, reason = "a clone that waits")]
     fn begin(
         flags: libc::c_int,
@@ -182,7 +185,7 @@ impl NewUsers {
         }
     }
 
-    /// The namespace, when its process has done its work and is gone.
+    /// The namespace, after its process has exited.
     fn finish(self) -> io::Result<OwnedFd> {
         let mut said = [0; 4];
         let count = sys::read(self.answer.as_raw_fd(), &mut said);

@@ -1,4 +1,5 @@
-//! The walls on Linux: namespaces with a root that holds only what is granted, Landlock, seccomp, no capabilities, limits.
+//! The sandbox on Linux: namespaces with a root that contains only what is granted, Landlock,
+//! seccomp, no capabilities, resource limits.
 
 mod cgroup;
 mod child;
@@ -41,7 +42,7 @@ pub fn run(spec: Spec, observer: &mut dyn Observer) -> Result<Ended, Error> {
 }
 
 impl Sandbox {
-    /// Starts a program. Failures of the last steps show when it is waited for.
+    /// Starts a program. Errors of the last steps are reported by [`Self::wait`].
     pub fn spawn(spec: Spec) -> Result<Self, Error> {
         let size = Words::size(&spec.program, &spec.arguments, &spec.environment);
         let mut words = Words::empty(size)?;
@@ -50,7 +51,7 @@ impl Sandbox {
     }
 }
 
-/// A sandbox that is ready and waits for its arguments: the walls stand, the program has not started.
+/// A prepared sandbox that waits for its arguments: it is set up, but the program has not started.
 #[derive(Debug)]
 pub struct Prepared {
     launch: Launch,
@@ -58,7 +59,8 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Builds the walls for a specification whose arguments, environment and input come later.
+    /// Sets up the sandbox for a specification whose arguments, environment and input are provided
+    /// later.
     pub fn new(spec: Spec) -> Result<Self, Error> {
         let words = Words::empty(plan::PREPARED_WORDS)?;
         let (reader, writer) = io::pipe().map_err(|source| set_up("pipe", source))?;
@@ -66,7 +68,7 @@ impl Prepared {
         Ok(Self { launch, start: writer.into() })
     }
 
-    /// Waits until the walls stand.
+    /// Waits until the sandbox is set up.
     pub fn ready(&mut self) -> Result<(), Error> {
         self.launch.sandbox.ready()
     }
@@ -94,10 +96,11 @@ struct Launch {
     program: PathBuf,
 }
 
-/// Does what the first run would have to wait for and what depends on no specification, in a thread of its own. Whoever
-/// knows that a program will be run, and has something else to do first, calls it; nothing needs it.
+/// Performs the initialisation that does not depend on a specification in a background thread, so
+/// that the first run does not wait for it. Optional.
 pub fn warm_up() {
-    // Without a thread the first run does it. What is wrong with the machine is said when something is to be run.
+    // Without a thread the first run does it. Problems of the machine are reported by the first
+    // run.
     let beside = |work: fn()| {
         let _ = std::thread::Builder::new().name("prowess-warm-up".to_owned()).spawn(work);
     };
@@ -111,13 +114,13 @@ pub fn warm_up() {
     });
 }
 
-/// Whether the kernel counts the memory of a run, in a control group. Otherwise it is watched, which is best effort.
+/// Whether a cgroup limits the memory of a run. Otherwise it is polled, which is best effort.
 pub fn counts_memory() -> bool {
     cgroup::Home::get().is_some()
 }
 
-/// How much can wait in a socket whose size the program can't change: what the kernel lets a sender begin with, and the
-/// one piece that it may be passed by.
+/// Maximum size of a socket buffer that the program can't change: the default of the kernel, and
+/// one message that may exceed it.
 fn most_in_socket() -> u64 {
     const USUAL: u64 = 208 << 10;
     const PIECE: u64 = 64 << 10;
@@ -211,7 +214,7 @@ impl Launch {
         };
         let (pid, process) = launch(host, folder, context)?;
         if host.privileged && plan.ports.is_empty() && network.is_none() {
-            // Should it be gone already, another run will do.
+            // If it has already exited, another run will do.
             if let Ok(network) = std::fs::File::open(format!("/proc/{pid}/ns/net")) {
                 let _ = host.empty_network.set(network.into());
             }
@@ -257,7 +260,7 @@ fn launch(
     }
 }
 
-/// Refuses what is known to be missing, with words that help; everything else shows while the walls are built.
+/// Reports known missing features with helpful messages; everything else is detected during setup.
 fn require(host: &Host) -> Result<(), Error> {
     if host.is_weak_root {
         let (cause, remedy) = Host::weak_root();
@@ -273,21 +276,21 @@ fn require(host: &Host) -> Result<(), Error> {
     }
 }
 
-/// Why namespaces can't be made, and what to do.
+/// Why namespaces can't be created, and what to do.
 fn refused(errno: i32) -> Error {
     let (cause, remedy) = match errno {
         libc::ENOSPC => (
-            "user namespaces are switched off (user.max_user_namespaces)",
+            "user namespaces are disabled (user.max_user_namespaces)",
             "ask the administrator to allow them: sysctl user.max_user_namespaces=10000",
         ),
         libc::EPERM => (
-            "this process may not make namespaces",
+            "this process may not create namespaces",
             "in a container, allow them (Docker: --security-opt seccomp=unconfined); on Ubuntu, install the AppArmor profile that `prowess doctor` prints",
         ),
         libc::ENOSYS | libc::EINVAL => {
             ("the kernel is too old, or a filter hides `clone3`", "use Linux 5.13 or newer")
         }
-        _ => ("a new process could not be made", "look at the limits of this user"),
+        _ => ("a new process could not be created", "check the resource limits of this user"),
     };
     Error::Unenforceable {
         cause: format!("{cause}: {}", io::Error::from_raw_os_error(errno)),
@@ -296,13 +299,13 @@ fn refused(errno: i32) -> Error {
 }
 
 impl Limits {
-    /// When the time is up.
+    /// The deadline of the run.
     fn deadline(&self, started: Instant) -> Instant {
         started + self.time
     }
 }
 
-/// Makes a descriptor return at once instead of waiting.
+/// Makes a descriptor non-blocking.
 fn set_nonblocking(descriptor: &OwnedFd) -> Result<(), Error> {
     sys::set_nonblocking(descriptor.as_raw_fd())
         .map_err(|errno| set_up("pipe", io::Error::from_raw_os_error(errno)))

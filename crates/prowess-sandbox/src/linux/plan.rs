@@ -1,4 +1,5 @@
-//! From a specification to everything the child needs, computed before it exists: it may not allocate.
+//! Computes everything the child needs from a specification in advance, because the child must not
+//! allocate.
 
 use std::ffi::{CString, OsString};
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
@@ -24,22 +25,22 @@ use crate::spec::{Limits, Network, Spec};
 pub(super) struct Plan {
     pub(super) binds: Vec<Bind>,
     pub(super) steps: Vec<Step>,
-    /// Rules for what lies in memory, which exists in the child only.
+    /// Rules for tmpfs files, which only exist in the child.
     pub(super) own_rules: Vec<(CString, u64)>,
     pub(super) ruleset: OwnedFd,
     pub(super) filter: &'static [libc::sock_filter],
     pub(super) limits: Vec<(libc::c_int, u64)>,
-    /// How many descriptors the child has to be allowed before it takes hold of all binds.
+    /// The file descriptor limit that the child needs to open all binds.
     pub(super) descriptors: Option<u64>,
     pub(super) working_directory: CString,
     pub(super) ports: Vec<u16>,
-    /// Where the new root is attached for a moment: some folder that every machine has.
+    /// The temporary mount point of the new root: a folder that every machine has.
     pub(super) foothold: CString,
-    /// What is done when the run is over.
+    /// What to do after the run.
     pub(super) afterwards: Afterwards,
 }
 
-/// A file that no rule covers: opening it must fail, otherwise the walls are not up.
+/// A file without a rule: opening it must fail, otherwise the sandbox does not work.
 pub(super) const SELF_TEST: &std::ffi::CStr = c"/.self-test";
 
 impl Plan {
@@ -147,7 +148,7 @@ fn add_empty_folder(steps: &mut Vec<Step>, path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// What may be done with what lies in memory.
+/// The rules for tmpfs files.
 fn own_rules(view: &View) -> Result<Vec<(CString, u64)>, Error> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let mut rules = Vec::new();
@@ -161,7 +162,7 @@ fn own_rules(view: &View) -> Result<Vec<(CString, u64)>, Error> {
     Ok(rules)
 }
 
-/// Writing without executing, and without making sockets or devices.
+/// Write access without executing, and without creating sockets or devices.
 fn write_rights() -> BitFlags<AccessFs> {
     AccessFs::from_all(ABI::V5)
         & !(AccessFs::Execute
@@ -171,7 +172,7 @@ fn write_rights() -> BitFlags<AccessFs> {
             | AccessFs::IoctlDev)
 }
 
-/// The rules for what the host has. They are about the files themselves, so they hold wherever these are attached.
+/// The rules for files of the host. They apply to inodes, so they hold wherever these are mounted.
 fn ruleset(binds: &[Bind], images: &[PathBuf], ports: &[u16]) -> Result<OwnedFd, Error> {
     let all = |error: &dyn std::fmt::Display| refused(error);
     let abi = ABI::V6;
@@ -193,11 +194,12 @@ fn ruleset(binds: &[Bind], images: &[PathBuf], ports: &[u16]) -> Result<OwnedFd,
             Rights::Write => write_rights(),
         };
         let rights = if bind.is_folder { rights } else { rights & of_files };
-        // The very thing that was looked at: a rule for what has taken its name since would open something else.
+        // The same inode that was checked: a rule for a replacement would open something else.
         let handle = bind.open()?;
         ruleset = add(ruleset, handle.as_fd(), &bind.path(), rights)?;
     }
-    // An image may lie in a folder that is shown for another reason; a loader lies among the libraries.
+    // An image may be in a folder that is visible for another reason; a loader is among the
+    // libraries.
     for image in images.iter().chain(system::loaders()) {
         let handle = PathFd::new(image).map_err(|error| all(&error))?;
         ruleset = add(ruleset, handle.as_fd(), image, AccessFs::Execute | AccessFs::ReadFile)?;
@@ -264,7 +266,7 @@ fn limits(limits: &Limits) -> Vec<(libc::c_int, u64)> {
     all
 }
 
-/// Arguments and environment in memory that the child shares, as `execve` wants them.
+/// Arguments and environment in shared memory, in the layout of `execve`.
 #[derive(Debug)]
 pub(super) struct Words {
     memory: sys::Shared,
@@ -273,13 +275,13 @@ pub(super) struct Words {
 /// The addresses of the path, the arguments and the environment come first.
 const HEADER: usize = 3 * size_of::<usize>();
 
-/// Room for the words of a prepared sandbox, which are not known yet.
+/// Space for the arguments and environment of a prepared sandbox, which are not known yet.
 pub(super) const PREPARED_WORDS: usize = 256 << 10;
-/// The kernel takes 2 MiB at most by default.
+/// The kernel accepts 2 MiB by default.
 const MOST_WORDS: usize = 2 << 20;
 
 impl Words {
-    /// Memory for words that come later.
+    /// Allocates memory for arguments that are provided later.
     pub(super) fn empty(size: usize) -> Result<Self, Error> {
         let memory = sys::Shared::new(size).map_err(|errno| Error::SetUp {
             stage: "memory for arguments",
@@ -288,7 +290,7 @@ impl Words {
         Ok(Self { memory })
     }
 
-    /// How many bytes the words take.
+    /// The size of the arguments and environment, in bytes.
     pub(super) fn size(
         program: &Path,
         arguments: &[OsString],
@@ -301,7 +303,7 @@ impl Words {
         HEADER + pointers + texts
     }
 
-    /// Writes the words.
+    /// Writes the arguments and environment.
     pub(super) fn fill(
         &mut self,
         program: &Path,
@@ -328,10 +330,7 @@ impl Words {
         let environment_offset = writer.pointers;
         for (name, value) in environment {
             if name.is_empty() || name.as_bytes().contains(&b'=') {
-                return Err(Error::Invalid(format!(
-                    "`{}` is no name of a variable",
-                    name.display()
-                )));
+                return Err(Error::Invalid(format!("`{}` is not a variable name", name.display())));
             }
             writer.word(&[name.as_bytes(), b"=", value.as_bytes()])?;
         }
@@ -343,7 +342,7 @@ impl Words {
         Ok(())
     }
 
-    /// Where the words are.
+    /// The address.
     pub(super) fn address(&self) -> usize {
         self.memory.address()
     }
@@ -361,7 +360,7 @@ impl Writer<'_> {
         for part in parts {
             if part.contains(&0) {
                 return Err(Error::Invalid(
-                    "an argument or a variable holds a NUL byte".to_owned(),
+                    "an argument or a variable contains a NUL byte".to_owned(),
                 ));
             }
             self.bytes[self.texts..self.texts + part.len()].copy_from_slice(part);

@@ -1,4 +1,4 @@
-//! What this machine can enforce, found out by doing it.
+//! Tests what this machine can enforce.
 
 use std::io;
 use std::os::fd::AsRawFd as _;
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::probe::{Layer, Probe, State};
 use crate::spec::Spec;
 
-/// Tries every layer by itself, then all of them together.
+/// Tests every layer separately, then all of them together.
 pub fn probe() -> Probe {
     let mut layers = vec![user(), namespaces(), landlock(), seccomp(), groups()];
     layers.push(everything(&layers));
@@ -99,11 +99,11 @@ pub(super) fn landlock() -> Layer {
             "use Linux 6.12 or newer".to_owned(),
         )),
         Err(libc::EOPNOTSUPP) => Err((
-            "built into the kernel, but switched off".to_owned(),
+            "built into the kernel, but disabled".to_owned(),
             "start the kernel with `lsm=landlock,…`".to_owned(),
         )),
         Err(_) => Err((
-            "the kernel has none, or a filter hides it".to_owned(),
+            "not supported by the kernel, or hidden by a filter".to_owned(),
             "use Linux 6.12 or newer, and allow its three calls in the container's seccomp profile"
                 .to_owned(),
         )),
@@ -111,7 +111,7 @@ pub(super) fn landlock() -> Layer {
     layer("Landlock", tried)
 }
 
-/// Signals and abstract sockets are within its scope from here on.
+/// The first version that restricts signals and abstract sockets.
 pub(super) const NEEDED_LANDLOCK: i32 = 6;
 
 fn seccomp() -> Layer {
@@ -128,7 +128,7 @@ fn seccomp() -> Layer {
         .map(|()| format!("{} instructions", filter.len()))
         .map_err(|errno| {
             (
-                format!("a filter can't be set: {}", io::Error::from_raw_os_error(errno)),
+                format!("a filter can't be installed: {}", io::Error::from_raw_os_error(errno)),
                 "use a kernel with seccomp filters".to_owned(),
             )
         }),
@@ -145,7 +145,7 @@ fn groups() -> Layer {
             return Layer {
                 name: "control groups",
                 state: State::BestEffort,
-                detail: "none for this user: memory is watched every 50 ms, processes are limited per run".to_owned(),
+                detail: "none for this user: memory is polled every 50 ms, processes are limited per run".to_owned(),
                 remedy: Some("delegate a control group, as `systemd-run --user --scope -p Delegate=yes` does".to_owned()),
             };
         }
@@ -157,7 +157,7 @@ fn everything(layers: &[Layer]) -> Layer {
     if let Some(missing) = layers.iter().find(|layer| layer.state == State::Missing) {
         return layer(
             "all together",
-            Err((format!("not tried without {}", missing.name), "see above".to_owned())),
+            Err((format!("not tested without {}", missing.name), "see above".to_owned())),
         );
     }
     let program = std::env::current_exe().unwrap_or_else(|_| "/bin/true".into());

@@ -1,7 +1,8 @@
-//! A private folder of the host for the time of a run.
+//! A private folder on the host for the duration of a run.
 //!
-//! It lies in the system's folder for temporary files and is locked as long as its owner lives. A process that is killed
-//! leaves it behind; the next one of the same user that needs such a folder removes those that nobody has locked.
+//! It is in the system's temporary folder and is locked while its owner runs. A killed process
+//! leaves it behind; the next process of the same user that needs such a folder removes those that
+//! are not locked.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -17,9 +18,9 @@ use rustix::io::Errno;
 use super::{sys, walk};
 
 const PREFIX: &str = "prowess-stage-";
-/// The most entries of the folder for temporary files that are looked at for abandoned ones.
+/// Maximum number of entries of the temporary folder that are checked for abandoned ones.
 const MOST_LOOKED_AT: usize = 10_000;
-/// Folders that are open at a time while a tree is removed; deeper ones are moved up first.
+/// Maximum number of open folders while a tree is removed; deeper ones are moved up first.
 const MOST_OPEN: usize = 32;
 
 /// A private folder, removed with everything in it when dropped.
@@ -28,13 +29,13 @@ pub(super) struct Scratch {
     parent: OwnedFd,
     name: OsString,
     path: PathBuf,
-    /// Open and locked as long as this process lives.
+    /// Open and locked while this process runs.
     folder: OwnedFd,
 }
 
 impl Scratch {
     pub(super) fn new() -> io::Result<Self> {
-        // The way to the folder may have links, the way to what is attached may not.
+        // The path of the temporary folder may contain links, but a mount source may not.
         let temporary = std::env::temp_dir().canonicalize()?;
         let parent = walk::open_folder(&temporary)?;
         let prefix = format!("{PREFIX}{}-", sys::identity_of_process().0);
@@ -46,7 +47,7 @@ impl Scratch {
                 Err(Errno::EXIST) => continue,
                 Err(errno) => return Err(errno.into()),
             }
-            // Somebody who removes abandoned ones may have taken this one for such.
+            // Another process may have removed it as abandoned.
             if let Ok(folder) = walk::open_below(parent.as_fd(), Path::new(&name))
                 && rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok()
                 && is_named(&parent, &name, &folder)
@@ -55,10 +56,10 @@ impl Scratch {
                 return Ok(Self { parent, name, path, folder });
             }
         }
-        Err(io::Error::other("no folder for temporary files could be made"))
+        Err(io::Error::other("no temporary folder could be created"))
     }
 
-    /// A new folder in it: open, and its path.
+    /// Creates a folder in it; returns it open, and its path.
     pub(super) fn folder(&self, name: &str) -> io::Result<(OwnedFd, PathBuf)> {
         rustix::fs::mkdirat(&self.folder, name, Mode::RWXU)?;
         let folder = walk::open_below(self.folder.as_fd(), Path::new(name))?;
@@ -72,7 +73,7 @@ impl Drop for Scratch {
     }
 }
 
-/// A number that nobody knows in advance.
+/// An unpredictable number.
 pub(super) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
@@ -83,7 +84,8 @@ fn is_named(parent: &OwnedFd, name: &OsStr, folder: &OwnedFd) -> bool {
     matches!((by_name, open), (Ok(a), Ok(b)) if (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino))
 }
 
-/// Removes folders of this user whose owners are gone. Failures are nobody's business: the next start tries again.
+/// Removes folders of this user whose owners have exited. Errors are ignored: the next start tries
+/// again.
 fn remove_abandoned(parent: &OwnedFd, prefix: &str) {
     let Ok(listing) = Dir::read_from(parent) else { return };
     for entry in listing.take(MOST_LOOKED_AT).flatten() {
@@ -105,7 +107,7 @@ fn remove_abandoned(parent: &OwnedFd, prefix: &str) {
 }
 
 fn remove(parent: BorrowedFd<'_>, name: &OsStr, folder: BorrowedFd<'_>) {
-    // What a program left may be nested without end, so a tree is taken down in layers.
+    // The files of a program may be nested deeply, so a tree is removed in layers.
     while let Ok(moved) = empty(folder) {
         if !moved {
             break;
@@ -114,7 +116,8 @@ fn remove(parent: BorrowedFd<'_>, name: &OsStr, folder: BorrowedFd<'_>) {
     let _ = rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR);
 }
 
-/// Removes what is in a folder; true when something was only moved up and a further round is needed.
+/// Removes the content of a folder; returns true if something was only moved up and another round
+/// is needed.
 fn empty(top: BorrowedFd<'_>) -> io::Result<bool> {
     let mut moved = false;
     empty_level(top, walk::open_below(top, Path::new(""))?, MOST_OPEN, &mut moved)?;
@@ -151,7 +154,7 @@ fn empty_level(
     Ok(())
 }
 
-/// Lets the owner into a folder that a program has closed.
+/// Restores the owner's access to a folder.
 pub(super) fn open_up(holder: BorrowedFd<'_>, name: &OsStr) {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Ok(handle) = rustix::fs::openat(holder, name, flags, Mode::empty()) else { return };
@@ -159,7 +162,7 @@ pub(super) fn open_up(holder: BorrowedFd<'_>, name: &OsStr) {
     let is_closed = FileType::from_raw_mode(stat.st_mode) == FileType::Directory
         && stat.st_mode & 0o700 != 0o700;
     if is_closed {
-        // By the handle, so that no link can take the name's place.
+        // By the handle, so that the name can't be replaced with a link.
         let by_handle = format!("/proc/self/fd/{}", handle.as_raw_fd());
         let _ = std::fs::set_permissions(by_handle, std::fs::Permissions::from_mode(0o700));
     }

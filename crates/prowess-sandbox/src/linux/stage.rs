@@ -1,10 +1,11 @@
 //! Write grants with a pattern: the program works on copies, and what it leaves is filtered on the way back (attacks sandbox-A15,
 //! sandbox-A16).
 //!
-//! A mount can't tell `*.md` from `*.sh`, so the granted folder is replaced by a private one with copies of the files that
-//! match. When the whole tree of processes is dead, changed and new files that match go back, each in one step; a file that
-//! the program deleted is deleted on the host too. The host's own changes during the run win: what is not as it was at the
-//! start stays as it is, and the program's version is reported as discarded.
+//! A mount can't distinguish `*.md` from `*.sh`, so the granted folder is replaced by a private one
+//! with copies of the files that match. When the whole process tree has ended, changed and new
+//! files that match are copied back, each atomically; a file that the program deleted is deleted on
+//! the host too. Changes on the host during the run take precedence: a file that changed is left
+//! alone, and the program's version is reported as discarded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CString, OsStr};
@@ -24,16 +25,16 @@ use crate::error::Error;
 use crate::pattern::{MOST_DEPTH, Patterns};
 use crate::spec::Discarded;
 
-/// The most files that are copied, and the most entries of others that are shown beside them.
+/// Maximum number of files that are copied, and of other entries that are visible next to them.
 pub(super) const MOST_MATCHES: usize = 4096;
-/// The most entries of a folder that are compared with a pattern.
+/// Maximum number of entries of a folder that are compared with a pattern.
 pub(super) const MOST_COMPARED: usize = 100_000;
-/// The most bytes that are copied before a start.
+/// Maximum number of bytes that are copied before a start.
 const MOST_BYTES: u64 = 1 << 30;
-/// The most discarded files that are reported.
+/// Maximum number of discarded files that are reported.
 pub(super) const MOST_REPORTED: usize = 100;
 
-/// A granted folder and the private one that stands in for it.
+/// A granted folder and the private one that replaces it.
 #[derive(Debug)]
 pub(super) struct Stage {
     /// The granted path.
@@ -41,42 +42,42 @@ pub(super) struct Stage {
     /// The private folder's path on the host.
     pub(super) source: PathBuf,
     patterns: Patterns,
-    /// The granted folder: the very one, whatever its name means later.
+    /// The granted folder, open, so that renames don't matter.
     target: OwnedFd,
     staged: OwnedFd,
-    /// Paths that no copy may touch because other grants are about them.
+    /// Paths that are not copied because other grants cover them.
     protected: BTreeSet<PathBuf>,
-    /// Files that were copied, with both sides as they were.
+    /// The copied files, with the state of both sides.
     copies: BTreeMap<PathBuf, Copied>,
-    /// Links that were there, with where they lead.
+    /// Existing links with their targets.
     links: BTreeMap<PathBuf, Vec<u8>>,
-    /// Where something else is attached.
+    /// Mount points of other grants.
     places: BTreeSet<PathBuf>,
 }
 
-/// What a stage is made from.
+/// The input for a stage.
 pub(super) struct Wanted<'w> {
     pub(super) path: &'w Path,
     pub(super) patterns: Patterns,
     pub(super) target: OwnedFd,
     /// The private folder, open, and its path.
     pub(super) private: (OwnedFd, PathBuf),
-    /// Paths, relative to the granted one, that other grants are about.
+    /// Paths, relative to the granted one, that other grants cover.
     pub(super) protected: BTreeSet<PathBuf>,
-    /// Whether everything in the folder may be read, and is to be shown beside the copies.
+    /// Whether everything in the folder is readable and visible next to the copies.
     pub(super) shows_others: bool,
-    /// The largest file.
+    /// Maximum size of a file.
     pub(super) most_size: u64,
 }
 
-/// A file on both sides, as it was when it was copied.
+/// The state of a file on both sides when it was copied.
 #[derive(Debug)]
 struct Copied {
     target: State,
     copy: State,
 }
 
-/// What tells one state of a file from another. The last number changes with every change and can't be set by a program.
+/// The state of a file. The last number is the change time, which a program can't set.
 type State = (u64, u64, i64, [i64; 4]);
 
 fn state(stat: &Stat) -> State {
@@ -86,25 +87,26 @@ fn state(stat: &Stat) -> State {
     (stat.st_dev, stat.st_ino, stat.st_size, times)
 }
 
-/// Why files were not kept.
+/// The reasons for discarding files.
 pub(super) mod reason {
     pub(in super::super) const NO_MATCH: &str = "it does not match the grant";
     pub(in super::super) const NO_FILE: &str = "it is not a regular file";
     pub(in super::super) const TOO_LARGE: &str = "it is larger than the limit for files";
     pub(in super::super) const PROTECTED: &str = "another grant protects it";
     pub(in super::super) const TARGET_NO_FILE: &str =
-        "what is there on the host is not a regular file";
-    pub(in super::super) const LINK_ON_THE_WAY: &str = "its folder can't be reached without a link";
+        "the existing entry on the host is not a regular file";
+    pub(in super::super) const LINK_ON_THE_WAY: &str = "its path contains a symbolic link";
     pub(in super::super) const CHANGED: &str = "the host's file changed during the run";
     pub(in super::super) const UNREADABLE: &str = "it can't be parsed";
     pub(in super::super) const UNWRITABLE: &str = "it can't be written";
     pub(in super::super) const UNDELETABLE: &str = "it can't be deleted";
-    pub(in super::super) const TOO_MANY: &str = "there was too much to look through";
+    pub(in super::super) const TOO_MANY: &str = "there are too many files to check";
     pub(in super::super) const TOO_DEEP: &str = "it is nested too deeply";
 }
 
 impl Stage {
-    /// Copies what matches. The second value is what is to be shown beside the copies, relative to the granted folder.
+    /// Copies the matching files. The second value lists what is visible next to the copies,
+    /// relative to the granted folder.
     pub(super) fn new(wanted: Wanted<'_>) -> Result<(Self, Vec<PathBuf>), Error> {
         let (staged, source) = wanted.private;
         let mut stage = Self {
@@ -127,7 +129,7 @@ impl Stage {
         Error::Grant { path: self.path.clone(), reason: error.to_string() }
     }
 
-    /// Whether a path of the host is one of the files that may be written.
+    /// Whether a path of the host is a writable file.
     pub(super) fn writes(&self, path: &Path) -> bool {
         path.strip_prefix(&self.path)
             .is_ok_and(|relative| self.patterns.matches(relative) && !self.is_protected(relative))
@@ -137,7 +139,7 @@ impl Stage {
         relative.ancestors().any(|above| self.protected.contains(above))
     }
 
-    /// Looks at the granted folder. Everything that could be too much shows here, before anything is copied.
+    /// Scans the granted folder and checks the limits before anything is copied.
     fn survey(&self, shows_others: bool, most_size: u64) -> Result<Survey, Error> {
         let mut survey = Survey::default();
         let mut bytes = 0;
@@ -180,7 +182,7 @@ impl Stage {
                 FileType::RegularFile | FileType::Directory if shows_others => {
                     survey.others.push(relative);
                     if survey.others.len() > MOST_MATCHES {
-                        let what = "other files and folders lie beside what its pattern matches";
+                        let what = "other files and folders are next to what its pattern matches";
                         return refuse(what, MOST_MATCHES as u64);
                     }
                 }
@@ -213,7 +215,7 @@ impl Stage {
     fn copy_in(&mut self, relative: &Path) -> io::Result<()> {
         let mut source = match open_file(self.target.as_fd(), relative) {
             Ok(source) => source,
-            // Closed to us, so closed to the program; or gone, or something else by now.
+            // Not readable for us, so not for the program; or removed or replaced in the meantime.
             Err(Errno::ACCESS | Errno::NOENT | Errno::LOOP | Errno::NOTDIR | Errno::NXIO) => {
                 return Ok(());
             }
@@ -228,10 +230,10 @@ impl Stage {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let copy = rustix::fs::openat(&self.staged, relative, flags, Mode::RUSR | Mode::WUSR)?;
         let mut copy = File::from(copy);
-        // A file that grows meanwhile is cut where it was.
+        // A file that grows during the copy is truncated to its original size.
         io::copy(&mut source.by_ref().take(size), &mut copy)?;
         rustix::fs::fchmod(&copy, mode)?;
-        // The age of a file means something to programs, and a write shows by it.
+        // Programs use modification times, and a write is detected by it.
         let times = Timestamps {
             last_access: Timespec {
                 tv_sec: stat.st_atime,
@@ -248,8 +250,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Makes places in the private folder where other things will be attached: a path below the granted one, and whether it
-    /// is a folder.
+    /// Creates a mount point in the private folder for a path below the granted one.
     pub(super) fn make_place(&mut self, relative: &Path, is_folder: bool) -> Result<(), Error> {
         let made = self.try_make_place(relative, is_folder);
         made.map_err(|errno| self.refuse(&errno.into()))?;
@@ -275,7 +276,7 @@ impl Stage {
         }
     }
 
-    /// Brings back what the program left. No process of it may be alive any more.
+    /// Copies the files of the program back. All of its processes must have ended.
     pub(super) fn bring_back(&self, most_size: u64, discarded: &mut Vec<Discarded>) {
         let mut report = |relative: &Path, reason: &'static str| {
             if discarded.len() < MOST_REPORTED {
@@ -343,7 +344,7 @@ impl Stage {
         })
     }
 
-    /// Puts one file in its place, in one step.
+    /// Replaces one file atomically.
     fn copy_back(&self, found: &Found<'_>, most_size: u64) -> Result<(), &'static str> {
         let source =
             open_file(found.folder, Path::new(found.name)).map_err(|errno| match errno {
@@ -386,7 +387,7 @@ impl Stage {
         })
     }
 
-    /// A copy that is gone was deleted by the program, and so is the file, if it is still the same.
+    /// Deletes a file whose copy was deleted by the program, if it has not changed.
     fn delete_if_deleted(&self, relative: &Path, copied: &Copied) -> Result<(), &'static str> {
         let above = relative.parent().unwrap_or(Path::new(""));
         let name = relative.file_name().unwrap_or_default();
@@ -394,7 +395,7 @@ impl Stage {
             .and_then(|folder| rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW));
         match copy {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
-            // Still there, or replaced by something that has been reported.
+            // It still exists, or was replaced by something that has been reported.
             Ok(_) | Err(_) => return Ok(()),
         }
         let Ok(folder) = walk::open_below(self.target.as_fd(), above) else { return Ok(()) };
@@ -410,17 +411,17 @@ impl Stage {
     }
 }
 
-/// What is in a granted folder, relative to it.
+/// The content of a granted folder, with relative paths.
 #[derive(Default)]
 struct Survey {
     files: Vec<PathBuf>,
-    /// Those above come first.
+    /// Parents come first.
     folders: Vec<PathBuf>,
     links: Vec<(PathBuf, CString)>,
     others: Vec<PathBuf>,
 }
 
-/// A file on its way to the host.
+/// A file that is being copied to the host.
 struct Replacement {
     source: File,
     size: u64,
@@ -450,7 +451,8 @@ impl Replacement {
         let number = |error: io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
         io::copy(&mut self.source.by_ref().take(self.size), &mut copy).map_err(number)?;
         if let Some(before) = &self.before {
-            // Root may write for somebody else, whose file it stays. Others can't give files away and need not.
+            // Root may replace a file of another user, which keeps its owner. Ordinary users can't
+            // change owners.
             let owner = (Uid::from_raw(before.st_uid), Gid::from_raw(before.st_gid));
             let _ = rustix::fs::fchown(&copy, Some(owner.0), Some(owner.1));
         }
@@ -458,13 +460,13 @@ impl Replacement {
     }
 }
 
-/// Opens a file below a folder for reading: no link on the way, and nothing that waits for somebody at its other end.
+/// Opens a file below a folder for reading: without following links or blocking on a pipe.
 fn open_file(folder: BorrowedFd<'_>, relative: &Path) -> Result<File, Errno> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     walk::open_at(folder, relative, flags).map(File::from)
 }
 
-/// Opens a folder below another one without following links, and makes what is missing of it.
+/// Opens a folder below another one without following links, creating missing parts.
 fn descend(top: BorrowedFd<'_>, relative: &Path) -> Result<OwnedFd, Errno> {
     let mut folder = walk::open_below(top, Path::new(""))?;
     for part in relative {

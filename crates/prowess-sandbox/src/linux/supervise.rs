@@ -1,4 +1,4 @@
-//! The supervisor's side of a run: streams, time, orders, and the end.
+//! The supervisor of a run: streams, timeout, cancellation, and the end.
 
 use std::io;
 use std::net::TcpListener;
@@ -15,7 +15,7 @@ use super::{host, plan, set_nonblocking, set_up, sys};
 use crate::error::Error;
 use crate::spec::{Ended, How, Input, Limits, Observer, Stream, Written};
 
-/// A program behind walls. Dropping it ends the program.
+/// A program in a sandbox. Dropping it kills the program.
 #[derive(Debug)]
 pub struct Sandbox {
     process: OwnedFd,
@@ -29,26 +29,26 @@ pub struct Sandbox {
     program: PathBuf,
     started: Instant,
     reaped: bool,
-    /// Folders that may be filled, until somebody watches them.
+    /// Writable folders, until the watchdog takes them.
     watched: Watched,
     watchdog: Option<Watchdog>,
-    /// Taken when everything is over; dropped, it only cleans up.
+    /// Taken at the end of the run; dropping it only cleans up.
     afterwards: Option<Afterwards>,
-    /// Removed when everything in it has ended.
+    /// The cgroup, removed after all its processes have ended.
     group: Option<Group>,
 }
 
-/// Ends a run from another thread.
+/// Cancels a run from another thread.
 #[derive(Clone, Debug)]
 pub struct Canceller(Arc<OwnedFd>);
 
 impl Canceller {
-    /// SIGTERM now, SIGKILL after the grace period.
+    /// Sends SIGTERM now and SIGKILL after the grace period.
     pub fn cancel(&self) {
         let _ = sys::write(plan::number(&self.0), &1_u64.to_ne_bytes());
     }
 
-    /// SIGKILL now, also in the grace period. What comes after the end is done all the same.
+    /// Sends SIGKILL now, even in the grace period. The work after the end is still done.
     pub fn kill(&self) {
         let _ = sys::write(plan::number(&self.0), &KILL.to_ne_bytes());
     }
@@ -77,24 +77,24 @@ pub(super) struct Parts {
     pub(super) group: Option<Group>,
 }
 
-/// What is known about the end so far.
+/// The state of the run.
 #[derive(Default)]
 struct Progress {
     failure: Option<(i32, i32)>,
-    /// As `wait` gives it.
+    /// The status as returned by `wait`.
     status: Option<i32>,
     out_of_memory: bool,
     ready: bool,
-    /// Why it is being ended by us.
+    /// Why we are terminating it.
     stopped: Option<Stop>,
     kill_at: Option<Instant>,
     output: u64,
 }
 
-/// How often a group is asked whether the kernel has ended one of its processes, where it does not end all.
+/// How often a cgroup is polled for OOM kills, if the kernel does not kill all processes together.
 const WATCH_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What is added to the event for a SIGKILL. Nobody asks for an end so often that requests add up to it.
+/// The value added to the event for SIGKILL, larger than any number of cancellations.
 const KILL: u64 = 1 << 32;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl Sandbox {
         })
     }
 
-    /// The clock starts, and so does the input.
+    /// Starts the clock and the input.
     pub(super) fn begin(&mut self, input: Input) {
         self.started = Instant::now();
         match input {
@@ -146,12 +146,12 @@ impl Sandbox {
         }
     }
 
-    /// A handle that ends the run from another thread.
+    /// A handle that cancels the run from another thread.
     pub fn canceller(&self) -> Canceller {
         Canceller(Arc::clone(&self.cancel))
     }
 
-    /// Passes output on until the program has ended and nothing of it is left.
+    /// Forwards output until all processes of the program have ended.
     pub fn wait(mut self, observer: &mut dyn Observer) -> Result<Ended, Error> {
         let mut progress = Progress::default();
         let mut buffer = vec![0; 64 << 10];
@@ -168,7 +168,7 @@ impl Sandbox {
         progress.out_of_memory |=
             !ended_well && self.group.as_ref().is_some_and(Group::ran_out_of_memory);
         let how = how(&progress)?;
-        // Nothing of the program is alive, so nothing changes under our hands.
+        // All processes of the program have ended, so nothing changes any more.
         let findings = self.afterwards.take().map(Afterwards::finish).unwrap_or_default();
         Ok(Ended {
             how,
@@ -180,7 +180,7 @@ impl Sandbox {
         })
     }
 
-    /// Waits for the report that the walls stand.
+    /// Waits for the report that the sandbox is set up.
     pub(super) fn ready(&mut self) -> Result<(), Error> {
         let mut progress = Progress::default();
         while self.status.is_some() && !progress.ready && progress.failure.is_none() {
@@ -261,7 +261,7 @@ impl Sandbox {
         let now = Instant::now();
         if !self.watched.is_empty() && now >= self.started + watchdog::FIRST_LOOK {
             let watched = std::mem::take(&mut self.watched);
-            // On the clock of the files: the start of the run.
+            // The start of the run, by the clock of file times.
             let started = SystemTime::now().checked_sub(self.started.elapsed());
             let started = started.unwrap_or(SystemTime::UNIX_EPOCH);
             self.watchdog = Some(Watchdog::start(watched, &self.limits, started)?);
@@ -276,7 +276,7 @@ impl Sandbox {
         Ok(())
     }
 
-    /// How long nothing but the clock matters, in milliseconds.
+    /// The poll timeout in milliseconds.
     fn patience(&self, progress: &Progress) -> libc::c_int {
         let next = match (progress.stopped, progress.kill_at) {
             (None, _) => self.limits.deadline(self.started),
@@ -290,24 +290,24 @@ impl Sandbox {
             next.min(self.started + watchdog::FIRST_LOOK)
         };
         let next = if watches { next.min(Instant::now() + WATCH_INTERVAL) } else { next };
-        // Rounded up: waking a moment too early would mean waking twice.
+        // Rounded up: waking too early would mean waking twice.
         let left = next.saturating_duration_since(Instant::now()) + Duration::from_micros(999);
         libc::c_int::try_from(left.as_millis()).unwrap_or(libc::c_int::MAX)
     }
 
     fn stop(&self, progress: &mut Progress, why: Stop) {
         progress.stopped = Some(why);
-        // A request would leave time for more of the same.
+        // SIGTERM would leave time for more of the same.
         if matches!(why, Stop::Output | Stop::Written(_)) {
             self.kill();
             return;
         }
-        // GIB §5.3: first a request, then no choice.
+        // GIB §5.3: SIGTERM first, then SIGKILL.
         let _ = sys::write(plan::number(&self.control), &[child::ORDER_TERMINATE]);
         progress.kill_at = Some(Instant::now() + self.limits.grace);
     }
 
-    /// Ends the run as somebody wishes it, also after it was asked to end.
+    /// Handles cancellation, even during the grace period.
     fn take_orders(&self, progress: &mut Progress) {
         let mut count = [0; 8];
         let read = sys::read(plan::number(&self.cancel), &mut count);
@@ -321,7 +321,7 @@ impl Sandbox {
     }
 
     fn kill(&self) {
-        // The first process of the namespace takes all others with it.
+        // Killing init of the PID namespace kills all other processes.
         let _ = sys::kill_by_descriptor(plan::number(&self.process), libc::SIGKILL);
     }
 
@@ -358,7 +358,7 @@ impl Sandbox {
             match sys::write(plan::number(&input.pipe), rest) {
                 Ok(count) => input.written += count,
                 Err(libc::EAGAIN | libc::EINTR) => return,
-                // Nobody reads it, which is the program's business.
+                // The program does not read its input, which is not an error.
                 Err(_) => input.written = input.bytes.len(),
             }
         }
@@ -438,23 +438,23 @@ impl Sandbox {
                 let (cause, remedy) = host::powerless_namespace();
                 Error::Unenforceable { cause, remedy }
             }
-            // Overlay filesystems can't, for one.
+            // Overlay filesystems don't support it, for example.
             Some((Stage::Owners, _)) => Error::Unenforceable {
                 cause: format!(
-                    "root's files can't be lent to the program on the filesystem of a folder that it may write: {source}"
+                    "the filesystem of a writable folder does not support id-mapped mounts: {source}"
                 ),
                 remedy: "run as an ordinary user, or grant a folder on another filesystem".to_owned(),
             },
             // Attack sandbox-H07: there is no way to show processes but the host's, and that is none.
             Some((Stage::Processes, _)) => Error::Unenforceable {
-                cause: format!("a /proc of its own can't be mounted: {source}"),
-                remedy: "in a container, show the whole of /proc (Docker: --security-opt systempaths=unconfined)"
+                cause: format!("a separate /proc can't be mounted: {source}"),
+                remedy: "in a container, unmask /proc (Docker: --security-opt systempaths=unconfined)"
                     .to_owned(),
             },
             // Attack sandbox-A29.
             Some((Stage::SelfTest, name)) => Error::Unenforceable {
                 cause: name.to_owned(),
-                remedy: "this machine accepts Landlock or seccomp and does not enforce it: use another kernel, or a container that passes these calls on"
+                remedy: "this machine accepts Landlock or seccomp but does not enforce it: use another kernel, or a container that passes these calls on"
                     .to_owned(),
             },
             Some((_, name)) => Error::SetUp { stage: name, source },
@@ -487,7 +487,7 @@ fn how(progress: &Progress) -> Result<How, Error> {
         },
         (None, None) => {
             return Err(Error::Supervise(io::Error::other(
-                "the first process of the sandbox was ended from outside",
+                "the first process of the sandbox was killed from outside",
             )));
         }
     })

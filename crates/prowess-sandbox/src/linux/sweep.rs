@@ -1,4 +1,4 @@
-//! Looking through writable folders before and after a run.
+//! Scans writable folders before and after a run.
 //!
 //! Before: a file that has another name outside of the folder could be changed through it (attack sandbox-A08). After: links that
 //! the run has planted and that lead out of the folder wait for somebody who follows them in good faith. Both are looked for
@@ -17,25 +17,25 @@ use super::watchdog::{Counter, Folder, Usage};
 use crate::error::Error;
 use crate::spec::HardLinks;
 
-/// The most entries of all writable folders together.
+/// Maximum number of entries of all writable folders together.
 const MOST_ENTRIES: usize = 20_000;
-/// The most paths that are reported of each kind.
+/// Maximum number of paths that are reported of each kind.
 const MOST_REPORTED: usize = 100;
-/// The most links that lead from one to the next, as in the kernel.
+/// Maximum number of chained links, as in the kernel.
 const MOST_HOPS: usize = 40;
 
-/// Links by their path, with where they lead.
+/// Links by path, with their targets.
 type Links = BTreeMap<PathBuf, PathBuf>;
 
-/// What writable folders held before a run.
+/// The state of writable folders before a run.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
     folders: Vec<Watched>,
-    /// Those that were too large to be looked through, with what in them can't be written.
+    /// Those that were too large to scan, with their read-only paths.
     unknown: Vec<(PathBuf, BTreeSet<PathBuf>)>,
-    /// Files with another name elsewhere.
+    /// Files that are hard-linked elsewhere.
     pub(super) shared: Vec<PathBuf>,
-    /// Whether everything could be looked through.
+    /// Whether everything could be scanned.
     is_complete: bool,
 }
 
@@ -44,13 +44,13 @@ pub(super) struct Sweep {
 struct Watched {
     path: PathBuf,
     identity: (u64, u64),
-    /// What in it can't be written, relative to it.
+    /// Its read-only paths, relative to it.
     protected: BTreeSet<PathBuf>,
     links: Links,
     usage: Usage,
 }
 
-/// Files with several names: how many of them were seen, how many there are, and the first.
+/// Files with several hard links: the number of links seen, their total number, and the first path.
 #[derive(Default)]
 struct Names(HashMap<(u64, u64), (u64, u64, PathBuf)>);
 
@@ -65,7 +65,7 @@ impl Names {
         }
     }
 
-    /// Those that have a name which was not seen.
+    /// Those with a hard link that was not seen.
     fn shared(self) -> Vec<PathBuf> {
         let elsewhere = self.0.into_values().filter(|(seen, names, _)| seen < names);
         let mut paths: Vec<PathBuf> = elsewhere.map(|(_, _, path)| path).collect();
@@ -76,7 +76,7 @@ impl Names {
 }
 
 impl Sweep {
-    /// Looks through the folders that may be written.
+    /// Scans the writable folders.
     pub(super) fn before(grants: &Covers<'_>, hard_links: HardLinks) -> Result<Self, Error> {
         let mut sweep = Self { is_complete: true, ..Self::default() };
         let mut names = Names::default();
@@ -97,12 +97,12 @@ impl Sweep {
                         sweep.unknown.push((grant.path.clone(), protected));
                     }
                 }
-                // Anything else is refused where it would be attached.
+                // Anything else is refused when it is mounted.
                 _ => {}
             }
         }
         if !sweep.is_complete {
-            // A name that was not seen may just not have been looked at.
+            // A link that was not seen may be in the part that was not scanned.
             return Ok(sweep);
         }
         let shared = names.shared();
@@ -112,7 +112,7 @@ impl Sweep {
         }
     }
 
-    /// The folders, with what they held where that is known.
+    /// The folders, with their previous usage if known.
     pub(super) fn folders(&self) -> impl Iterator<Item = Folder> {
         let known = self.folders.iter().map(|folder| Folder {
             path: folder.path.clone(),
@@ -127,7 +127,7 @@ impl Sweep {
         known.chain(unknown)
     }
 
-    /// Links of the run that lead out of their folder, and whether everything could be looked through.
+    /// New links that point outside their folder, and whether everything could be scanned.
     pub(super) fn after(&self) -> (Vec<PathBuf>, bool) {
         let mut planted = Vec::new();
         let mut is_complete = self.is_complete;
@@ -170,7 +170,7 @@ impl Watched {
             counter.add(found, stat.as_ref());
             match found.kind {
                 FileType::Symlink => {
-                    // One that is gone again is no link any more.
+                    // A removed entry is not a link any more.
                     if let Ok(target) = rustix::fs::readlinkat(found.folder, found.name, Vec::new())
                     {
                         let target = std::ffi::OsStr::from_bytes(target.as_bytes());
@@ -192,7 +192,7 @@ impl Watched {
     }
 }
 
-/// The links that are new, or lead elsewhere than before, and lead out of their folder.
+/// New or changed links that point outside their folder.
 fn new_ways_out(folder: &Path, before: &Links, after: &Links) -> Vec<PathBuf> {
     after
         .iter()
@@ -202,7 +202,7 @@ fn new_ways_out(folder: &Path, before: &Links, after: &Links) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether a link leads out of the folder, if need be over others that lie in it.
+/// Whether a link points outside the folder, possibly through other links in it.
 fn leads_out(folder: &Path, links: &Links, link: &Path, target: &Path) -> bool {
     let mut place = step(folder, link, target);
     for _ in 0..MOST_HOPS {
@@ -216,11 +216,12 @@ fn leads_out(folder: &Path, links: &Links, link: &Path, target: &Path) -> bool {
         let rest = inside.strip_prefix(next).unwrap_or(Path::new(""));
         place = step(folder, next, target).map(|place| place.join(rest));
     }
-    // A circle leads nowhere.
+    // A cycle leads nowhere.
     false
 }
 
-/// Where a link leads, relative to its folder; nothing when it is not in it, or can't be told without following others.
+/// The target of a link, relative to its folder; `None` if it is outside, or depends on other
+/// links.
 fn step(folder: &Path, link: &Path, target: &Path) -> Option<PathBuf> {
     let mut place = match target.strip_prefix(folder) {
         Ok(_) if target.is_absolute() => PathBuf::new(),
@@ -236,7 +237,7 @@ fn step(folder: &Path, link: &Path, target: &Path) -> Option<PathBuf> {
                 is_down = true;
                 place.push(name);
             }
-            // Up again after going down: where that is depends on what was gone through.
+            // `..` after a component: the result depends on whether that is a link.
             Component::ParentDir if is_down => return None,
             Component::ParentDir => {
                 if !place.pop() {

@@ -52,11 +52,11 @@ struct CloneArgs {
     cgroup: u64,
 }
 
-/// Handlers go back to their defaults.
+/// Resets signal handlers to their defaults.
 const CLONE_CLEAR_SIGHAND: u64 = 0x1_0000_0000;
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
-/// A copy of this process in new namespaces. It ends without a signal to this process.
+/// A copy of this process in new namespaces. Its exit sends no signal to this process.
 ///
 /// # Safety
 /// The child may not allocate, take locks or panic until it executes another image or exits.
@@ -106,7 +106,7 @@ struct OpenHow {
 const RESOLVE_NO_MAGICLINKS: u64 = 0x02;
 const RESOLVE_NO_SYMLINKS: u64 = 0x04;
 
-/// A handle on a path no part of which is a symbolic link.
+/// Opens a path without following symbolic links.
 pub(super) fn open_path(path: &CStr) -> Outcome<RawFd> {
     let how = OpenHow {
         flags: (libc::O_PATH | libc::O_CLOEXEC | libc::O_NOFOLLOW) as u64,
@@ -141,7 +141,7 @@ pub(super) fn close_range(first: c_uint, last: c_uint) -> Outcome {
     done(unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) })
 }
 
-/// Has all descriptors from `first` on closed by exec.
+/// Sets close-on-exec for all descriptors from `first`.
 pub(super) fn close_on_exec_from(first: c_uint) -> Outcome {
     const CLOSE_RANGE_CLOEXEC: c_uint = 4;
     // SAFETY: only flags change.
@@ -153,7 +153,7 @@ pub(super) fn dup2(from: RawFd, to: RawFd) -> Outcome {
     done(unsafe { libc::dup2(from, to) })
 }
 
-/// A copy of a descriptor with a number of at least `least`.
+/// Duplicates a descriptor to a number of at least `least`.
 pub(super) fn dup_above(fd: RawFd, least: c_int) -> Outcome<RawFd> {
     // SAFETY: descriptors are numbers.
     small(unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, least) })
@@ -190,7 +190,7 @@ pub(super) fn write_file(path: &CStr, bytes: &[u8]) -> Outcome {
     written.map(drop)
 }
 
-/// Creates a file below `folder` that holds `bytes`.
+/// Creates a file below `folder` with this content.
 pub(super) fn create_file_at(folder: RawFd, path: &CStr, bytes: &[u8]) -> Outcome {
     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_CLOEXEC | libc::O_NOFOLLOW;
     // SAFETY: the path is a valid string.
@@ -210,7 +210,7 @@ pub(super) fn create_file_at(folder: RawFd, path: &CStr, bytes: &[u8]) -> Outcom
     result
 }
 
-/// Creates a folder below `folder`; one that is there is fine.
+/// Creates a folder below `folder`, if it does not exist.
 pub(super) fn make_folder_at(folder: RawFd, path: &CStr, mode: libc::mode_t) -> Outcome {
     // SAFETY: the path is a valid string.
     match done(unsafe { libc::mkdirat(folder, path.as_ptr(), mode) }) {
@@ -234,7 +234,7 @@ pub(super) fn change_folder_to(fd: RawFd) -> Outcome {
     done(unsafe { libc::fchdir(fd) })
 }
 
-/// No mount or unmount of the host reaches this namespace, and none of ours reaches the host.
+/// Stops mount propagation between the host and this namespace.
 pub(super) fn make_mounts_private() -> Outcome {
     // SAFETY: the strings are valid; the other pointers may be null.
     done(unsafe {
@@ -276,8 +276,8 @@ pub(super) const MOUNT_NODEV: u64 = 0x4;
 pub(super) const MOUNT_NOEXEC: u64 = 0x8;
 const MOUNT_IDMAP: u64 = 0x0010_0000;
 
-/// Sets attributes of a mount; of the whole tree below it when `recursive`. `owners` is a user namespace that says which
-/// owner on disk appears as which user.
+/// Sets attributes of a mount; of the whole tree below it when `recursive`. `owners` is a user
+/// namespace for an id-mapped mount.
 pub(super) fn set_mount(fd: RawFd, set: u64, owners: Option<RawFd>, recursive: bool) -> Outcome {
     let mut attributes = MountAttr { attr_set: set, ..MountAttr::default() };
     if let Some(owners) = owners {
@@ -318,7 +318,7 @@ pub(super) fn attach(mount: RawFd, folder: RawFd, path: &CStr) -> Outcome {
 const FSCONFIG_SET_FLAG: c_uint = 0;
 const FSCONFIG_SET_STRING: c_uint = 1;
 const FSCONFIG_CMD_CREATE: c_uint = 6;
-/// For the two calls that give a descriptor of a filesystem.
+/// Close-on-exec for `fsopen` and `fsmount`.
 const FS_CLOEXEC: c_uint = 1;
 
 /// Gives the current user namespace a list of formats of programs of its own, which is empty. Without one the machine's
@@ -333,17 +333,17 @@ pub(super) fn forget_formats() -> Outcome {
             // SAFETY: the context is open, and this command takes neither key nor value.
             let made =
                 done(unsafe { libc::syscall(libc::SYS_fsconfig, context, create, key, value, 0) });
-            // The list belongs to the namespace and outlives the filesystem that it was made by.
+            // The registrations belong to the namespace and outlive the mount.
             close(context);
             made
         }
-        // A kernel that knows no such formats.
+        // A kernel without `binfmt_misc`.
         Err(libc::ENODEV) => Ok(()),
         Err(errno) => Err(errno),
     }
 }
 
-/// A new filesystem that is not attached anywhere yet. An option without a value is a flag.
+/// Creates a detached filesystem. An option without a value is a flag.
 pub(super) fn new_filesystem(
     kind: &CStr,
     options: &[(&CStr, Option<&CStr>)],
@@ -372,7 +372,7 @@ pub(super) fn new_filesystem(
     mount
 }
 
-/// Makes the current folder the root and lets go of the old one.
+/// Makes the current folder the root and unmounts the old one.
 pub(super) fn enter_root() -> Outcome {
     // SAFETY: the paths are valid strings.
     unsafe {
@@ -425,7 +425,7 @@ pub(super) fn listen(port: u16) -> Outcome<RawFd> {
     }
 }
 
-/// The most descriptors in one message.
+/// Maximum number of descriptors in one message.
 pub(super) const MOST_SENT: usize = 16;
 
 #[repr(C, align(8))]
@@ -458,7 +458,7 @@ pub(super) fn send_descriptors(socket: RawFd, descriptors: &[RawFd]) -> Outcome 
     }
 }
 
-/// Receives what [`send_descriptors`] sent; an empty message means that the sender is gone.
+/// Receives what [`send_descriptors`] sent; an empty message means that the sender has exited.
 pub(super) fn receive_descriptors(socket: RawFd) -> Outcome<Vec<RawFd>> {
     let mut byte = [0_u8];
     let mut text = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
@@ -483,7 +483,7 @@ pub(super) fn receive_descriptors(socket: RawFd) -> Outcome<Vec<RawFd>> {
 }
 
 pub(super) fn become_user(uid: libc::uid_t, gid: libc::gid_t) -> Outcome {
-    // Raw calls: the library's versions would tell all threads, of which a clone has none.
+    // Raw calls: the library's versions would signal all threads, of which a clone has none.
     // SAFETY: numbers only.
     unsafe {
         done(libc::syscall(libc::SYS_setgroups, 0, ptr::null::<libc::gid_t>()))?;
@@ -507,7 +507,7 @@ pub(super) fn join_network(namespace: RawFd) -> Outcome {
     done(unsafe { libc::setns(namespace, libc::CLONE_NEWNET) })
 }
 
-/// Gives this thread a network of its own, in which there is nothing.
+/// Moves this thread to a new, empty network namespace.
 pub(super) fn leave_network() -> Outcome {
     // SAFETY: no pointers.
     done(unsafe { libc::unshare(libc::CLONE_NEWNET) })
@@ -518,7 +518,7 @@ pub(super) fn prctl(option: c_int, argument: c_ulong) -> Outcome {
     done(unsafe { libc::prctl(option, argument, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong) })
 }
 
-/// Gives up every capability for good.
+/// Drops every capability permanently.
 pub(super) fn drop_capabilities() -> Outcome {
     #[repr(C)]
     struct Header {
@@ -543,7 +543,7 @@ pub(super) fn drop_capabilities() -> Outcome {
     done(unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) })
 }
 
-/// The same for a process that may have none to give up.
+/// Drops every capability, if the process has any.
 pub(super) fn drop_capabilities_if_any() -> Outcome {
     match drop_capabilities() {
         Err(libc::EPERM) => Ok(()),
@@ -556,7 +556,8 @@ pub(super) fn prctl_no_new_privileges() -> Outcome {
 }
 
 pub(super) fn set_limit(resource: c_int, value: u64) -> Outcome {
-    // Of computing time the first limit is a signal that says so, and the second one ends who ignores it.
+    // For CPU time, the soft limit sends SIGXCPU, and the hard limit kills a process that ignores
+    // it.
     let computing = resource.cast_unsigned() == libc::RLIMIT_CPU;
     let most = if computing { value.saturating_add(1) } else { value };
     let limit = libc::rlimit { rlim_cur: value, rlim_max: most };
@@ -566,7 +567,7 @@ pub(super) fn set_limit(resource: c_int, value: u64) -> Outcome {
     })
 }
 
-/// How many descriptors may be open: now, and at most.
+/// The soft and the hard limit of open descriptors.
 pub(super) fn descriptor_limits() -> Outcome<(u64, u64)> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the structure outlives the call.
@@ -579,7 +580,7 @@ pub(super) fn new_session() -> Outcome {
     small(unsafe { libc::setsid() }).map(drop)
 }
 
-/// The signals that a parent may ignore get their default action back, and none stays blocked.
+/// Resets ignored signals to their default action, and unblocks all.
 pub(super) fn reset_signals() -> Outcome {
     // SAFETY: the structures are valid; SIG_DFL takes no handler.
     unsafe {
@@ -599,7 +600,7 @@ pub(super) fn reset_signals() -> Outcome {
     }
 }
 
-/// Blocks SIGCHLD and gives a descriptor that reports it.
+/// Blocks SIGCHLD and returns a signalfd for it.
 pub(super) fn child_signals() -> Outcome<RawFd> {
     let set: u64 = 1 << (libc::SIGCHLD - 1);
     // SAFETY: the set is valid during the calls.
@@ -621,7 +622,7 @@ pub(super) fn child_signals() -> Outcome<RawFd> {
     }
 }
 
-/// A child that has ended, with its status as `wait` gives it; `None` when none has.
+/// Reaps a child and returns its status; `None` if no child has ended.
 pub(super) fn reap() -> Option<(i32, c_int)> {
     let mut status = 0;
     // SAFETY: the status outlives the call.
@@ -634,7 +635,7 @@ pub(super) fn kill(pid: i32, signal: c_int) -> Outcome {
     done(unsafe { libc::kill(pid, signal) })
 }
 
-/// Sends a signal to the very process that a descriptor stands for.
+/// Sends a signal to the process of a pidfd.
 pub(super) fn kill_by_descriptor(pidfd: RawFd, signal: c_int) -> Outcome {
     // SAFETY: numbers and a null pointer.
     done(unsafe {
@@ -642,7 +643,7 @@ pub(super) fn kill_by_descriptor(pidfd: RawFd, signal: c_int) -> Outcome {
     })
 }
 
-/// Waits for the end of a process and lets it go.
+/// Waits for a process and reaps it.
 pub(super) fn wait_by_descriptor(pidfd: RawFd) -> Outcome {
     loop {
         // SAFETY: all bit patterns of the structure are valid, and the kernel fills it.
@@ -661,7 +662,7 @@ pub(super) fn wait_by_descriptor(pidfd: RawFd) -> Outcome {
     }
 }
 
-/// Waits for events; a negative time waits forever. Interruptions count as "nothing yet".
+/// Waits for events; a negative time waits forever. An interruption returns 0.
 pub(super) fn poll(events: &mut [libc::pollfd], milliseconds: c_int) -> Outcome<usize> {
     let count = events.len() as libc::nfds_t;
     // SAFETY: the slice is valid for its length.
@@ -680,7 +681,7 @@ pub(super) fn landlock_version() -> Outcome<i32> {
     })
 }
 
-/// Puts the process under a Landlock ruleset.
+/// Restricts the process by a Landlock ruleset.
 pub(super) fn restrict_files(ruleset: RawFd) -> Outcome {
     // SAFETY: numbers.
     done(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset, 0) })
@@ -711,13 +712,13 @@ pub(super) fn filter_calls(filter: &[libc::sock_filter]) -> Outcome {
     })
 }
 
-/// Whether a socket of a family can be made; the answer is the error.
+/// Tries to create a socket of a family and returns the error.
 pub(super) fn try_socket(family: c_int) -> Outcome {
     // SAFETY: numbers.
     small(unsafe { libc::socket(family, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) }).map(close)
 }
 
-/// Executes what the words at an address say (see `plan::Words`); returns only with an error.
+/// Executes the program described at an address (see `plan::Words`); only returns on an error.
 ///
 /// # Safety
 /// The address is that of filled words.
@@ -739,9 +740,9 @@ pub(super) fn pipe() -> Outcome<(RawFd, RawFd)> {
     Ok((ends[0], ends[1]))
 }
 
-/// The sum of the memory of all processes that /proc shows but the first one, in bytes. That one is a copy of the
-/// supervisor and shares the supervisor's memory. What waits in a socket belongs to no process, so each socket counts with
-/// the most that it can hold.
+/// The memory of all processes in /proc except the first one, in bytes. That one is a copy of the
+/// supervisor and shares its memory. Socket buffers belong to no process, so each socket counts
+/// with its maximum size.
 pub(super) fn memory_in_use(most_per_socket: u64) -> u64 {
     let Ok(folder) = open(c"/proc", libc::O_RDONLY | libc::O_DIRECTORY) else { return 0 };
     let mut sum = 0_u64;
@@ -773,7 +774,7 @@ pub(super) fn memory_in_use(most_per_socket: u64) -> u64 {
     sum.wrapping_add(shared.bytes).wrapping_add(sockets_in_use().wrapping_mul(most_per_socket))
 }
 
-/// How many sockets there are in this network namespace.
+/// The number of sockets in this network namespace.
 fn sockets_in_use() -> u64 {
     let Ok(file) = open(c"/proc/self/net/sockstat", libc::O_RDONLY) else { return 0 };
     let mut text = [0_u8; 256];
@@ -790,7 +791,8 @@ fn number_in(text: &[u8]) -> u64 {
         .fold(0_u64, |number, digit| number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
 }
 
-/// Opens a file of a process by its entry in /proc; nothing for the first process and for what is no process.
+/// Opens a file of a process by its entry in /proc; `None` for the first process and for other
+/// entries.
 fn open_of_process(name: &[u8], file: &[u8]) -> Option<RawFd> {
     let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if digits == 0 || digits > 10 || &name[..digits] == b"1" {
@@ -826,7 +828,8 @@ struct SharedMappings {
 }
 
 impl SharedMappings {
-    /// Those beyond count as often as they are mapped, which is too much rather than too little.
+    /// Maximum number of distinct mappings; further ones count each time they are mapped, which
+    /// overestimates.
     const MOST: usize = 512;
 
     fn new() -> Self {
@@ -837,7 +840,7 @@ impl SharedMappings {
         let Some(file) = open_of_process(name, b"/maps") else { return };
         let mut text = [0_u8; 4096];
         let mut kept = 0;
-        // Longer lines hold paths, and shared memory has a short one. Their pieces are no lines that count.
+        // Longer lines contain paths, but shared memory has a short one. Their pieces are ignored.
         while let Ok(count) = read(file, &mut text[kept..]) {
             let Some(filled) = text.get(..kept + count).filter(|_| count > 0) else { break };
             let end =
@@ -890,8 +893,8 @@ impl SharedMappings {
     }
 }
 
-/// Bytes in memory and in swap, by the text of `/proc/…/status`, with the tables that the kernel keeps of them, less what is
-/// shared: that is counted by its mappings, and files of the private folders have a limit of their own.
+/// Memory, swap and page tables in bytes, from `/proc/…/status`, without shared memory: that is
+/// counted by its mappings, and private folders have their own limit.
 fn memory_of(status: &[u8]) -> u64 {
     const KIB: u64 = 1024;
     let field = |name: &[u8]| {

@@ -1,4 +1,5 @@
-//! What every program needs of the system: the loader, libraries, a few files below /etc, devices. Nothing executable.
+//! System files that every program needs: the loader, libraries, a few files below /etc, devices.
+//! Nothing executable.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,14 +8,14 @@ use std::sync::LazyLock;
 use super::view::{Rights, View};
 use crate::error::Error;
 
-/// Who the program is inside.
+/// The user id inside.
 pub(super) const USER: u32 = 1000;
-/// Its home, in memory.
+/// Its home directory, on a tmpfs.
 pub(super) const HOME: &str = "/home/skill";
-/// The machine's name inside.
+/// The host name inside.
 pub(super) const HOST_NAME: &std::ffi::CStr = c"skill";
 
-/// Real folders of shared libraries. They do not move while this process runs.
+/// The canonical folders of shared libraries, cached because they don't change.
 fn library_folders() -> &'static [PathBuf] {
     static FOLDERS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
         let real =
@@ -24,7 +25,8 @@ fn library_folders() -> &'static [PathBuf] {
     &FOLDERS
 }
 
-/// The first part may be a symbolic link of a merged /usr.
+/// The folders of shared libraries by name; the first component may be a symbolic link of a merged
+/// /usr.
 fn named_library_folders() -> Vec<PathBuf> {
     let arch = std::env::consts::ARCH;
     let mut folders = vec![
@@ -90,7 +92,7 @@ pub(super) fn show(view: &mut View, scratch: u64) {
     view.memory(HOME, scratch, 0o700);
 }
 
-/// The loaders of programs: whatever starts a dynamic program must be executable itself.
+/// The dynamic loaders, which must be executable.
 pub(super) fn loaders() -> &'static [PathBuf] {
     static LOADERS: LazyLock<Vec<PathBuf>> = LazyLock::new(find_loaders);
     &LOADERS
@@ -107,7 +109,7 @@ fn find_loaders() -> Vec<PathBuf> {
     candidates.iter().filter_map(|path| fs::canonicalize(path).ok()).collect()
 }
 
-/// Shows an image under the name it is called by, and tells its real path.
+/// Adds an image under its name and returns its canonical path.
 pub(super) fn show_program(view: &mut View, program: &Path) -> Result<PathBuf, Error> {
     let real = program.canonicalize().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Error::NotFound(program.to_owned()),
@@ -120,7 +122,7 @@ pub(super) fn show_program(view: &mut View, program: &Path) -> Result<PathBuf, E
         });
     }
     view.host(&real, &real, Rights::Image);
-    // The name may be a link, and so may a folder on its way.
+    // The name may be a link, and so may a parent folder.
     let name = program.file_name().unwrap_or_default();
     let folder = program.parent().and_then(|folder| folder.canonicalize().ok());
     if let Some(called) = folder.map(|folder| folder.join(name))

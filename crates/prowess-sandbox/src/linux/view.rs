@@ -1,7 +1,7 @@
 //! The files that a program sees: a tree of entries by path, and the steps that build it.
 //!
-//! Paths inside are those of the host, so that arguments keep their meaning. Nothing is created on the host: a place to
-//! attach something to either lies in memory or is there already.
+//! Paths inside are those of the host, so that arguments keep their meaning. Nothing is created on
+//! the host: a mount point is either on a tmpfs or already exists.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use super::sys;
 use crate::error::Error;
 
-/// What is at a path.
+/// An entry of the view.
 #[derive(Clone, Debug)]
 enum Entry {
     /// A file or folder of the host.
     Host { source: PathBuf, rights: Rights },
-    /// A folder that holds nothing but other entries.
+    /// A folder that only contains other entries.
     Folder,
     /// A folder in memory.
     Memory { size: u64, mode: u32, attributes: u64 },
@@ -31,7 +31,7 @@ enum Entry {
     Text(Vec<u8>),
 }
 
-/// What may be done with a part of the host, in the order of strength.
+/// The access to a part of the host, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rights {
     /// Reading data.
@@ -62,7 +62,7 @@ impl Rights {
     }
 }
 
-/// A part of the host that is attached.
+/// A bind mount of a part of the host.
 #[derive(Debug)]
 pub(super) struct Bind {
     /// Its path on the host, free of symbolic links.
@@ -71,11 +71,11 @@ pub(super) struct Bind {
     pub(super) identity: (u64, u64),
     /// Attributes of the mount.
     pub(super) attributes: u64,
-    /// What may be done with it.
+    /// The access.
     pub(super) rights: Rights,
     /// Whether it is a folder.
     pub(super) is_folder: bool,
-    /// Whether its owner on disk is to appear as the user inside.
+    /// Whether its owner appears as the user inside.
     pub(super) owned: bool,
 }
 
@@ -105,7 +105,7 @@ impl View {
         self.entries.insert(PathBuf::from(path), Entry::Memory { size, mode, attributes });
     }
 
-    /// A folder that is there even when nothing in it is.
+    /// Adds a folder, even if it stays empty.
     pub(super) fn folder(&mut self, path: &Path) {
         self.entries.entry(path.to_owned()).or_insert(Entry::Folder);
     }
@@ -122,7 +122,7 @@ impl View {
         self.entries.insert(path.to_owned(), Entry::Text(bytes.to_owned()));
     }
 
-    /// Shows a part of the host; of two grants for one path the stronger counts.
+    /// Adds a part of the host; the stronger of two grants for the same path applies.
     pub(super) fn host(&mut self, path: &Path, source: &Path, rights: Rights) {
         let entry = Entry::Host { source: source.to_owned(), rights };
         match self.entries.get_mut(path) {
@@ -132,7 +132,7 @@ impl View {
         }
     }
 
-    /// Whether a path is in view, as an entry or below a folder of the host.
+    /// Whether a path is visible, as an entry or below a folder of the host.
     pub(super) fn shows(&self, path: &Path) -> bool {
         path.ancestors().any(|above| match self.entries.get(above) {
             Some(Entry::Host { source, .. }) => path
@@ -143,12 +143,12 @@ impl View {
         })
     }
 
-    /// Whether a path lies in a folder of the host, where nothing may be made.
+    /// Whether a path is in a folder of the host, where nothing may be created.
     pub(super) fn is_below_host(&self, path: &Path) -> bool {
         matches!(self.nearest_above(path), Some((_, Entry::Host { .. })))
     }
 
-    /// What of the host is shown below a path, relative to it, and whether it is a folder.
+    /// The parts of the host below a path, relative to it, and whether each is a folder.
     pub(super) fn places_below(&self, path: &Path) -> Vec<(PathBuf, bool)> {
         self.entries
             .range(path.to_owned()..)
@@ -165,7 +165,7 @@ impl View {
             .collect()
     }
 
-    /// Text files in memory, whose rights are given by path.
+    /// Text files on a tmpfs, whose rules are set by path.
     pub(super) fn texts(&self) -> impl Iterator<Item = &Path> {
         self.entries.iter().filter_map(|(path, entry)| match entry {
             Entry::Text(_) => Some(path.as_path()),
@@ -185,7 +185,7 @@ impl View {
                 if self.entries.contains_key(folder) {
                     continue;
                 }
-                // What stands in for a granted folder, if something does, and not the folder.
+                // The replacement of a granted folder, if there is one, instead of the folder.
                 if let Some((above, Entry::Host { source, rights: Rights::Write })) =
                     self.nearest_above(folder)
                 {
@@ -209,7 +209,7 @@ impl View {
             .find_map(|above| self.entries.get(above).map(|entry| (above, entry)))
     }
 
-    /// A folder of the host shows its own folders: one in memory would be created there.
+    /// Removes empty folders below folders of the host, which already contain them.
     fn drop_covered_folders(&mut self) {
         let covered: Vec<PathBuf> =
             self.entries
@@ -227,7 +227,7 @@ impl View {
         }
     }
 
-    /// The steps that build the tree, and the parts of the host that they attach.
+    /// The steps that build the tree, and the parts of the host that they mount.
     pub(super) fn steps(mut self) -> Result<(Vec<Step>, Vec<Bind>), Error> {
         self.drop_covered_folders();
         self.pin();
@@ -241,7 +241,7 @@ impl View {
         let mut binds = Vec::new();
         let mut made: std::collections::BTreeSet<PathBuf> = std::collections::BTreeSet::new();
         for (path, entry) in &self.entries {
-            // The nearest mount above decides where the place to attach to comes from.
+            // The nearest mount above determines where the mount point comes from.
             let cover = self.nearest_above(path);
             let in_host = match cover {
                 Some((above, Entry::Host { source, .. })) => {
@@ -255,7 +255,7 @@ impl View {
                     if fs::symlink_metadata(place).is_err()
                         || !matches!(entry, Entry::Host { .. } | Entry::Text(_))
                     {
-                        // Nothing is there to attach to, and nothing may be created on the host.
+                        // The mount point does not exist, and nothing may be created on the host.
                         continue;
                     }
                 }
@@ -335,7 +335,7 @@ impl Bind {
         drop(handle);
         let data = fs::symlink_metadata(source).map_err(|error| refuse(&error.to_string()))?;
         if (data.dev(), data.ino()) != identity {
-            return Err(refuse("it changed while it was looked at"));
+            return Err(refuse("it changed while it was checked"));
         }
         let kind = data.file_type();
         if !kind.is_dir() && !kind.is_file() && rights != Rights::Device {
@@ -347,7 +347,7 @@ impl Bind {
             attributes: rights.attributes(),
             rights,
             is_folder: kind.is_dir(),
-            // An image that only its owner may execute has to be lent too.
+            // An image that only its owner may execute needs an id-mapped mount too.
             owned: matches!(rights, Rights::Read | Rights::Write | Rights::Execute)
                 || (rights == Rights::Image && data.mode() & 0o005 != 0o005),
         })
@@ -362,7 +362,7 @@ impl Bind {
     pub(super) fn open(&self) -> Result<OwnedFd, Error> {
         let handle = open(&self.source, &self.path())?;
         if identity(&handle, &self.path())? != self.identity {
-            return Err(refuse(&self.path(), "it changed while it was looked at"));
+            return Err(refuse(&self.path(), "it changed while it was checked"));
         }
         Ok(handle)
     }
@@ -372,12 +372,12 @@ fn refuse(path: &Path, reason: &str) -> Error {
     Error::Grant { path: path.to_owned(), reason: reason.to_owned() }
 }
 
-/// A handle on a path no part of which is a link.
+/// Opens a path without following links.
 #[allow(unsafe_code, reason = "a descriptor changes hands")]
 fn open(path: &CStr, shown: &Path) -> Result<OwnedFd, Error> {
     let handle = sys::open_path(path).map_err(|errno| match errno {
-        libc::ELOOP => refuse(shown, "a part of it is a symbolic link, which could lead anywhere"),
-        libc::ENOENT => refuse(shown, "it is not there any more"),
+        libc::ELOOP => refuse(shown, "a part of it is a symbolic link, which could point anywhere"),
+        libc::ENOENT => refuse(shown, "it no longer exists"),
         errno => refuse(shown, &std::io::Error::from_raw_os_error(errno).to_string()),
     })?;
     // SAFETY: the kernel has just made this descriptor, and nobody else owns it.
@@ -386,13 +386,13 @@ fn open(path: &CStr, shown: &Path) -> Result<OwnedFd, Error> {
 
 /// Device and inode.
 fn identity(handle: &OwnedFd, shown: &Path) -> Result<(u64, u64), Error> {
-    sys::identity(handle.as_raw_fd()).map_err(|_| refuse(shown, "it can't be looked at"))
+    sys::identity(handle.as_raw_fd()).map_err(|_| refuse(shown, "its metadata can't be read"))
 }
 
-/// The path as the system wants it.
+/// The path as a C string.
 pub(super) fn c_path(path: &Path) -> Result<CString, Error> {
     CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| Error::Invalid(format!("a path holds a NUL byte: `{}`", path.display())))
+        .map_err(|_| Error::Invalid(format!("a path contains a NUL byte: `{}`", path.display())))
 }
 
 /// The path below the new root.
@@ -401,5 +401,5 @@ fn inside(path: &Path) -> Result<CString, Error> {
 }
 
 fn text(value: &str) -> Result<CString, Error> {
-    CString::new(value).map_err(|_| Error::Invalid("a number holds a NUL byte".to_owned()))
+    CString::new(value).map_err(|_| Error::Invalid("a number contains a NUL byte".to_owned()))
 }

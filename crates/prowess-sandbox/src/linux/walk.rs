@@ -1,4 +1,4 @@
-//! Looking through a folder of the host: by descriptors, without following a link, and not without end.
+//! Walks a folder of the host by file descriptors, without following links, and bounded.
 
 use std::ffi::OsStr;
 use std::io;
@@ -11,33 +11,33 @@ use rustix::io::Errno;
 
 use crate::pattern::MOST_DEPTH;
 
-/// Something in a folder.
+/// An entry of a folder.
 pub(super) struct Found<'f> {
-    /// The folder that holds it.
+    /// Its parent folder.
     pub(super) folder: BorrowedFd<'f>,
-    /// Its name there.
+    /// Its name.
     pub(super) name: &'f OsStr,
-    /// Its path, relative to where the walk began.
+    /// Its path, relative to the start of the walk.
     pub(super) relative: &'f Path,
-    /// What it is; a link is a link.
+    /// Its type; links are not followed.
     pub(super) kind: FileType,
 }
 
-/// Whether to look into what was found.
+/// Whether to enter a folder.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
-    /// If it is a folder.
+    /// Enter it, if it is a folder.
     Enter,
-    /// Go on beside it.
+    /// Skip it.
     Pass,
 }
 
 /// Why a walk ended early.
 #[derive(Debug)]
 pub(super) enum Stopped {
-    /// More entries than were allowed, or folders that are nested too deeply.
+    /// Too many entries, or folders nested too deeply.
     TooLarge,
-    /// The system refused.
+    /// An I/O error.
     Failed(io::Error),
 }
 
@@ -81,8 +81,8 @@ pub(super) fn open_at(
     rustix::fs::openat2(folder, relative, flags, Mode::empty(), resolve)
 }
 
-/// Shows everything below a folder to `visit`, which is asked before a folder is entered. `entries` is what may still be
-/// looked at, over several walks if they share it.
+/// Calls `visit` for everything below a folder, before a folder is entered. `entries` is the
+/// remaining budget, which several walks may share.
 pub(super) fn walk(
     folder: BorrowedFd<'_>,
     entries: &mut usize,
@@ -110,7 +110,7 @@ fn enter(
         let relative: PathBuf = above.join(name);
         let holder = listing.fd()?;
         let kind = match entry.file_type() {
-            // Some filesystems do not say it in the listing.
+            // Some filesystems don't report the type in listings.
             FileType::Unknown => {
                 match rustix::fs::statat(holder, name, AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(stat) => FileType::from_raw_mode(stat.st_mode),
@@ -127,8 +127,8 @@ fn enter(
         match open_below(holder.as_fd(), Path::new(name)) {
             Ok(_) if depth == 0 => return Err(Stopped::TooLarge),
             Ok(inner) => enter(inner, &relative, depth - 1, entries, visit)?,
-            // What is closed to us is closed to the program, which has no more rights; what went away or became a link
-            // since it was listed is not there.
+            // What we can't access the program can't either; entries that were removed or replaced
+            // with a link are ignored.
             Err(Errno::ACCESS | Errno::NOENT | Errno::LOOP | Errno::NOTDIR | Errno::PERM) => {}
             Err(errno) => return Err(errno.into()),
         }

@@ -1,10 +1,10 @@
 //! A watchdog over writable folders: no quota bounds them for ordinary users, so what a run adds to them is counted while
 //! it runs, and too much ends it (attacks sandbox-A23, sandbox-E09).
 //!
-//! Counting takes two looks. A cheap one, many times a second, asks the filesystem how much is free. When that has changed
-//! by enough to matter, or enough time has passed, the folders are walked through, which is what decides: others write to
-//! the same disk too. Runs that end within a moment are never looked at, and a walk takes a twentieth of the time at most,
-//! unless the disk says that it is urgent.
+//! Counting has two stages. The free space of the filesystem is polled many times a second. When it
+//! has changed significantly, or after some time, the folders are scanned, which decides: others
+//! write to the same disk too. Short runs are never checked, and scans take at most a twentieth of
+//! the time, unless the disk fills up quickly.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
@@ -22,40 +22,41 @@ use super::walk::{self, Found, Next, Stopped};
 use super::{plan, sys};
 use crate::spec::{Limits, Written};
 
-/// A run that is over by then is not watched.
+/// A shorter run is not watched.
 pub(super) const FIRST_LOOK: Duration = Duration::from_millis(200);
-/// How often the filesystem is asked.
+/// How often the free space is polled.
 const TICK: Duration = Duration::from_millis(100);
-/// How often folders are walked through while they grow, and when nothing happens for long.
+/// How often folders are scanned while they grow, and when they don't change.
 const WALK_INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
-/// How much longer than a walk the time to the next one is, and to one that is urgent.
+/// The minimum time between scans as a multiple of the duration of a scan, normally and if urgent.
 const WALK_SHARE: [u32; 2] = [20, 2];
-/// The most entries that a walk looks at; larger folders are judged by their filesystem.
+/// Maximum number of entries of a scan; for larger folders the free space of their filesystem is
+/// used.
 const MOST_ENTRIES: usize = 5_000_000;
-/// What stays free of a filesystem: this much, and less of a small or a full one.
+/// The space to keep free on a filesystem, in bytes; less on a small or full one.
 const RESERVE: u64 = 256 << 20;
 
-/// What a folder holds.
+/// The usage of folders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Usage {
     /// Bytes on disk.
     bytes: u64,
     /// Files, folders and links.
     entries: u64,
-    /// Folders that this process may not look into.
+    /// Folders that this process can't read.
     closed: u64,
 }
 
-/// Counts while somebody walks.
+/// Counts the entries of a walk.
 #[derive(Debug, Default)]
 pub(super) struct Counter {
     usage: Usage,
-    /// Files with several names, which take their bytes once.
+    /// Files with several hard links, whose bytes count once.
     seen: HashSet<(u64, u64)>,
 }
 
 impl Counter {
-    /// Takes an entry.
+    /// Adds an entry.
     pub(super) fn add(&mut self, found: &Found<'_>, stat: Option<&Stat>) {
         /// The unit of `st_blocks`, whatever the filesystem's own is.
         const BLOCK: u64 = 512;
@@ -74,7 +75,7 @@ impl Counter {
         }
     }
 
-    /// What was counted.
+    /// The result.
     pub(super) fn usage(&self) -> Usage {
         self.usage
     }
@@ -83,22 +84,22 @@ impl Counter {
 /// A folder that may be written.
 #[derive(Debug)]
 pub(super) struct Folder {
-    /// Where it is.
+    /// Its path.
     pub(super) path: PathBuf,
-    /// What in it can't be written, relative to it; not counted.
+    /// Its read-only paths, relative to it; not counted.
     pub(super) protected: BTreeSet<PathBuf>,
-    /// What it held before, where that is known.
+    /// Its previous usage, if known.
     pub(super) before: Option<Usage>,
 }
 
-/// What is to be watched.
+/// The folders to watch.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     folders: Vec<Folder>,
     disks: Vec<Disk>,
 }
 
-/// A filesystem that writable folders lie on, and what was free of it.
+/// A filesystem of writable folders, and its free space at the start.
 #[derive(Debug)]
 struct Disk {
     device: u64,
@@ -116,7 +117,7 @@ impl Disk {
 }
 
 impl Watched {
-    /// Remembers what is free now.
+    /// Records the current free space.
     pub(super) fn new(folders: Vec<Folder>) -> Self {
         let mut disks: Vec<Disk> = Vec::new();
         for Folder { path, .. } in &folders {
@@ -142,7 +143,7 @@ impl Watched {
         self.folders.is_empty()
     }
 
-    /// What the filesystems have lost since the start, to whomever.
+    /// The space used on the filesystems since the start, by any process.
     fn lost(&self) -> Usage {
         let mut lost = Usage::default();
         for disk in &self.disks {
@@ -154,8 +155,8 @@ impl Watched {
         lost
     }
 
-    /// Whether a filesystem is as good as full. This is the bound for what no walk sees: files that were deleted and are
-    /// still written to.
+    /// Whether a filesystem is nearly full. This covers what a scan can't see: deleted files that
+    /// are still open.
     fn is_nearly_full(&self) -> bool {
         self.disks.iter().any(|disk| {
             Disk::free(&disk.folder)
@@ -163,7 +164,7 @@ impl Watched {
         })
     }
 
-    /// What was added to the folders since the start; nothing when it was told to stop.
+    /// The growth of the folders since the start; `None` if it was stopped.
     fn added(&mut self, started: SystemTime, stop: &AtomicBool) -> Option<Usage> {
         let mut added = Usage::default();
         let mut entries = MOST_ENTRIES;
@@ -173,7 +174,7 @@ impl Watched {
             let mut older = Counter::default();
             let walked = count(folder, &mut entries, &mut |found, stat| {
                 now.add(found, stat);
-                // Change times can't be set by a program, unlike those of modification.
+                // Programs can't set change times, unlike modification times.
                 if folder.before.is_none() && stat.is_some_and(|stat| changed(stat) < started) {
                     older.add(found, stat);
                 }
@@ -191,8 +192,8 @@ impl Watched {
             is_complete &= now.closed <= before.closed;
         }
         if !is_complete {
-            // A run may close folders behind itself, or nest them so deeply that nobody looks for their end. Then
-            // everything that the filesystem has lost counts.
+            // A run may make folders inaccessible, or nest them too deeply. Then all the space used
+            // on the filesystem counts.
             let lost = self.lost();
             added.bytes = added.bytes.max(lost.bytes);
             added.entries = added.entries.max(lost.entries);
@@ -207,7 +208,7 @@ fn changed(stat: &Stat) -> SystemTime {
     SystemTime::UNIX_EPOCH + seconds + Duration::from_nanos(rest.into())
 }
 
-/// Shows all entries of a folder, until `visit` has seen enough.
+/// Visits all entries of a folder, until `visit` stops.
 fn count(
     folder: &Folder,
     entries: &mut usize,
@@ -223,7 +224,7 @@ fn count(
     })
 }
 
-/// A thread that counts; dropping it ends the thread.
+/// The watchdog thread; dropping it stops the thread.
 #[derive(Debug)]
 pub(super) struct Watchdog {
     found: Arc<Alarm>,
@@ -233,7 +234,7 @@ pub(super) struct Watchdog {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the thread has to say.
+/// The result of the thread.
 #[derive(Debug)]
 struct Alarm {
     event: OwnedFd,
@@ -241,7 +242,7 @@ struct Alarm {
 }
 
 impl Watchdog {
-    /// Begins to watch.
+    /// Starts the watchdog.
     #[allow(unsafe_code, reason = "a descriptor changes hands")]
     pub(super) fn start(
         watched: Watched,
@@ -267,12 +268,12 @@ impl Watchdog {
         Ok(Self { found, stop, wake: Some(wake), thread: Some(thread) })
     }
 
-    /// Becomes readable when there is something to say.
+    /// Becomes readable when a limit is exceeded.
     pub(super) fn event(&self) -> &OwnedFd {
         &self.found.event
     }
 
-    /// What there is too much of.
+    /// The limit that was exceeded.
     pub(super) fn alarm(&self) -> Option<Written> {
         self.found.what.get().copied()
     }
@@ -288,7 +289,7 @@ impl Drop for Watchdog {
     }
 }
 
-/// Watches until there is too much of something, or until it is told to stop.
+/// Watches until a limit is exceeded, or until it is stopped.
 fn watch(
     mut watched: Watched,
     (most_bytes, most_entries): (u64, u64),
@@ -296,7 +297,7 @@ fn watch(
     stop: &AtomicBool,
     pause: &dyn Fn() -> bool,
 ) -> Option<Written> {
-    // Nothing was walked through yet, so the first walk is due.
+    // Nothing was scanned yet, so the first scan is due.
     let mut walked: Option<(Instant, Duration)> = None;
     let mut added = Usage::default();
     let mut lost_then = Usage::default();
@@ -307,7 +308,7 @@ fn watch(
             return Some(Written::Disk);
         }
         let lost = watched.lost();
-        // Half of what is left may have been used up since the last walk.
+        // Half of the remaining space may have been used since the last scan.
         let is_urgent = |lost: u64, then: u64, most: u64, added: u64| {
             lost.saturating_sub(then) > most.saturating_sub(added) / 2
         };

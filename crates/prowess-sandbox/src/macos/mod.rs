@@ -1,7 +1,7 @@
-//! The walls on macOS: Seatbelt, with a profile that is made for each run.
+//! The sandbox on macOS: Seatbelt, with a profile for each run.
 //!
-//! Nothing here is about a Mac but the profile's words and the path of the launcher, so all of it is compiled and tested
-//! elsewhere too; only there it encloses nothing.
+//! Only the profile and the path of the launcher are specific to macOS, so all of it is compiled
+//! and tested on other systems too, without isolation.
 
 #![cfg_attr(
     not(target_os = "macos"),

@@ -1,8 +1,9 @@
 //! The profile of a run in Seatbelt's language.
 //!
-//! Everything is denied but what a rule names. The text holds no path, no pattern and no name from outside: those are
-//! parameters, so nothing in a grant can end a string and begin a rule. Rules that protect are written as exceptions in the
-//! rule that allows, because a later `deny` does not always win over an `allow` with several conditions.
+//! Everything is denied except what a rule names. The text contains no untrusted path, pattern or
+//! name: those are parameters, so a grant can't inject a rule. Rules that protect are written as
+//! exceptions in the rule that allows, because a later `deny` does not always win over an `allow`
+//! with several conditions.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,8 +20,9 @@ pub(crate) struct Profile {
     pub(crate) parameters: Vec<(String, PathBuf)>,
 }
 
-/// What every program needs of the system: the loader, libraries, locales, a few devices, a few facts about the machine.
-/// There is no way in it to other programs: no services but the one that knows the user's name, no events, no launching.
+/// System resources that every program needs: the loader, libraries, locales, a few devices, a few
+/// sysctls. It gives no access to other programs: no services except the one for user names, no
+/// events, no launching.
 const BASE: &str = r#"(version 1)
 (deny default)
 (allow process-fork)
@@ -70,11 +72,12 @@ const BASE: &str = r#"(version 1)
   (global-name "com.apple.system.opendirectoryd.libinfo"))
 "#;
 
-/// The last word: what no rule above may have let through.
+/// Final rules: what no rule above may allow.
 const LAST: &str = "(deny file-write-setugid)
 ";
 
-/// Makes the profile. `private` is the run's own folder, which takes the place of /tmp and of the home.
+/// Creates the profile. `private` is the run's own folder, which replaces /tmp and the home
+/// directory.
 pub(crate) fn profile(spec: &Spec, private: &Path) -> Result<Profile, Error> {
     let mut profile = Profile { text: BASE.to_owned(), parameters: Vec::new() };
     let folder = profile.subpath(private);
@@ -82,7 +85,7 @@ pub(crate) fn profile(spec: &Spec, private: &Path) -> Result<Profile, Error> {
     profile.programs(spec)?;
     for grant in &spec.files {
         if !check::is_plain(&grant.path) {
-            let reason = "it is not an absolute path that goes straight down".to_owned();
+            let reason = "it is not an absolute path without `.` and `..`".to_owned();
             return Err(Error::Grant { path: grant.path.clone(), reason });
         }
         profile.grant(grant, &spec.files)?;
@@ -90,7 +93,8 @@ pub(crate) fn profile(spec: &Spec, private: &Path) -> Result<Profile, Error> {
     profile.ways(spec, private);
     if let Network::Listeners(ports) = &spec.network {
         for port in ports {
-            // A number can't be anything else. The proxy asks for the run's own secret, because others could connect.
+            // A number can't inject anything. The proxy requires the run's secret, because others
+            // could connect.
             let _ =
                 writeln!(profile.text, "(allow network-outbound (remote ip \"localhost:{port}\"))");
         }
@@ -120,7 +124,7 @@ impl Profile {
         let _ = writeln!(self.text, "(allow {operations}\n  {})", filters.join("\n  "));
     }
 
-    /// Images by their very path: what lies beside them can't be executed.
+    /// Allows images by their exact path: nothing else in their folders can be executed.
     fn programs(&mut self, spec: &Spec) -> Result<(), Error> {
         let mut images = Vec::new();
         for program in std::iter::once(&spec.program).chain(&spec.programs) {
@@ -147,7 +151,7 @@ impl Profile {
                 let refuse = |reason| Error::Grant { path: grant.path.clone(), reason };
                 let below = pattern::to_regex(pattern).map_err(refuse)?;
                 let folder = grant.path.to_str().ok_or_else(|| {
-                    refuse("its path is no text, which a pattern needs".to_owned())
+                    refuse("its path is not valid UTF-8, which a pattern requires".to_owned())
                 })?;
                 let folder = pattern::escape_regex(folder.trim_end_matches('/'));
                 let regex = self.parameter(format!("^{folder}/{below}$"));
@@ -183,7 +187,7 @@ impl Profile {
         Ok(())
     }
 
-    /// The folders on the way to what is granted can be named, though not listed.
+    /// Allows metadata of the parent folders of grants, but not listing them.
     fn ways(&mut self, spec: &Spec, private: &Path) {
         let granted = spec.files.iter().map(|grant| grant.path.as_path());
         let images = std::iter::once(&spec.program).chain(&spec.programs).chain(&spec.support);
@@ -209,7 +213,7 @@ impl Profile {
     }
 }
 
-/// What may not be written below a grant although the grant may.
+/// Read-only paths below a writable grant.
 fn protected<'g>(grant: &'g FileGrant, all: &'g [FileGrant]) -> impl Iterator<Item = &'g Path> {
     all.iter()
         .filter(|other| other.access != Access::Write && other.pattern.is_none())

@@ -1,8 +1,8 @@
-//! Starting a program behind Seatbelt and seeing it through to its end.
+//! Starts a program under Seatbelt and supervises it.
 //!
-//! The walls are the kernel's; the end is not. There are no process namespaces here, so the tree is ended as one process
-//! group, and a process that has left the group and the program's streams can outlive the run. `docs/design/sandbox.md` says
-//! so too.
+//! The kernel enforces the isolation but not the termination. There are no PID namespaces, so the
+//! tree is killed as one process group, and a process that has left the group and closed the
+//! program's streams can outlive the run. See `docs/design/sandbox.md`.
 
 use std::ffi::OsString;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -29,7 +29,7 @@ use crate::spec::{Access, Ended, How, Input, Limits, Network, Observer, Spec, St
 
 /// The launcher, never looked up on a path (attack sandbox-H12).
 const LAUNCHER: &str = "/usr/bin/sandbox-exec";
-/// How long the streams may stay open when the program and its group are gone.
+/// How long the streams may stay open after the program and its group have ended.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Runs a program to its end.
@@ -37,10 +37,10 @@ pub fn run(spec: Spec, observer: &mut dyn Observer) -> Result<Ended, Error> {
     Sandbox::spawn(spec)?.wait(observer)
 }
 
-/// There is nothing to get ready.
+/// There is nothing to prepare.
 pub fn warm_up() {}
 
-/// What this machine can enforce, found out by doing it.
+/// Tests what this machine can enforce.
 pub fn probe() -> Probe {
     let tried = Command::new(LAUNCHER)
         .args(["-p", "(version 1)(allow default)", "/usr/bin/true"])
@@ -60,25 +60,25 @@ pub fn probe() -> Probe {
     let processes = Layer {
         name: "processes",
         state: State::BestEffort,
-        detail: "ended as one group; memory of a run can't be limited".to_owned(),
+        detail: "killed as one group; memory of a run can't be limited".to_owned(),
         remedy: None,
     };
     Probe { layers: vec![seatbelt, processes] }
 }
 
-/// A specification that waits for its arguments. Nothing can be built in advance here.
+/// A specification that waits for its arguments. Nothing can be set up in advance here.
 #[derive(Debug)]
 pub struct Prepared(Spec);
 
 impl Prepared {
-    /// Takes a specification whose arguments, environment and input come later.
+    /// Takes a specification whose arguments, environment and input are provided later.
     pub fn new(spec: Spec) -> Result<Self, Error> {
         let mut prepared = Self(spec);
         prepared.ready()?;
         Ok(prepared)
     }
 
-    /// Checks that the walls can be built.
+    /// Checks that the sandbox can be set up.
     pub fn ready(&mut self) -> Result<(), Error> {
         refuse_unenforceable(&self.0)
     }
@@ -97,39 +97,39 @@ impl Prepared {
     }
 }
 
-/// What happens to a run.
+/// An event of a run.
 enum Event {
     Output(Stream, Vec<u8>),
     Closed,
-    /// The program is dead, but not reaped: its number is still its own.
+    /// The program has exited but is not reaped: its process id is still valid.
     Ended,
     Cancel,
     Kill,
 }
 
-/// A limit of memory makes a run refuse, so none is held badly.
+/// Always true: a memory limit is refused.
 pub fn counts_memory() -> bool {
     true
 }
 
-/// Ends a run from another thread.
+/// Cancels a run from another thread.
 #[derive(Clone, Debug)]
 pub struct Canceller(SyncSender<Event>);
 
 impl Canceller {
-    /// SIGTERM now, SIGKILL after the grace period.
+    /// Sends SIGTERM now and SIGKILL after the grace period.
     pub fn cancel(&self) {
-        // A run that is over can't be cancelled.
+        // A finished run can't be cancelled.
         let _ = self.0.send(Event::Cancel);
     }
 
-    /// SIGKILL now, also in the grace period.
+    /// Sends SIGKILL now, even in the grace period.
     pub fn kill(&self) {
         let _ = self.0.send(Event::Kill);
     }
 }
 
-/// A program behind walls. Dropping it ends the program.
+/// A program in a sandbox. Dropping it kills the program.
 #[derive(Debug)]
 pub struct Sandbox {
     child: Child,
@@ -150,12 +150,12 @@ impl Sandbox {
         spawn_with(Path::new(LAUNCHER), spec)
     }
 
-    /// A handle that ends the run from another thread.
+    /// A handle that cancels the run from another thread.
     pub fn canceller(&self) -> Canceller {
         Canceller(self.sender.clone())
     }
 
-    /// Passes output on until the program has ended.
+    /// Forwards output until the program has ended.
     pub fn wait(mut self, observer: &mut dyn Observer) -> Result<Ended, Error> {
         observer.listeners(std::mem::take(&mut self.listeners));
         let mut progress = Progress {
@@ -185,10 +185,10 @@ impl Sandbox {
         })
     }
 
-    /// The next event; nothing when the time is up first.
+    /// The next event; `None` at the deadline.
     fn next(&self, deadline: Option<Instant>) -> Option<Event> {
         let Some(deadline) = deadline else { return self.events.recv().ok() };
-        // Looked at first: a flood of output must not hold up the clock.
+        // Checked first: a flood of output must not delay the timeout.
         let left = deadline.checked_duration_since(Instant::now())?;
         self.events.recv_timeout(left).ok()
     }
@@ -247,7 +247,7 @@ impl Sandbox {
         }
     }
 
-    /// GIB §5.3: first a request, then no choice.
+    /// Sends SIGTERM first, then SIGKILL (GIB §5.3).
     fn terminate(&self, progress: &mut Progress, why: Stop) {
         progress.stopped = Some(why);
         progress.phase = Phase::Terminating;
@@ -256,7 +256,7 @@ impl Sandbox {
     }
 
     fn signal(&self, signal: Signal) {
-        // Not reaped yet, so the number can't be anybody else's.
+        // Not reaped yet, so the process id can't be reused.
         let _ = kill_process_group(Pid::from_child(&self.child), signal);
     }
 }
@@ -314,12 +314,12 @@ fn set_up(stage: &'static str) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::SetUp { stage, source }
 }
 
-/// What Seatbelt has no word for is refused, never left out.
+/// Refuses what Seatbelt can't express; nothing is silently ignored.
 fn refuse_unenforceable(spec: &Spec) -> Result<(), Error> {
     let cause = if spec.limits.memory.is_some() {
         "the memory of a run can't be limited on macOS"
     } else if !spec.synthetic.is_empty() {
-        "a file can't be shown in the place of another on macOS"
+        "a file can't replace another one on macOS"
     } else {
         return Ok(());
     };
@@ -340,7 +340,7 @@ fn spawn_with(launcher: &Path, mut spec: Spec) -> Result<Sandbox, Error> {
         let reason = "it is not an executable file".to_owned();
         return Err(Error::NotExecutable { path: spec.program, reason });
     }
-    // The kernel decides by real names.
+    // The kernel uses canonical paths.
     for program in std::iter::once(real)
         .chain(spec.programs.clone().into_iter().filter_map(|program| program.canonicalize().ok()))
     {
@@ -407,12 +407,12 @@ fn settle_grants(spec: &mut Spec) -> Result<(), Error> {
             Ok(real) if real == grant.path => settled.push(grant),
             Ok(_) => {
                 return Err(refuse(
-                    "a part of it is a symbolic link, which could lead anywhere".to_owned(),
+                    "a part of it is a symbolic link, which could point anywhere".to_owned(),
                 ));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if fs::symlink_metadata(&grant.path).is_ok() {
-                    return Err(refuse("it is a symbolic link that leads nowhere".to_owned()));
+                    return Err(refuse("it is a dangling symbolic link".to_owned()));
                 }
             }
             Err(error) => return Err(refuse(error.to_string())),
@@ -422,7 +422,7 @@ fn settle_grants(spec: &mut Spec) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the child does between fork and exec: limits, private channels, nothing else open.
+/// Sets up the child between fork and exec: limits, private channels, nothing else open.
 #[allow(unsafe_code, reason = "code between fork and exec")]
 fn prepare(command: &mut Command, limits: &Limits, descriptors: &[OwnedFd]) {
     let descriptors: Vec<RawFd> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
@@ -439,7 +439,7 @@ fn prepare(command: &mut Command, limits: &Limits, descriptors: &[OwnedFd]) {
                 let limit = Rlimit { current: Some(*bound), maximum: Some(*bound) };
                 setrlimit(*resource, limit)?;
             }
-            // Above all places, so that filling one place never overwrites what belongs into another.
+            // Above all final numbers, so that moving one descriptor never overwrites another.
             for (descriptor, copy) in descriptors.iter().zip(&mut copies) {
                 *copy = libc::fcntl(*descriptor, libc::F_DUPFD_CLOEXEC, 200);
             }
@@ -459,10 +459,11 @@ fn prepare(command: &mut Command, limits: &Limits, descriptors: &[OwnedFd]) {
     }
 }
 
-/// Threads for the streams and for the end. They end with the run, or with whoever holds a stream open.
+/// Starts threads for the streams and for the exit. They end with the run, or when the last process
+/// closes the streams.
 fn watch(child: &mut Child, input: Input, sender: &SyncSender<Event>) {
     if let (Some(mut pipe), Input::Bytes(bytes)) = (child.stdin.take(), input) {
-        // Input that nobody reads is the program's business.
+        // The program need not read its input.
         thread::spawn(move || pipe.write_all(&bytes));
     }
     let streams: [(Stream, Option<Box<dyn io::Read + Send>>); 2] = [
@@ -490,7 +491,7 @@ fn watch(child: &mut Child, input: Input, sender: &SyncSender<Event>) {
     });
 }
 
-/// The run's own folder, in the place of /tmp and of the home.
+/// The run's own folder, which replaces /tmp and the home directory.
 #[derive(Debug)]
 struct Private(PathBuf);
 
@@ -505,7 +506,7 @@ impl Private {
 
 impl Drop for Private {
     fn drop(&mut self) {
-        // What a program has closed to us stays until the system cleans up.
+        // What we can't access stays until the system cleans up.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -21,7 +21,7 @@ mount -t overlay -o lowerdir=lower,upperdir=work/upper,workdir=work/work overlay
     for (mount, user) in [(memory, "0"), (memory, "65534"), (layers, "65534")] {
         in_a_world_of_mounts(mount, user, "attacks::from_inside_as_this_user");
     }
-    // Root's files can't be lent there, and without that programs would need root's powers.
+    // Id-mapped mounts are not supported there, and without them programs would need root's capabilities.
     in_a_world_of_mounts(layers, "0", "filesystems::nothing_can_be_written_here");
 }
 
@@ -75,9 +75,9 @@ attempt("secret", lambda: read(SEC + "/k"))
                 "list: done ['a', 'script']\nread: done 'data'\nbeside: done 19\nwrite: done\nexecute: EACCES\nup: ENOENT\nsecret: ENOENT\n"
             )
         ),
-        // Root's files can't be lent there.
+        // Id-mapped mounts are not supported there.
         Err(Error::Unenforceable { cause, .. }) => {
-            assert!(cause.contains("can't be lent"), "{cause}");
+            assert!(cause.contains("does not support id-mapped mounts"), "{cause}");
         }
         Err(error) => panic!("{error}"),
     }
@@ -101,14 +101,14 @@ export PLACE=$PWD/place",
     }
 }
 
-/// Not a test: run where files can't be lent.
+/// Not a test: run where id-mapped mounts are not supported.
 #[test]
 #[ignore = "run by another test"]
 fn nothing_can_be_written_here() {
     let world = World::new();
     let (ended, output, _) = ran(files(&world, "print('ran')"));
     assert!(
-        matches!(&ended, Err(Error::Unenforceable { cause, .. }) if cause.contains("can't be lent")),
+        matches!(&ended, Err(Error::Unenforceable { cause, .. }) if cause.contains("does not support id-mapped mounts")),
         "{ended:?}"
     );
     assert_eq!(output, "");

@@ -91,11 +91,11 @@ fn namespaces_without_powers_run_nothing() {
     // Attack sandbox-H02: a namespace can be made, and mounting in it is refused, as AppArmor does it.
     for user in ["0", "65534"] {
         for errno in [libc::EPERM, libc::EACCES] {
-            masked(user, &[libc::SYS_mount], errno, "nothing may be mounted in them");
+            masked(user, &[libc::SYS_mount], errno, "mounting in them is not allowed");
         }
     }
     // The older call is allowed and the newer ones are not.
-    masked("65534", &[libc::SYS_fsopen], libc::EPERM, "nothing may be mounted in them");
+    masked("65534", &[libc::SYS_fsopen], libc::EPERM, "mounting in them is not allowed");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn without_a_proc_of_its_own_nothing_runs() {
     command.args(["--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc"]);
     command.args(["sh", "-c", "mount -t tmpfs tmpfs /proc/sys && exec \"$@\"", "sh"]);
     command.arg(copy.path().join("tests")).args(VICTIM);
-    is_refused(command, "a /proc of its own can't be mounted");
+    is_refused(command, "a separate /proc can't be mounted");
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn root_without_its_powers_runs_nothing() {
     let mut command = Command::new("setpriv");
     command.args(["--bounding-set=-sys_admin", "--inh-caps=-sys_admin"]);
     command.arg(copy.path().join("tests")).args(VICTIM);
-    is_refused(command, "root without the right to mount");
+    is_refused(command, "root without CAP_SYS_ADMIN");
 }
 
 #[test]

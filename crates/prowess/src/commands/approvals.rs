@@ -149,7 +149,7 @@ fn page(approval: &Approval, width: Option<usize>) -> String {
     match state(approval) {
         State::Same | State::Unknown => {}
         State::Changed => field("changed", "its files are not those any more, so it asks again"),
-        State::Gone => field("changed", "it is not there any more"),
+        State::Gone => field("changed", "it no longer exists"),
     }
     for grant in grants(approval) {
         field("may", grant);

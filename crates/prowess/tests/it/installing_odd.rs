@@ -285,7 +285,7 @@ fn all_that_can_not_be_had_is_named_at_once() {
       ! its `SKILL.md` is empty
         hint: ask its author; `prowess check` shows what is wrong with a file
     path
-      ! `network:read:https://host.example/x` can not be granted: `https://host.example/x` is a URL: write the host alone, such as `api.example.com`
+      ! `network:read:https://host.example/x` can't be granted: `https://host.example/x` is a URL: write the host alone, such as `api.example.com`
     needs
       ! `needs` needs `hollow`, which can't be installed
         hint: ask its author; `prowess check` shows what is wrong with a file
@@ -303,7 +303,7 @@ fn all_that_can_not_be_had_is_named_at_once() {
     --- stderr
     warning: `Azure CLI` is left out: `Azure CLI` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `azure-cli`?)
     warning: `hollow` is left out: its `SKILL.md` is empty
-    warning: `path` is left out: `network:read:https://host.example/x` can not be granted: `https://host.example/x` is a URL: write the host alone, such as `api.example.com`
+    warning: `path` is left out: `network:read:https://host.example/x` can't be granted: `https://host.example/x` is a URL: write the host alone, such as `api.example.com`
     warning: `needs` is left out: `needs` needs `hollow`, which can't be installed
     first 1.0.0 (written `1.0`), experimental
       from   [SCENE]/all/first

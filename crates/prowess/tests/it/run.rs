@@ -649,9 +649,10 @@ fn handlers_run_as_they_are_and_never_trusted() {
     }
     // What its author claims counts for nothing.
     let policy = scene.stdout("policy skills/tier-claimed/search");
-    assert!(policy.contains(
-        "tier experimental: it is a local file; its claim to be verified counts for nothing"
-    ));
+    assert!(
+        policy
+            .contains("tier experimental: it is a local file; its claim to be verified is ignored")
+    );
     // A handler may print, and fail.
     let talk = "import os\n\ndef search(query, limit=5):\n    print('looking')\n    os.write(1, b'raw')\n    if query == 'boom':\n        raise ValueError('no such shelf')\n    return [query, sorted(os.listdir('.'))]\n";
     let scene = scene.file("skills/shelf-offline/handlers/search.py", talk).file("home/letter", "");

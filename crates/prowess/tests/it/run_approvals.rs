@@ -188,6 +188,6 @@ fn a_skill_that_is_the_project_says_before_the_answer_that_it_stays_as_it_is() {
         let shown = shown.replace("\n    ", " ");
         assert!(shown.contains("  - gets nothing from `filesystem:write:./**`: "), "{shown}");
         assert!(shown.contains("is the skill itself and stays read-only"), "{shown}");
-        assert!(!shown.contains("+ may change files"), "{shown}");
+        assert!(!shown.contains("+ may write files"), "{shown}");
     }
 }
