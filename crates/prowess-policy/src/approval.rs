@@ -77,7 +77,7 @@ pub struct Approval {
 
 /// Why an approval is void.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Void {
+pub enum VoidReason {
     /// It is for another skill or another tool.
     Elsewhere,
     /// Files of the skill changed; which ones, if known.
@@ -111,18 +111,18 @@ pub enum FileChange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// What happened.
-    pub void: Void,
+    pub void: VoidReason,
     /// When the approval was given, in seconds since 1970.
     pub approved_at: u64,
 }
 
 /// How a request relates to the stored approvals.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing<'a> {
+pub enum ApprovalStatus<'a> {
     /// An approval covers it.
     Covered(&'a Approval),
     /// It was approved once, but something has changed since.
-    Void(&'a Approval, Void),
+    Void(&'a Approval, VoidReason),
     /// It was never approved.
     Never,
 }
@@ -135,18 +135,18 @@ pub struct Approvals {
 
 impl Approval {
     /// Checks whether the approval covers a request with these grants, and if not, why.
-    pub fn covers(&self, request: &Request, grants: &[Grant]) -> Result<(), Void> {
+    pub fn covers(&self, request: &Request, grants: &[Grant]) -> Result<(), VoidReason> {
         let tool = self.tool.as_ref().is_none_or(|tool| *tool == request.tool);
         if self.skill != request.skill || !tool {
-            return Err(Void::Elsewhere);
+            return Err(VoidReason::Elsewhere);
         }
         // GIB §6.3 asks again when SKILL.md changes; here any file counts, because scripts do the
         // actual work.
         if self.digest != request.digest {
             let here = request.places.as_ref().map(|places| &places.skill);
             return Err(match (&self.skill_folder, here) {
-                (Some(there), Some(here)) if there != here => Void::OtherSkill(there.clone()),
-                _ => Void::Files(changes(&self.files, &request.files)),
+                (Some(there), Some(here)) if there != here => VoidReason::OtherSkill(there.clone()),
+                _ => VoidReason::Files(changes(&self.files, &request.files)),
             });
         }
         let approved: Vec<Grant> = self
@@ -163,23 +163,23 @@ impl Approval {
             .filter(|text| !self.grants.contains(text))
             .collect();
         if !missing.is_empty() {
-            return Err(Void::Grants(missing));
+            return Err(VoidReason::Grants(missing));
         }
         match &self.project {
             // None of its grants is relative, and they cover those of the request.
             Project::Any => {}
             Project::Folder(folder) => {
                 if request.places.as_ref().is_none_or(|places| places.project != *folder) {
-                    return Err(Void::Project(folder.clone()));
+                    return Err(VoidReason::Project(folder.clone()));
                 }
             }
-            Project::Unknown => return Err(Void::NoProject),
+            Project::Unknown => return Err(VoidReason::NoProject),
         }
         match request.pins.iter().find(|pin| !self.pins.contains(pin)) {
             Some(pin) if self.pins.iter().any(|known| known.path == pin.path) => {
-                Err(Void::Program(pin.path.clone()))
+                Err(VoidReason::Program(pin.path.clone()))
             }
-            Some(pin) => Err(Void::NewProgram(pin.path.clone())),
+            Some(pin) => Err(VoidReason::NewProgram(pin.path.clone())),
             None => Ok(()),
         }
     }
@@ -222,12 +222,12 @@ impl Approvals {
     }
 
     /// How a request with these grants relates to the approvals.
-    pub fn covers(&self, request: &Request, grants: &[Grant]) -> Standing<'_> {
-        let mut latest: Option<(&Approval, Void)> = None;
+    pub fn covers(&self, request: &Request, grants: &[Grant]) -> ApprovalStatus<'_> {
+        let mut latest: Option<(&Approval, VoidReason)> = None;
         for approval in &self.records {
             match approval.covers(request, grants) {
-                Ok(()) => return Standing::Covered(approval),
-                Err(Void::Elsewhere) => {}
+                Ok(()) => return ApprovalStatus::Covered(approval),
+                Err(VoidReason::Elsewhere) => {}
                 Err(void) => {
                     if latest.as_ref().is_none_or(|(known, _)| known.given_at <= approval.given_at)
                     {
@@ -236,7 +236,8 @@ impl Approvals {
                 }
             }
         }
-        latest.map_or(Standing::Never, |(approval, void)| Standing::Void(approval, void))
+        latest
+            .map_or(ApprovalStatus::Never, |(approval, void)| ApprovalStatus::Void(approval, void))
     }
 }
 
@@ -264,11 +265,11 @@ impl fmt::Display for Change {
         let when = date(self.approved_at);
         let since = format!("since you approved it on {when}");
         match &self.void {
-            Void::Elsewhere => f.write_str("the approval is for something else"),
-            Void::Files(changes) if changes.is_empty() => {
+            VoidReason::Elsewhere => f.write_str("the approval is for something else"),
+            VoidReason::Files(changes) if changes.is_empty() => {
                 write!(f, "its files have changed {since}")
             }
-            Void::Files(changes) => {
+            VoidReason::Files(changes) => {
                 let told: Vec<String> =
                     changes.iter().take(MOST_LISTED).map(ToString::to_string).collect();
                 write!(f, "{}", told.join(", "))?;
@@ -279,27 +280,27 @@ impl fmt::Display for Change {
                 }
                 write!(f, " {since}")
             }
-            Void::OtherSkill(folder) => write!(
+            VoidReason::OtherSkill(folder) => write!(
                 f,
                 "your approval of {when} is for another skill of that name, in {}",
                 visible(folder)
             ),
-            Void::Grants(grants) => {
+            VoidReason::Grants(grants) => {
                 let grants = grants.join(", ");
                 write!(f, "it now requests more than you approved on {when}: {}", visible(&grants))
             }
-            Void::Project(folder) => {
+            VoidReason::Project(folder) => {
                 write!(f, "you approved it on {when} in {}, not in this folder", visible(folder))
             }
-            Void::NoProject => {
+            VoidReason::NoProject => {
                 write!(f, "your approval of {when} does not record a folder")
             }
-            Void::Program(path) => write!(
+            VoidReason::Program(path) => write!(
                 f,
                 "the program {} is not the one that was there when you approved it on {when}",
                 visible(path)
             ),
-            Void::NewProgram(path) => write!(
+            VoidReason::NewProgram(path) => write!(
                 f,
                 "it now starts the program {}, which was not part of what you approved on {when}",
                 visible(path)

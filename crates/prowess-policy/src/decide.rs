@@ -2,7 +2,7 @@
 
 use prowess_format::permission::{Domain, Level};
 
-use crate::approval::{Approvals, Change, Standing};
+use crate::approval::{ApprovalStatus, Approvals, Change};
 use crate::decision::{
     Allowed, Because, Case, Closed, Decision, Denial, Denied, Every, Question, Reason, ReasonKind,
 };
@@ -61,15 +61,15 @@ pub fn decide_here(
     }
     let mut reasons = reasons(request, trust, tier, asked.iter().zip(&case.grants));
     let (by, changed) = match approvals.covers(request, &case.grants) {
-        Standing::Covered(approval) => {
+        ApprovalStatus::Covered(approval) => {
             reasons.retain(|reason| reason.every == Every::Time);
             (Because::Approved { at: approval.given_at }, None)
         }
-        Standing::Void(approval, void) => {
+        ApprovalStatus::Void(approval, void) => {
             let approved_at = approval.given_at;
             (Because::NothingToAsk, Some(Change { void, approved_at }))
         }
-        Standing::Never => (Because::NothingToAsk, None),
+        ApprovalStatus::Never => (Because::NothingToAsk, None),
     };
     if reasons.is_empty() {
         return Decision::Allow(Allowed { case, approval: None, by });
