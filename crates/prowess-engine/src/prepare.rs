@@ -417,7 +417,7 @@ fn named_files(files: &[PathBuf], world: &World) -> Result<Vec<Grant>, RunError>
     let mut grants = Vec::new();
     for file in files.iter().filter(|file| !file.starts_with(&world.working_directory)) {
         let text = format!("filesystem:read:{}", file.display());
-        let grant = Grant::parse(&text, &Source::User(text.clone())).map_err(|error| {
+        let grant = Grant::parse(&text, &GrantSource::User(text.clone())).map_err(|error| {
             RunError::Unsupported(format!("`{}` can't be given to a tool: {error}", file.display()))
         })?;
         grants.extend(grant);

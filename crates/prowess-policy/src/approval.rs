@@ -9,7 +9,7 @@ use std::fmt;
 
 use prowess_format::text::visible;
 
-use crate::grant::{Grant, Source};
+use crate::grant::{Grant, GrantSource};
 use crate::request::Request;
 
 /// A digest of all the files of a skill, computed by the caller.
@@ -152,7 +152,7 @@ impl Approval {
         let approved: Vec<Grant> = self
             .grants
             .iter()
-            .filter_map(|text| Grant::parse(text, &Source::Declared(text.clone())).ok())
+            .filter_map(|text| Grant::parse(text, &GrantSource::Declared(text.clone())).ok())
             .flatten()
             .collect();
         let missing: Vec<String> = grants

@@ -4,10 +4,11 @@ use prowess_format::permission::{Domain, Level};
 
 use crate::approval::{ApprovalStatus, Approvals, Change};
 use crate::decision::{
-    Allowed, Because, Case, Closed, Decision, Denial, Denied, Every, Question, Reason, ReasonKind,
+    Allowed, Because, Case, Closed, Decision, Denial, Denied, Frequency, Question, Reason,
+    ReasonKind,
 };
-use crate::explain::Reality;
-use crate::grant::{Grant, Scope, Source};
+use crate::explain::GrantEffect;
+use crate::grant::{Grant, GrantSource, Scope};
 use crate::grants::GrantSet;
 use crate::matrix;
 use crate::mode::{Mode, is_available};
@@ -24,7 +25,7 @@ pub fn decide(
     approvals: &Approvals,
     mode: Mode,
 ) -> Decision {
-    decide_here(request, trust, grants, approvals, mode, &|_| Reality::AsGranted)
+    decide_here(request, trust, grants, approvals, mode, &|_| GrantEffect::AsGranted)
 }
 
 /// Decides about a request on a machine on which some grants open less than they say. What is not
@@ -36,7 +37,7 @@ pub fn decide_here(
     grants: &GrantSet,
     approvals: &Approvals,
     mode: Mode,
-    reality: &dyn Fn(&Grant) -> Reality,
+    reality: &dyn Fn(&Grant) -> GrantEffect,
 ) -> Decision {
     let tier = trust.tier().min(request.ceiling());
     let wanted = grants.for_tool(&request.tool);
@@ -62,7 +63,7 @@ pub fn decide_here(
     let mut reasons = reasons(request, trust, tier, asked.iter().zip(&case.grants));
     let (by, changed) = match approvals.covers(request, &case.grants) {
         ApprovalStatus::Covered(approval) => {
-            reasons.retain(|reason| reason.every == Every::Time);
+            reasons.retain(|reason| reason.every == Frequency::Time);
             (Because::Approved { at: approval.given_at }, None)
         }
         ApprovalStatus::Void(approval, void) => {
@@ -82,23 +83,23 @@ pub fn decide_here(
 fn open(
     asked: Vec<Grant>,
     narrowed: Vec<Grant>,
-    reality: &dyn Fn(&Grant) -> Reality,
+    reality: &dyn Fn(&Grant) -> GrantEffect,
 ) -> (Vec<Grant>, Vec<Grant>, Vec<Closed>) {
     let mut kept = (Vec::new(), Vec::new());
     let mut closed: Vec<Closed> = Vec::new();
     for (asked, narrowed) in asked.into_iter().zip(narrowed) {
         let less = match reality(&narrowed) {
-            Reality::AsGranted | Reality::Partly(_) => {
+            GrantEffect::AsGranted | GrantEffect::Partly(_) => {
                 kept.0.push(asked);
                 kept.1.push(narrowed);
                 continue;
             }
-            Reality::ReadOnly(why) => {
+            GrantEffect::ReadOnly(why) => {
                 kept.0.push(asked.reading());
                 kept.1.push(narrowed.reading());
                 Closed { grant: narrowed, why, is_read: true }
             }
-            Reality::Never(why) => Closed { grant: narrowed, why, is_read: false },
+            GrantEffect::Never(why) => Closed { grant: narrowed, why, is_read: false },
         };
         let is_known = |known: &Closed| known.to_string() == less.to_string();
         if !closed.iter().any(is_known) {
@@ -144,16 +145,16 @@ fn reasons<'g>(
     let mut reasons = Vec::new();
     let about_skill = |kind, every, in_advance| Reason { kind, grant: None, every, in_advance };
     if trust.origin() == Origin::Downloaded && !trust.is_signed() {
-        reasons.push(about_skill(ReasonKind::UnsignedDownload, Every::Time, false));
+        reasons.push(about_skill(ReasonKind::UnsignedDownload, Frequency::Time, false));
     }
     if request.always_ask {
         // `--yes` confirms this one run, which is all that the author requires.
-        reasons.push(about_skill(ReasonKind::AlwaysAsk, Every::Time, true));
+        reasons.push(about_skill(ReasonKind::AlwaysAsk, Frequency::Time, true));
     }
     // R32: bundled or verified, and read-only: runs. Otherwise first use asks.
     let vouched = trust.origin() == Origin::Bundled || tier == Tier::Verified;
     if !(vouched && request.read_only) {
-        reasons.push(about_skill(ReasonKind::FirstUse, Every::Change, true));
+        reasons.push(about_skill(ReasonKind::FirstUse, Frequency::Change, true));
     }
     let about_grants =
         asked_and_narrowed.filter_map(|(asked, narrowed)| about_grant(asked, narrowed, tier));
@@ -179,7 +180,7 @@ fn about_grant(grant: &Grant, narrowed: &Grant, tier: Tier) -> Option<Reason> {
         // Asked at every tier: a signature proves the author, but the secret is the user's.
         Scope::Path(path) if path.named_secret().is_some() => (ReasonKind::SecretFiles, false),
         Scope::Variable(name) if name.is_secret() => (ReasonKind::SecretVariable, true),
-        _ if *grant.source() == Source::NetworkFlag => {
+        _ if *grant.source() == GrantSource::NetworkFlag => {
             (ReasonKind::NetworkFlag, tier > Tier::Experimental)
         }
         _ if matrix::asks(grant, tier) => {
@@ -189,8 +190,8 @@ fn about_grant(grant: &Grant, narrowed: &Grant, tier: Tier) -> Option<Reason> {
     };
     let every = match (grant.domain(), tier) {
         // Nothing confines a program that controls the mouse, and this one is not signed.
-        (Domain::Desktop, Tier::Experimental) => Every::Time,
-        _ => Every::Change,
+        (Domain::Desktop, Tier::Experimental) => Frequency::Time,
+        _ => Frequency::Change,
     };
     // The user decides about the narrowed grant.
     Some(Reason { kind, grant: Some(narrowed.clone()), every, in_advance })
@@ -208,7 +209,7 @@ fn may_be_in_advance(grant: &Grant, tier: Tier) -> bool {
         // writing to it is more.
         (Domain::Filesystem, Scope::Path(path)) => {
             let implied =
-                *grant.source() == Source::WorkingDirectory && grant.level() == Level::Read;
+                *grant.source() == GrantSource::WorkingDirectory && grant.level() == Level::Read;
             !unvouched || implied || !path.is_broad()
         }
         _ => true,

@@ -96,7 +96,7 @@ pub struct Denied {
 
 /// How often a reason asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Every {
+pub enum Frequency {
     /// Before every run, whatever was approved.
     Time,
     /// Until the user has approved it.
@@ -111,7 +111,7 @@ pub struct Reason {
     /// The grant in question, if it is about one.
     pub grant: Option<Grant>,
     /// How often it asks.
-    pub every: Every,
+    pub every: Frequency,
     /// Whether `--yes` may answer it.
     pub in_advance: bool,
 }
@@ -243,7 +243,7 @@ impl Question {
 
     /// Whether an answer can be remembered: not if a reason asks every time.
     pub fn can_be_remembered(&self) -> bool {
-        self.reasons.iter().all(|reason| reason.every == Every::Change)
+        self.reasons.iter().all(|reason| reason.every == Frequency::Change)
     }
 
     /// The skill's name.

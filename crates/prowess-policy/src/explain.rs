@@ -5,8 +5,8 @@ use std::fmt::{self, Write as _};
 use prowess_format::permission::{Domain, Level};
 use prowess_format::text::visible;
 
-use crate::decision::{Because, Case, Decision, Every, Question};
-use crate::grant::{Grant, Scope, Source};
+use crate::decision::{Because, Case, Decision, Frequency, Question};
+use crate::grant::{Grant, GrantSource, Scope};
 use crate::request::Places;
 use crate::scope::{HostScope, PathPattern};
 use crate::spec::SandboxSpec;
@@ -54,7 +54,7 @@ impl fmt::Display for Line {
 
 /// How far a grant takes effect on a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reality {
+pub enum GrantEffect {
     /// Completely.
     AsGranted,
     /// In part: what is not opened, and what is.
@@ -67,12 +67,12 @@ pub enum Reality {
 
 /// Explains a decision.
 pub fn explain(decision: &Decision) -> Vec<Line> {
-    explain_here(decision, &|_| Reality::AsGranted)
+    explain_here(decision, &|_| GrantEffect::AsGranted)
 }
 
 /// Explains a decision on a machine on which some grants open less than they say, so that the user
 /// does not approve something that won't happen.
-pub fn explain_here(decision: &Decision, reality: &dyn Fn(&Grant) -> Reality) -> Vec<Line> {
+pub fn explain_here(decision: &Decision, reality: &dyn Fn(&Grant) -> GrantEffect) -> Vec<Line> {
     let case = decision.case();
     let mut lines = vec![line(LineKind::Verdict, verdict(decision)), trust_line(case)];
     if let Decision::Deny(denied) = decision {
@@ -144,7 +144,7 @@ fn places(case: &Case) -> Vec<Line> {
 
 /// Groups grants that allow the same into one line with the first of their sources. What a grant
 /// does not open follows it, once.
-fn grouped(case: &Case, reality: &dyn Fn(&Grant) -> Reality) -> Vec<Line> {
+fn grouped(case: &Case, reality: &dyn Fn(&Grant) -> GrantEffect) -> Vec<Line> {
     let mut known: Vec<String> = Vec::new();
     let (mut may, mut closed) = (Vec::new(), Vec::new());
     for grant in &case.grants {
@@ -155,15 +155,15 @@ fn grouped(case: &Case, reality: &dyn Fn(&Grant) -> Reality) -> Vec<Line> {
         let text = format!("{words}, because {}", because(grant, case.tier));
         known.push(words);
         let not_opened = match reality(grant) {
-            Reality::AsGranted => {
+            GrantEffect::AsGranted => {
                 may.push(line(LineKind::May, text));
                 continue;
             }
-            Reality::Partly(why) | Reality::ReadOnly(why) => {
+            GrantEffect::Partly(why) | GrantEffect::ReadOnly(why) => {
                 may.push(line(LineKind::May, text));
                 line(LineKind::MayNot, why)
             }
-            Reality::Never(why) => {
+            GrantEffect::Never(why) => {
                 let grant = grant.to_string();
                 let text = format!("gets nothing from `{}`: {why}", visible(&grant));
                 line(LineKind::MayNot, text)
@@ -182,24 +182,24 @@ fn because(grant: &Grant, tier: Tier) -> String {
     match grant.source() {
         // R52: the author of `/**` meant the whole machine, and the reader should know that it is
         // narrowed.
-        Source::Declared(text) if was_everything(grant) => format!(
+        GrantSource::Declared(text) if was_everything(grant) => format!(
             "the skill declares `{}`, which is limited to this at tier {tier}",
             visible(text)
         ),
-        Source::Declared(text) => format!("the skill declares `{}`", visible(text)),
-        Source::Command(program) => format!("its command starts `{}`", visible(program)),
-        Source::WorkingDirectory => "commands run in the working directory".to_owned(),
-        Source::NetworkFlag => "the skill declares that it needs the network".to_owned(),
-        Source::Required(what, name) => {
+        GrantSource::Declared(text) => format!("the skill declares `{}`", visible(text)),
+        GrantSource::Command(program) => format!("its command starts `{}`", visible(program)),
+        GrantSource::WorkingDirectory => "commands run in the working directory".to_owned(),
+        GrantSource::NetworkFlag => "the skill declares that it needs the network".to_owned(),
+        GrantSource::Required(what, name) => {
             format!("the skill requires the {what} `{}`", visible(name))
         }
-        Source::User(text) => format!("you added `{}`", visible(text)),
+        GrantSource::User(text) => format!("you added `{}`", visible(text)),
     }
 }
 
 /// Whether a narrowed grant was declared for all files.
 fn was_everything(grant: &Grant) -> bool {
-    let (Source::Declared(text), Scope::Path(_)) = (grant.source(), grant.scope()) else {
+    let (GrantSource::Declared(text), Scope::Path(_)) = (grant.source(), grant.scope()) else {
         return false;
     };
     let declared = Grant::parse(text, grant.source()).unwrap_or_default();
@@ -281,8 +281,8 @@ fn asks(question: &Question) -> Vec<Line> {
     }
     for reason in question.shown_reasons() {
         let every = match reason.every {
-            Every::Time => "asks every time",
-            Every::Change => "asks",
+            Frequency::Time => "asks every time",
+            Frequency::Change => "asks",
         };
         lines.push(line(LineKind::Asks, format!("{every}, because {reason}")));
     }

@@ -32,7 +32,7 @@ pub enum Scope {
 
 /// The source of a grant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Source {
+pub enum GrantSource {
     /// A permission that the author declared.
     Declared(String),
     /// A program that a command of the skill starts.
@@ -53,7 +53,7 @@ pub struct Grant {
     domain: Domain,
     level: Level,
     scope: Scope,
-    source: Source,
+    source: GrantSource,
     tool: Option<String>,
 }
 
@@ -86,7 +86,7 @@ pub enum GrantError {
 impl Grant {
     /// Converts a permission to grants: one per program, host or variable of a list. `none` gives
     /// no grants.
-    pub fn read(permission: &Permission, source: &Source) -> Result<Vec<Self>, GrantError> {
+    pub fn read(permission: &Permission, source: &GrantSource) -> Result<Vec<Self>, GrantError> {
         if permission.level == Level::None {
             return Ok(Vec::new());
         }
@@ -102,7 +102,7 @@ impl Grant {
     }
 
     /// Parses a text such as `network:read:*.brave.com` to grants.
-    pub fn parse(text: &str, source: &Source) -> Result<Vec<Self>, GrantError> {
+    pub fn parse(text: &str, source: &GrantSource) -> Result<Vec<Self>, GrantError> {
         let permission: Permission =
             text.parse().map_err(|error: prowess_format::permission::PermissionError| {
                 GrantError::Permission(error.message)
@@ -111,7 +111,7 @@ impl Grant {
     }
 
     /// Creates a grant that a skill implies.
-    pub(crate) fn implied(domain: Domain, level: Level, scope: Scope, source: Source) -> Self {
+    pub(crate) fn implied(domain: Domain, level: Level, scope: Scope, source: GrantSource) -> Self {
         Self { domain, level, scope, source, tool: None }
     }
 
@@ -149,7 +149,7 @@ impl Grant {
     }
 
     /// The source.
-    pub fn source(&self) -> &Source {
+    pub fn source(&self) -> &GrantSource {
         &self.source
     }
 
@@ -219,19 +219,19 @@ impl fmt::Display for Grant {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for GrantSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Source::Declared(text) => write!(f, "declared: `{}`", visible(text)),
-            Source::Command(program) => {
+            GrantSource::Declared(text) => write!(f, "declared: `{}`", visible(text)),
+            GrantSource::Command(program) => {
                 write!(f, "implied by the command `{}`", visible(program))
             }
-            Source::WorkingDirectory => f.write_str("commands run in the working directory"),
-            Source::NetworkFlag => f.write_str("the skill declares that it needs the network"),
-            Source::Required(what, name) => {
+            GrantSource::WorkingDirectory => f.write_str("commands run in the working directory"),
+            GrantSource::NetworkFlag => f.write_str("the skill declares that it needs the network"),
+            GrantSource::Required(what, name) => {
                 write!(f, "required {what}: `{}`", visible(name))
             }
-            Source::User(text) => write!(f, "added by you: `{}`", visible(text)),
+            GrantSource::User(text) => write!(f, "added by you: `{}`", visible(text)),
         }
     }
 }

@@ -10,7 +10,7 @@ use prowess_format::permission::{Domain, Level};
 use prowess_format::skill::{Skill, Tool, ToolKind};
 use prowess_format::text::visible;
 
-use crate::grant::{Grant, GrantError, Scope, Source, checked_server};
+use crate::grant::{Grant, GrantError, GrantSource, Scope, checked_server};
 use crate::scope::{HostPattern, PathPattern, Program, VariableName};
 
 /// Everything a skill requests, and what can't be granted.
@@ -118,7 +118,7 @@ pub fn of(skill: &Skill) -> GrantSet {
     if !declares(Domain::Network) && skill.network.as_ref().is_some_and(|flag| flag.value) {
         // R53: a request for `network:write:*` that needs the user's approval.
         let scope = Scope::Host(HostPattern::ANY);
-        set.push(Grant::implied(Domain::Network, Level::Write, scope, Source::NetworkFlag));
+        set.push(Grant::implied(Domain::Network, Level::Write, scope, GrantSource::NetworkFlag));
     }
     let none = |domain| {
         let mut all = skill.permissions.iter();
@@ -132,7 +132,7 @@ pub fn of(skill: &Skill) -> GrantSet {
 fn declared(skill: &Skill, set: &mut GrantSet) {
     for permission in &skill.permissions {
         let text = permission.to_string();
-        match Grant::read(permission, &Source::Declared(text.clone())) {
+        match Grant::read(permission, &GrantSource::Declared(text.clone())) {
             Ok(grants) => grants.into_iter().for_each(|grant| set.push(grant)),
             Err(error) => set.refuse(&text, error, None),
         }
@@ -162,7 +162,7 @@ fn required(skill: &Skill, set: &mut GrantSet) {
                 Domain::Env,
                 Level::Read,
                 Scope::Variable(variable),
-                Source::Required("variable", name.to_owned()),
+                GrantSource::Required("variable", name.to_owned()),
             )),
             Err(error) => set.refuse(name, error, None),
         }
@@ -173,7 +173,7 @@ fn required(skill: &Skill, set: &mut GrantSet) {
                 Domain::Mcp,
                 Level::Connect,
                 Scope::Name(name),
-                Source::Required("MCP server", server.value.clone()),
+                GrantSource::Required("MCP server", server.value.clone()),
             )),
             Err(error) => set.refuse(server, error, None),
         }
@@ -188,7 +188,7 @@ fn required(skill: &Skill, set: &mut GrantSet) {
                 Domain::Shell,
                 Level::Execute,
                 Scope::Program(program),
-                Source::Required("program", name.value.clone()),
+                GrantSource::Required("program", name.value.clone()),
             )),
             Err(error) => set.refuse(name, error, None),
         }
@@ -206,7 +206,7 @@ fn commanded(tool: &Tool, set: &mut GrantSet) {
                     Domain::Shell,
                     Level::Execute,
                     Scope::Program(program),
-                    Source::Command(text),
+                    GrantSource::Command(text),
                 )
                 .for_tool(name),
             ),
@@ -238,7 +238,7 @@ fn working_directory(skill: &Skill, set: &mut GrantSet) {
     };
     for tool in skill.tools.iter().filter(|tool| tool.kind == ToolKind::Command) {
         let scope = Scope::Path(PathPattern::working_directory());
-        let grant = Grant::implied(Domain::Filesystem, level, scope, Source::WorkingDirectory);
+        let grant = Grant::implied(Domain::Filesystem, level, scope, GrantSource::WorkingDirectory);
         set.push(grant.for_tool(&tool.name));
     }
 }

@@ -27,10 +27,10 @@ mod trust;
 pub use approval::{Approval, Approvals, Digest, FileHashes, ProgramPin, Project};
 pub use decide::{decide, decide_here};
 pub use decision::{
-    Allowed, Answer, Decision, Denial, Denied, Every, Question, Reason, ReasonKind, Remember,
+    Allowed, Answer, Decision, Denial, Denied, Frequency, Question, Reason, ReasonKind, Remember,
 };
-pub use explain::{Line, LineKind, Reality, explain, explain_here};
-pub use grant::{Grant, GrantError, Scope, Source};
+pub use explain::{GrantEffect, Line, LineKind, explain, explain_here};
+pub use grant::{Grant, GrantError, GrantSource, Scope};
 pub use grants::{GrantSet, Refusal};
 pub use mode::{Mode, ModeError, is_available};
 pub use request::{NoSuchTool, Places, Request};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use prowess_format::skill::Skill;
-use prowess_policy::{Grant, GrantSet, Origin, Source, Tier, Trust, matrix};
+use prowess_policy::{Grant, GrantSet, GrantSource, Origin, Tier, Trust, matrix};
 use prowess_trust::{Change, Evidence};
 
 use crate::lock::Locked;
@@ -220,7 +220,7 @@ pub fn review(candidate: &Candidate<'_>, installed: Option<&Locked>, leave: Leav
 
 /// What an installed skill was granted. A text that can't be read covers nothing.
 fn granted_before(installed: &Locked) -> GrantSet {
-    let read = |text: &String| Grant::parse(text, &Source::Declared(text.clone())).ok();
+    let read = |text: &String| Grant::parse(text, &GrantSource::Declared(text.clone())).ok();
     GrantSet::new(installed.permissions.iter().filter_map(read).flatten().collect())
 }
 
@@ -441,7 +441,7 @@ mod tests {
 
     fn grants(texts: &[&str]) -> GrantSet {
         let parse = |text: &&str| {
-            Grant::parse(text, &Source::Declared((*text).to_owned())).expect("a permission")
+            Grant::parse(text, &GrantSource::Declared((*text).to_owned())).expect("a permission")
         };
         GrantSet::new(texts.iter().flat_map(parse).collect())
     }

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use prowess_format::text::visible;
 use prowess_policy::scope::{PathPattern, PathRoot};
 use prowess_policy::spec::FileScope;
-use prowess_policy::{Reality, SandboxSpec};
+use prowess_policy::{GrantEffect, SandboxSpec};
 use prowess_sandbox::{Access, FileGrant};
 
 use super::grant;
@@ -177,25 +177,25 @@ pub(super) fn look(
 
 /// What becomes of a rule for files. The policy asks here before it decides, and what is opened is compared with it once
 /// more: one place knows.
-pub(super) fn reality(scope: &FileScope, access: Access, here: Here<'_>) -> Reality {
-    let FileScope::Pattern(pattern) = scope else { return Reality::AsGranted };
+pub(super) fn reality(scope: &FileScope, access: Access, here: Here<'_>) -> GrantEffect {
+    let FileScope::Pattern(pattern) = scope else { return GrantEffect::AsGranted };
     let base = base(pattern, here.world);
     let guards = protect::guards(scope, here.uses);
     let less = closing(pattern, &base, access, &guards, here);
     match less {
-        Some(Reality::ReadOnly(why)) if !base.exists() => return Reality::Never(why),
+        Some(GrantEffect::ReadOnly(why)) if !base.exists() => return GrantEffect::Never(why),
         Some(less) => return less,
         None => {}
     }
     // Of a whole home nobody should be asked less because it is empty today.
     if access != Access::Write || !base.exists() || pattern.is_broad() {
-        return Reality::AsGranted;
+        return GrantEffect::AsGranted;
     }
     let is_written = |grant: &FileGrant| grant.access == Access::Write;
     match look(scope, access, here) {
-        Ok(opened) if !opened.iter().any(is_written) => Reality::ReadOnly(nothing_in(&base)),
+        Ok(opened) if !opened.iter().any(is_written) => GrantEffect::ReadOnly(nothing_in(&base)),
         // Why a run is refused is told where it is refused.
-        Ok(_) | Err(_) => Reality::AsGranted,
+        Ok(_) | Err(_) => GrantEffect::AsGranted,
     }
 }
 
@@ -212,11 +212,13 @@ fn closing(
     access: Access,
     guards: &[Guard],
     here: Here<'_>,
-) -> Option<Reality> {
+) -> Option<GrantEffect> {
     let writes = access == Access::Write;
     if let Some(folder) = here.skill_directory.filter(|folder| writes && base.starts_with(folder)) {
         let folder = folder.display();
-        return Some(Reality::Never(format!("{folder} is the skill itself and stays read-only")));
+        return Some(GrantEffect::Never(format!(
+            "{folder} is the skill itself and stays read-only"
+        )));
     }
     let guard = |kind| {
         let mut guards = guards.iter();
@@ -225,20 +227,20 @@ fn closing(
     if let Some(guard) = guard(Guarded::Closed) {
         let verb = if writes { "changes" } else { "reads" };
         let (place, why) = (guard.place.display(), guard.why);
-        return Some(Reality::Never(format!("no tool {verb} {place}, because {why}")));
+        return Some(GrantEffect::Never(format!("no tool {verb} {place}, because {why}")));
     }
     if !writes {
         return None;
     }
     if let Some((row, why)) = protect::row_around(&names_below_top(base, pattern, here.world)) {
-        return Some(Reality::ReadOnly(format!("no tool changes `{row}`, because {why}")));
+        return Some(GrantEffect::ReadOnly(format!("no tool changes `{row}`, because {why}")));
     }
     if let Some(guard) = guard(Guarded::ReadOnly) {
         let (place, why) = (guard.place.display(), guard.why);
-        return Some(Reality::ReadOnly(format!("no tool changes {place}, because {why}")));
+        return Some(GrantEffect::ReadOnly(format!("no tool changes {place}, because {why}")));
     }
     let used = here.uses.of(&[base.to_owned()], &BTreeSet::new());
-    used.iter().find(|it| it.closes(base)).map(|it| Reality::ReadOnly(it.why.clone()))
+    used.iter().find(|it| it.closes(base)).map(|it| GrantEffect::ReadOnly(it.why.clone()))
 }
 
 /// The names of a place below the folder that its grant is written for.
@@ -299,11 +301,13 @@ impl Opener<'_> {
         match closing(pattern, &base, access, self.guards, self.here) {
             None => {}
             // The policy has been told before, and gives no such rule: only what has changed since is met here.
-            Some(Reality::ReadOnly(why) | Reality::Never(why) | Reality::Partly(why)) => {
+            Some(
+                GrantEffect::ReadOnly(why) | GrantEffect::Never(why) | GrantEffect::Partly(why),
+            ) => {
                 self.opened.warnings.push(format!("`{pattern}` is not opened: {}", visible(&why)));
                 return Ok(());
             }
-            Some(Reality::AsGranted) => {}
+            Some(GrantEffect::AsGranted) => {}
         }
         if access == Access::Write
             && let Some(folder) = missing_parent(&base)

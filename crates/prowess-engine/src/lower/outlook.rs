@@ -10,7 +10,7 @@ use prowess_format::permission::{Domain, Level};
 use prowess_format::text::visible_line;
 use prowess_policy::scope::PathPattern;
 use prowess_policy::spec::FileScope;
-use prowess_policy::{Decision, Grant, Line, LineKind, Reality, Scope, explain_here};
+use prowess_policy::{Decision, Grant, GrantEffect, Line, LineKind, Scope, explain_here};
 use prowess_sandbox::{Access, FileGrant};
 
 use super::files::{self, FileError, Here};
@@ -31,7 +31,7 @@ pub(crate) struct Surroundings<'w> {
     world: &'w World,
     skill_directory: Option<&'w Path>,
     uses: Uses<'w>,
-    known: RefCell<BTreeMap<String, Reality>>,
+    known: RefCell<BTreeMap<String, GrantEffect>>,
 }
 
 impl<'w> Surroundings<'w> {
@@ -40,8 +40,8 @@ impl<'w> Surroundings<'w> {
     }
 
     /// Whether a grant is opened as it says. Nothing is made or changed.
-    pub(crate) fn reality(&self, grant: &Grant) -> Reality {
-        let Some((scope, access)) = file_rule(grant) else { return Reality::AsGranted };
+    pub(crate) fn reality(&self, grant: &Grant) -> GrantEffect {
+        let Some((scope, access)) = file_rule(grant) else { return GrantEffect::AsGranted };
         let text = grant.to_string();
         if let Some(known) = self.known.borrow().get(&text) {
             return known.clone();
@@ -58,7 +58,7 @@ impl<'w> Surroundings<'w> {
 #[derive(Debug, Default)]
 pub(crate) struct Outlook {
     /// By the text of a grant.
-    realities: Vec<(String, Reality)>,
+    realities: Vec<(String, GrantEffect)>,
     /// What is opened beside the grants.
     beside: Option<Line>,
     /// What is granted and not there, and limits that the kernel does not hold.
@@ -81,7 +81,7 @@ impl Outlook {
             let Some((scope, access)) = file_rule(grant) else { continue };
             let found = files::look(&scope, access, here);
             let reality = match &scope {
-                FileScope::Everything => Reality::AsGranted,
+                FileScope::Everything => GrantEffect::AsGranted,
                 FileScope::Pattern(pattern) => {
                     Asked { scope: &scope, pattern, access }.reality(&found, here.uses)
                 }
@@ -106,7 +106,7 @@ impl Outlook {
         let mut lines = explain_here(decision, &|grant| {
             let text = grant.to_string();
             let known = self.realities.iter().find(|(known, _)| *known == text);
-            known.map_or(Reality::AsGranted, |(_, reality)| reality.clone())
+            known.map_or(GrantEffect::AsGranted, |(_, reality)| reality.clone())
         });
         if matches!(decision, Decision::Deny(_)) {
             return lines;
@@ -141,12 +141,14 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     /// What the decision did not know: whether a run would be refused, and which parts of a folder stay closed.
-    fn reality(&self, found: &Result<Vec<FileGrant>, FileError>, uses: &Uses<'_>) -> Reality {
+    fn reality(&self, found: &Result<Vec<FileGrant>, FileError>, uses: &Uses<'_>) -> GrantEffect {
         let opened = match found {
             Ok(opened) => opened,
             // What is missing is told as such.
-            Err(FileError::NoFolder { .. }) => return Reality::AsGranted,
-            Err(error) => return Reality::Never(format!("the run is refused, because {error}")),
+            Err(FileError::NoFolder { .. }) => return GrantEffect::AsGranted,
+            Err(error) => {
+                return GrantEffect::Never(format!("the run is refused, because {error}"));
+            }
         };
         let base = files::base(self.pattern, uses.world());
         let usable: Vec<&FileGrant> =
@@ -154,10 +156,10 @@ impl Asked<'_> {
         let is_whole = usable.iter().any(|grant| base.starts_with(&grant.path));
         // Reading a home without its keys is what everybody expects, and the guide says it.
         if is_whole || self.access != Access::Write || !base.exists() {
-            return Reality::AsGranted;
+            return GrantEffect::AsGranted;
         }
         if usable.is_empty() {
-            return Reality::Never(files::nothing_in(&base));
+            return GrantEffect::Never(files::nothing_in(&base));
         }
         let guards = protect::guards(self.scope, uses);
         let inside = guards.iter().filter(|guard| guard.place.starts_with(&base));
@@ -165,7 +167,7 @@ impl Asked<'_> {
         let base = shown(&base);
         let open = named(usable.iter().map(|grant| grant.path.as_path()));
         let closed = if closed.is_empty() { closed } else { format!("; never {closed}") };
-        Reality::Partly(format!(
+        GrantEffect::Partly(format!(
             "may change nothing in {base} but {open}, and make nothing new beside them{closed}"
         ))
     }

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use prowess_format::skill::Skill;
-use prowess_policy::{Answer, Approvals, Decision, Origin, Reality, Remember, Tier, grants};
+use prowess_policy::{Answer, Approvals, Decision, GrantEffect, Origin, Remember, Tier, grants};
 
 use crate::{Run, command_skill, explained, granted, python_skill, shown, skill};
 
@@ -281,8 +281,8 @@ fn what_comes_to_nothing_is_no_part_of_the_decision() {
     let skill = python_skill(&["filesystem:write:~/bin", "filesystem:write:~/.ssh/**"]);
     let run = Run::new(Tier::Experimental, Origin::Local);
     let here = |grant: &prowess_policy::Grant| match grant.to_string().as_str() {
-        "filesystem:write:~/bin" => Reality::ReadOnly("it is on your PATH".to_owned()),
-        _ => Reality::Never("it is never opened".to_owned()),
+        "filesystem:write:~/bin" => GrantEffect::ReadOnly("it is on your PATH".to_owned()),
+        _ => GrantEffect::Never("it is never opened".to_owned()),
     };
     let decision = run.decide_on(&skill, &here);
     // A read grant is left of the one, and nothing of the other, which `--yes` would not answer.

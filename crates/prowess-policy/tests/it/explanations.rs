@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use prowess_policy::{
-    Answer, Badge, Decision, LineKind, Origin, Reality, Remember, Tier, Trust, explain,
+    Answer, Badge, Decision, GrantEffect, LineKind, Origin, Remember, Tier, Trust, explain,
     explain_here,
 };
 
@@ -255,8 +255,8 @@ fn what_a_machine_does_not_open_is_no_promise() {
     let skill = python_skill(&["filesystem:write:~/.bashrc", "filesystem:write:~/.config/**"]);
     let decision = Run::new(Tier::Experimental, Origin::Local).decide(&skill);
     let lines = explain_here(&decision, &|grant| match grant.to_string().as_str() {
-        "filesystem:write:~/.bashrc" => Reality::Never("it is never changed".to_owned()),
-        _ => Reality::Partly("a part of it is closed".to_owned()),
+        "filesystem:write:~/.bashrc" => GrantEffect::Never("it is never changed".to_owned()),
+        _ => GrantEffect::Partly("a part of it is closed".to_owned()),
     });
     let told = |kind| lines.iter().filter(move |line| line.kind == kind).map(|line| &line.text);
     assert_eq!(

@@ -10,8 +10,8 @@ use prowess_policy::environment::{Injected, Sources, filter};
 use prowess_policy::scope::{HostName, PathPattern, Program, RootedPath, is_control, is_secret};
 use prowess_policy::spec::{Access, Action, SandboxSpec, Variables};
 use prowess_policy::{
-    Answer, Approvals, Badge, Decision, Digest, Every, Grant, GrantSet, Mode, Origin, Remember,
-    Request, Source, Tier, Trust, decide,
+    Answer, Approvals, Badge, Decision, Digest, Every, Grant, GrantSet, GrantSource, Mode, Origin,
+    Remember, Request, Tier, Trust, decide,
 };
 
 use crate::{command_skill, granted, places, python_skill};
@@ -447,7 +447,7 @@ proptest! {
     #[test]
     fn grants_are_read_back_as_they_were_written(text in select(PERMISSIONS)) {
         for grant in granted(text) {
-            let again = Grant::parse(&grant.to_string(), &Source::Declared(text.to_owned()));
+            let again = Grant::parse(&grant.to_string(), &GrantSource::Declared(text.to_owned()));
             prop_assert_eq!(again, Ok(vec![grant]));
         }
     }
@@ -458,7 +458,7 @@ proptest! {
         domain in select(vec!["filesystem:read", "network:write", "shell:execute", "env:read", "mcp:connect", "database:write"]),
         scope in "\\PC{1,24}|[a-z0-9.*:/~\\[\\]{},_-]{1,24}",
     ) {
-        let source = Source::WorkingDirectory;
+        let source = GrantSource::WorkingDirectory;
         if let Ok(grants) = Grant::parse(&format!("{domain}:{scope}"), &source) {
             for grant in grants {
                 prop_assert_eq!(Grant::parse(&grant.to_string(), &source), Ok(vec![grant]));

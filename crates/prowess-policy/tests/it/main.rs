@@ -14,8 +14,8 @@ mod specs;
 use prowess_format::skill::Skill;
 use prowess_format::{ReadOptions, form_of};
 use prowess_policy::{
-    Approvals, Badge, Decision, Digest, Grant, GrantSet, Mode, Origin, Places, ProgramPin, Reality,
-    Request, Source, Tier, Trust, decide_here, explain, grants,
+    Approvals, Badge, Decision, Digest, Grant, GrantEffect, GrantSet, GrantSource, Mode, Origin,
+    Places, ProgramPin, Request, Tier, Trust, decide_here, explain, grants,
 };
 
 /// The skill of a text whose dialect is detected.
@@ -91,11 +91,11 @@ impl Run {
     }
 
     fn decide_with(&self, skill: &Skill, grants: &GrantSet) -> Decision {
-        self.decide_fully(skill, grants, &|_| Reality::AsGranted)
+        self.decide_fully(skill, grants, &|_| GrantEffect::AsGranted)
     }
 
     /// The decision on a machine that opens less than is granted.
-    fn decide_on(&self, skill: &Skill, reality: &dyn Fn(&Grant) -> Reality) -> Decision {
+    fn decide_on(&self, skill: &Skill, reality: &dyn Fn(&Grant) -> GrantEffect) -> Decision {
         self.decide_fully(skill, &grants::of(skill), reality)
     }
 
@@ -103,7 +103,7 @@ impl Run {
         &self,
         skill: &Skill,
         grants: &GrantSet,
-        reality: &dyn Fn(&Grant) -> Reality,
+        reality: &dyn Fn(&Grant) -> GrantEffect,
     ) -> Decision {
         let trust = Trust::of(skill, self.tier, None::<Badge>, self.origin);
         let tool = &skill.tools.first().expect("the skill has a tool").name;
@@ -138,8 +138,8 @@ fn shown(decision: &Decision) -> String {
                 let grant =
                     reason.grant.as_ref().map_or_else(String::new, |grant| format!(" {grant}"));
                 let every = match reason.every {
-                    prowess_policy::Every::Time => " every time",
-                    prowess_policy::Every::Change => "",
+                    prowess_policy::Frequency::Time => " every time",
+                    prowess_policy::Frequency::Change => "",
                 };
                 let yes = if reason.in_advance { "" } else { " no --yes" };
                 format!("{:?}{grant}{every}{yes}", reason.kind)
@@ -156,6 +156,6 @@ fn explained(decision: &Decision) -> String {
 
 /// The grants of a text, for building sets.
 fn granted(text: &str) -> Vec<prowess_policy::Grant> {
-    prowess_policy::Grant::parse(text, &Source::Declared(text.to_owned()))
+    prowess_policy::Grant::parse(text, &GrantSource::Declared(text.to_owned()))
         .unwrap_or_else(|error| panic!("`{text}`: {error}"))
 }

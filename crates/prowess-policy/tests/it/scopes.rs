@@ -1,11 +1,11 @@
 //! Scopes: what is accepted, how it is spelled afterwards, and why the rest is refused.
 
 use prowess_policy::scope::{HostName, HostPattern, PathPattern, RootedPath};
-use prowess_policy::{Grant, Source};
+use prowess_policy::{Grant, GrantSource};
 
 /// Each permission as the grants it becomes, or the refusal.
 fn check(permission: &str, expected: &str) {
-    let got = match Grant::parse(permission, &Source::Declared(permission.to_owned())) {
+    let got = match Grant::parse(permission, &GrantSource::Declared(permission.to_owned())) {
         Ok(grants) => grants.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
         Err(error) => format!("refused: {error}"),
     };
@@ -70,7 +70,7 @@ fn paths_are_read_in_one_spelling() {
     let long = format!("filesystem:read:./{}", "a".repeat(5000));
     check(&long, "refused: the path is longer than 4096 bytes");
     let many = format!("filesystem:read:./{}", "{a,b}".repeat(7));
-    assert!(Grant::parse(&many, &Source::WorkingDirectory).is_err());
+    assert!(Grant::parse(&many, &GrantSource::WorkingDirectory).is_err());
 }
 
 #[test]
