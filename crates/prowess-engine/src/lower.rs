@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prowess_policy::environment::{self, Injected, Sources, Why};
+use prowess_policy::environment::{self, EnvironmentSources, Injected, WithheldReason};
 use prowess_policy::scope::PathRoot;
 use prowess_policy::spec::{FileScope, Programs, Servers};
 use prowess_policy::{Mode, SandboxSpec};
@@ -152,7 +152,7 @@ fn variables(
     warnings: &mut Vec<String>,
 ) -> Vec<(OsString, OsString)> {
     let folder = launch.skill_directory.map(|folder| folder.to_string_lossy().into_owned());
-    let filtered = environment::filter(&Sources {
+    let filtered = environment::filter(&EnvironmentSources {
         parent: &world.environment,
         granted: &allowed.variables,
         runtime_keys: RUNTIME_KEYS,
@@ -165,16 +165,16 @@ fn variables(
     });
     for withheld in &filtered.withheld {
         match withheld.why {
-            Why::RuntimeKey => warnings.push(format!(
+            WithheldReason::RuntimeKey => warnings.push(format!(
                 "the variable `{}` is not passed on: it holds a key of prowess",
                 withheld.name
             )),
-            Why::Control => warnings.push(format!(
+            WithheldReason::Control => warnings.push(format!(
                 "the variable `{}` is not set: it would decide what programs load",
                 withheld.name
             )),
             // The requirements have complained where it matters.
-            Why::NotSet => {}
+            WithheldReason::NotSet => {}
         }
     }
     let mut variables: Vec<(OsString, OsString)> = filtered

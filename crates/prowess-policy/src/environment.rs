@@ -18,7 +18,7 @@ pub struct Injected<'a> {
 
 /// The input of the filter.
 #[derive(Clone, Copy, Debug)]
-pub struct Sources<'a> {
+pub struct EnvironmentSources<'a> {
     /// The environment of the parent process.
     pub parent: &'a [(String, String)],
     /// The variables that the decision allows.
@@ -46,12 +46,12 @@ pub struct Withheld {
     /// Its name.
     pub name: String,
     /// The reason.
-    pub why: Why,
+    pub why: WithheldReason,
 }
 
 /// Why a variable is not passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum WithheldReason {
     /// It contains a key of the runtime.
     RuntimeKey,
     /// It is not set in the parent process.
@@ -61,17 +61,17 @@ pub enum Why {
 }
 
 /// Filters the environment of a child process.
-pub fn filter(sources: &Sources<'_>) -> Environment {
-    let Sources { parent, granted, runtime_keys, set_by_tool, injected } = sources;
+pub fn filter(sources: &EnvironmentSources<'_>) -> Environment {
+    let EnvironmentSources { parent, granted, runtime_keys, set_by_tool, injected } = sources;
     let mut variables: Vec<(String, String)> = Vec::new();
     let mut withheld = Vec::new();
     let mut keep_back = |name: &str, why| withheld.push(Withheld { name: name.to_owned(), why });
     let is_runtime_key = |name: &str| runtime_keys.iter().any(|key| key.eq_ignore_ascii_case(name));
     for name in &granted.named {
         if is_runtime_key(name.as_str()) {
-            keep_back(name.as_str(), Why::RuntimeKey);
+            keep_back(name.as_str(), WithheldReason::RuntimeKey);
         } else if !parent.iter().any(|(known, _)| known == name.as_str()) {
-            keep_back(name.as_str(), Why::NotSet);
+            keep_back(name.as_str(), WithheldReason::NotSet);
         }
     }
     for (name, value) in *parent {
@@ -83,7 +83,7 @@ pub fn filter(sources: &Sources<'_>) -> Environment {
         if VariableName::parse(name).is_ok() {
             put(&mut variables, name, value);
         } else {
-            keep_back(name, Why::Control);
+            keep_back(name, WithheldReason::Control);
         }
     }
     for prefix in ["GIBBERISH", "PROWESS"] {

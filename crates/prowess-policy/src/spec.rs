@@ -4,7 +4,7 @@ use prowess_format::permission::{Domain, Level};
 
 use crate::grant::{Grant, Scope};
 use crate::limits::Limits;
-use crate::places::{NEVER_WRITE, Place, Protected, SECRET_PLACES};
+use crate::places::{NEVER_WRITE, Protected, ProtectedPlace, SECRET_PLACES};
 use crate::scope::{
     HostName, HostPattern, PathPattern, PathRoot, Program, RootedPath, VariableName, secret_place,
 };
@@ -85,10 +85,10 @@ pub struct SandboxSpec {
     pub write: Vec<FileScope>,
     /// Locations of secrets. They are closed to every rule that does not name them, see
     /// [`FileScope::names`].
-    pub never_read: Vec<Place>,
+    pub never_read: Vec<ProtectedPlace>,
     /// Locations that no rule opens for writing. The skill's own directory and the runtime's state
     /// belong to them too; only the caller knows where those are.
-    pub never_write: Vec<Place>,
+    pub never_write: Vec<ProtectedPlace>,
     /// Programs.
     pub programs: Programs,
     /// Network; empty means none.

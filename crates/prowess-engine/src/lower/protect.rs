@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use prowess_policy::places::{NEVER_WRITE, Place, Protected, SECRET_PLACES};
+use prowess_policy::places::{NEVER_WRITE, Protected, ProtectedPlace, SECRET_PLACES};
 use prowess_policy::spec::{FileScope, is_named};
 
 use super::files;
@@ -50,7 +50,7 @@ pub(super) fn guards(scope: &FileScope, uses: &Uses<'_>) -> Vec<Guard> {
     let (guards, known) = (Vec::new(), HashSet::new());
     let mut found = Guards { base: &base, uses, guards, known };
     let homes = homes(&base, world);
-    for Place { protected, why } in SECRET_PLACES {
+    for ProtectedPlace { protected, why } in SECRET_PLACES {
         for place in places_of(*protected, &homes) {
             let is_named = match protected {
                 Protected::Machine(_) => base.starts_with(&place) || holds_user(&place, world),
@@ -67,7 +67,7 @@ pub(super) fn guards(scope: &FileScope, uses: &Uses<'_>) -> Vec<Guard> {
     for folder in world.state.folders() {
         found.add(folder.to_owned(), Guarded::Closed, "it belongs to prowess");
     }
-    for Place { protected, why } in NEVER_WRITE {
+    for ProtectedPlace { protected, why } in NEVER_WRITE {
         match protected {
             Protected::BelowHome(name) => {
                 found.add(world.home.join(name), Guarded::ReadOnly, why);
@@ -222,7 +222,7 @@ pub(super) fn inside(writable: &[PathBuf], uses: &Uses<'_>) -> Inside {
 
 /// Rows of names that are protected at any depth.
 fn rows() -> Vec<&'static str> {
-    let row = |place: &Place| match place.protected {
+    let row = |place: &ProtectedPlace| match place.protected {
         Protected::AnyDepth(row) => Some(row),
         Protected::BelowHome(_) | Protected::Machine(_) => None,
     };

@@ -1,7 +1,7 @@
 //! The environment of a child (GIB §5.2, R31).
 
 use insta::assert_snapshot;
-use prowess_policy::environment::{Injected, Sources, filter};
+use prowess_policy::environment::{EnvironmentSources, Injected, filter};
 use prowess_policy::{Answer, Decision, Mode, Origin, Remember, Tier};
 
 use crate::{Run, python_skill};
@@ -46,7 +46,7 @@ fn check(permissions: &[&str], set_by_tool: &[(&str, &str)]) -> String {
     let decision = Run::new(Tier::Community, Origin::Local).decide(&python_skill(permissions));
     let Decision::Ask(question) = decision else { panic!("{decision:?}") };
     let allowed = question.approve(Answer { remember: Remember::Once, at: 0 });
-    let environment = filter(&Sources {
+    let environment = filter(&EnvironmentSources {
         parent: &owned(PARENT),
         granted: &allowed.spec().variables,
         runtime_keys: &["ANTHROPIC_API_KEY"],
