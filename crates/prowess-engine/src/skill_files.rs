@@ -10,7 +10,7 @@ use prowess_format::diagnostic::Diagnostic;
 use prowess_format::dialect::Dialect;
 use prowess_format::document::{Form, MAX_FILE_BYTES};
 use prowess_format::python::{PythonError, PythonModule};
-use prowess_format::rules::{Place, SkillFiles};
+use prowess_format::rules::{SkillFiles, SkillLocation};
 use prowess_format::skill::Skill;
 use prowess_format::span::Span;
 use prowess_format::{ReadOptions, check_bytes, form_of};
@@ -86,7 +86,7 @@ pub fn check_skill(
 ) -> (Skill, Vec<Diagnostic>) {
     let files = directory.map(DirectoryFiles::new);
     let files = files.as_ref().map(|files| files as &dyn SkillFiles);
-    let place = Place { directory: None, files };
+    let place = SkillLocation { directory: None, files };
     let mut text = Cow::Borrowed("");
     let checked = check_bytes(bytes, &mut text, ReadOptions { form, dialect, place });
     (checked.skill, checked.diagnostics)

@@ -11,7 +11,7 @@ use crate::dialect;
 use crate::document::yaml::{Mapping, Node};
 use crate::document::{Document, Form, FrontMatter};
 use crate::read::{Checked, ReadOptions, check};
-use crate::rules::Place;
+use crate::rules::SkillLocation;
 
 pub use table::CLIENTS;
 
@@ -227,7 +227,7 @@ impl Judge {
         let options = ReadOptions {
             form: Form::Markdown,
             dialect: dialect::by_id(id),
-            place: Place { directory, files: None },
+            place: SkillLocation { directory, files: None },
         };
         let strict = check(checked.document.text, options);
         let errors = strict.diagnostics.iter().filter(|found| found.strict == Severity::Error);

@@ -5,7 +5,7 @@ use crate::diagnostic::{Diagnostic, Findings, Severity};
 use crate::dialect::{self, Dialect};
 use crate::document::yaml::Node;
 use crate::document::{Document, Form, FrontMatter};
-use crate::rules::{self, Place, Subject};
+use crate::rules::{self, SkillLocation, Subject};
 use crate::shape;
 use crate::skill::{Kind, Skill};
 use crate::span::Span;
@@ -18,7 +18,7 @@ pub struct ReadOptions<'o> {
     /// The dialect to read it as; `None` detects it.
     pub dialect: Option<&'static Dialect>,
     /// Where the skill was found.
-    pub place: Place<'o>,
+    pub place: SkillLocation<'o>,
 }
 
 impl ReadOptions<'_> {
@@ -26,7 +26,7 @@ impl ReadOptions<'_> {
     pub const DETECT: ReadOptions<'static> = ReadOptions {
         form: Form::Markdown,
         dialect: None,
-        place: Place { directory: None, files: None },
+        place: SkillLocation { directory: None, files: None },
     };
 }
 

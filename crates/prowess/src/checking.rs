@@ -11,7 +11,7 @@ use prowess_format::diagnostic::{Diagnostic, Findings, Fix, Rule, Severity};
 use prowess_format::dialect::Dialect;
 use prowess_format::document::{Form, decode};
 use prowess_format::manifest::{self, AgentManifest, CheckedManifest};
-use prowess_format::rules::{self, Place, SkillFiles};
+use prowess_format::rules::{self, SkillFiles, SkillLocation};
 use prowess_format::skill::{Kind, Text};
 use prowess_format::span::{LineIndex, Position, Span};
 use prowess_format::{Checked, ReadOptions, check_bytes};
@@ -146,7 +146,7 @@ pub(crate) fn examine(
 ) -> Examined {
     let files = source.directory.map(DirectoryFiles::new);
     let directory_name = source.directory_name();
-    let place = Place {
+    let place = SkillLocation {
         directory: directory_name.as_deref(),
         files: files.as_ref().map(|files| files as &dyn SkillFiles),
     };

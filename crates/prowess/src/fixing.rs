@@ -9,7 +9,7 @@ use prowess_format::diagnostic::{Diagnostic, Edit, Safety, Severity, apply_edits
 use prowess_format::dialect::Dialect;
 use prowess_format::document::Form;
 use prowess_format::manifest;
-use prowess_format::rules::{Place, SkillFiles};
+use prowess_format::rules::{SkillFiles, SkillLocation};
 use prowess_format::{ReadOptions, check};
 
 use crate::checking::Source;
@@ -36,7 +36,7 @@ pub(crate) fn fix(
     let Ok(original) = std::str::from_utf8(source.bytes) else { return Ok(None) };
     let files = source.directory.map(DirectoryFiles::new);
     let directory_name = source.directory_name();
-    let place = Place {
+    let place = SkillLocation {
         directory: directory_name.as_deref(),
         files: files.as_ref().map(|files| files as &dyn SkillFiles),
     };

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use prowess_engine::DirectoryFiles;
 use prowess_format::diagnostic::Severity;
 use prowess_format::dialect::Dialect;
-use prowess_format::rules::{Place, SkillFiles};
+use prowess_format::rules::{SkillFiles, SkillLocation};
 use prowess_format::{Checked, ReadOptions, check_bytes};
 
 use crate::checking;
@@ -39,8 +39,10 @@ pub(crate) fn all_sound<T>(
     let mut checked = Vec::with_capacity(loaded.len());
     for ((loaded, files), text) in loaded.iter().zip(&files).zip(&mut texts) {
         // The result gets a directory of its own, so it does not matter what this one is called.
-        let place =
-            Place { directory: None, files: files.as_ref().map(|files| files as &dyn SkillFiles) };
+        let place = SkillLocation {
+            directory: None,
+            files: files.as_ref().map(|files| files as &dyn SkillFiles),
+        };
         let read =
             check_bytes(&loaded.bytes, text, ReadOptions { form: loaded.form, dialect, place });
         if read.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {

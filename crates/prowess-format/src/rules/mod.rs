@@ -150,7 +150,7 @@ pub trait SkillFiles {
 
 /// The location of a skill.
 #[derive(Clone, Copy, Default)]
-pub struct Place<'p> {
+pub struct SkillLocation<'p> {
     /// The name of its directory; `None` for a lone file or a text.
     pub directory: Option<&'p str>,
     /// Its files; `None` for a lone file or a text.
@@ -164,7 +164,7 @@ pub struct Subject<'s> {
     /// The model.
     pub skill: &'s Skill,
     /// Its location.
-    pub place: Place<'s>,
+    pub place: SkillLocation<'s>,
     /// Whether the user named the dialect, so that it was not detected.
     pub named_dialect: bool,
     /// Top-level fields that are present but at least partly unreadable; they have a finding.
@@ -177,7 +177,7 @@ impl<'s> Subject<'s> {
     pub fn new(
         document: &'s Document<'s>,
         skill: &'s Skill,
-        place: Place<'s>,
+        place: SkillLocation<'s>,
         named_dialect: bool,
         findings: &Findings,
     ) -> Self {

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use insta::assert_snapshot;
 use prowess_format::client::{self, CLIENTS, Outcome};
-use prowess_format::rules::Place;
+use prowess_format::rules::SkillLocation;
 use prowess_format::{Checked, ReadOptions, check, check_bytes, form_of};
 
 const DIRECTORY: &str = "demo";
 
 fn checked(text: &str) -> Checked<'_> {
-    let place = Place { directory: Some(DIRECTORY), files: None };
+    let place = SkillLocation { directory: Some(DIRECTORY), files: None };
     check(text, ReadOptions { place, ..ReadOptions::DETECT })
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use insta::assert_snapshot;
 use prowess_format::document::{Form, FrontMatter};
-use prowess_format::rules::{Place, SkillFiles};
+use prowess_format::rules::{SkillFiles, SkillLocation};
 use prowess_format::{ReadOptions, check_bytes};
 
 use crate::{Folder, is_skill_file};
@@ -48,7 +48,7 @@ fn nearly_every_real_file_is_a_skill() {
         let folder = path.parent().expect("a file lies in a folder");
         let directory = folder.file_name().and_then(|name| name.to_str());
         let files = Folder { path: folder.to_owned(), python: None };
-        let place = Place { directory, files: Some(&files as &dyn SkillFiles) };
+        let place = SkillLocation { directory, files: Some(&files as &dyn SkillFiles) };
         let mut text = std::borrow::Cow::Borrowed("");
         let options = ReadOptions { form: Form::Markdown, dialect: None, place };
         let checked = check_bytes(&bytes, &mut text, options);

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use prowess_format::diagnostic::{Diagnostic, Edit, Safety, apply_edits};
-use prowess_format::rules::Place;
+use prowess_format::rules::SkillLocation;
 use prowess_format::{ReadOptions, check, form_of};
 
 use crate::Fixture;
 
 /// The findings of a text where its fixture lies.
 fn findings(fixture: &Fixture, text: &str) -> Vec<Diagnostic> {
-    let place = Place { directory: fixture.directory(), files: Some(&fixture.folder) };
+    let place = SkillLocation { directory: fixture.directory(), files: Some(&fixture.folder) };
     let form = form_of(&fixture.name);
     check(text, ReadOptions { form, place, ..ReadOptions::DETECT }).diagnostics
 }
@@ -94,7 +94,7 @@ fn safe_fixes_resolve_their_findings_and_nothing_else_changes() {
 fn a_fix_keeps_what_the_reader_had_understood() {
     for fixture in Fixture::all() {
         let Ok(text) = std::str::from_utf8(&fixture.bytes) else { continue };
-        let place = Place { directory: fixture.directory(), files: Some(&fixture.folder) };
+        let place = SkillLocation { directory: fixture.directory(), files: Some(&fixture.folder) };
         let options = ReadOptions { form: form_of(&fixture.name), place, ..ReadOptions::DETECT };
         let checked = check(text, options);
         let values = |code: &str| checked.diagnostics.iter().any(|found| found.rule.name == code);

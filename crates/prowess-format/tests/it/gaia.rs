@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use prowess_format::permission::{DOMAINS, Domain, Level, Permission};
-use prowess_format::rules::Place;
+use prowess_format::rules::SkillLocation;
 use prowess_format::skill::{Kind, Skill};
 use prowess_format::{ReadOptions, check};
 
@@ -295,7 +295,7 @@ fn declared_tools_need_a_tools_file() {
     let found = fixture.check(None, |text, checked| shown(text, &checked.diagnostics, false));
     assert_snapshot!(found, @"11:11 error missing-tools-file tools are declared, but there is no `tools.py`");
     // A text without a place says nothing about its neighbours.
-    let checked = check(WHOLE, ReadOptions { place: Place::default(), ..options("gaia") });
+    let checked = check(WHOLE, ReadOptions { place: SkillLocation::default(), ..options("gaia") });
     assert_eq!(checked.diagnostics, []);
 }
 

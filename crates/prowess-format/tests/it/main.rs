@@ -30,7 +30,7 @@ use prowess_format::diagnostic::Diagnostic;
 use prowess_format::dialect::{self, Dialect};
 use prowess_format::document::Form;
 use prowess_format::python::{PythonError, PythonModule};
-use prowess_format::rules::{Place, SkillFiles};
+use prowess_format::rules::{SkillFiles, SkillLocation};
 use prowess_format::skill::Skill;
 use prowess_format::span::LineIndex;
 use prowess_format::{Checked, ReadOptions, check, form_of};
@@ -52,7 +52,7 @@ fn strict_problems_as(text: &str, dialect: &str) -> String {
 
 /// The findings of a SKILL.md that lies in a directory of this name.
 fn problems_in(directory: &str, text: &str) -> String {
-    let place = Place { directory: Some(directory), files: None };
+    let place = SkillLocation { directory: Some(directory), files: None };
     shown(text, &check(text, ReadOptions { place, ..ReadOptions::DETECT }).diagnostics, false)
 }
 
@@ -173,7 +173,7 @@ impl Fixture {
         dialect: Option<&'static Dialect>,
         look: impl FnOnce(&str, &Checked<'_>) -> T,
     ) -> T {
-        let place = Place { directory: self.directory(), files: Some(&self.folder) };
+        let place = SkillLocation { directory: self.directory(), files: Some(&self.folder) };
         let options = ReadOptions { form: form_of(&self.name), dialect, place };
         let mut text = std::borrow::Cow::Borrowed("");
         let checked = prowess_format::check_bytes(&self.bytes, &mut text, options);

@@ -271,8 +271,10 @@ fn every_good_skill_migrates_without_errors() {
         }
         let migration = migrated_fixture(&fixture);
         for dialect in [None, Some(named("gaia"))] {
-            let place =
-                prowess_format::rules::Place { directory: Some(&migration.name), files: None };
+            let place = prowess_format::rules::SkillLocation {
+                directory: Some(&migration.name),
+                files: None,
+            };
             let checked =
                 check(&migration.files[0].1, ReadOptions { dialect, place, ..ReadOptions::DETECT });
             let errors: Vec<&str> = checked

@@ -7,7 +7,7 @@ use prowess_format::document::Form;
 use prowess_format::python::{
     PythonError, PythonFunction, PythonModule, PythonParameter, PythonType,
 };
-use prowess_format::rules::{self, Place, SkillFiles};
+use prowess_format::rules::{self, SkillFiles, SkillLocation};
 use prowess_format::span::Span;
 use prowess_format::{ReadOptions, check_bytes};
 
@@ -229,7 +229,7 @@ fn cases() -> Vec<Case> {
 
 /// What a text raises that lies in the directory `desk`, beside `guide.md` and `tidy.py`.
 fn raised(text: &[u8], form: Form, files: &Files) -> Vec<Diagnostic> {
-    let place = Place { directory: Some("desk"), files: Some(files) };
+    let place = SkillLocation { directory: Some("desk"), files: Some(files) };
     let mut decoded = Cow::Borrowed("");
     let options = ReadOptions { form, dialect: None, place };
     check_bytes(text, &mut decoded, options).diagnostics

@@ -3,7 +3,7 @@
 use prowess_format::diagnostic::Severity;
 use prowess_format::dialect::{self, Dialect};
 use prowess_format::python::{PythonError, PythonModule};
-use prowess_format::rules::{Place, SkillFiles};
+use prowess_format::rules::{SkillFiles, SkillLocation};
 use prowess_format::scaffold::scaffold;
 use prowess_format::{ReadOptions, check, form_of};
 
@@ -23,7 +23,7 @@ impl SkillFiles for Files<'_> {
 fn problems(name: &str, dialect: &'static Dialect, named: bool) -> Vec<String> {
     let files = scaffold(name, dialect);
     let (path, text) = &files[0];
-    let place = Place { directory: Some(name), files: Some(&Files(&files)) };
+    let place = SkillLocation { directory: Some(name), files: Some(&Files(&files)) };
     let options = ReadOptions { form: form_of(path), dialect: named.then_some(dialect), place };
     let checked = check(text, options);
     assert_eq!(checked.skill.dialect.id, dialect.id, "the scaffold is read in its own dialect");

@@ -5,7 +5,7 @@ mod written;
 use insta::assert_snapshot;
 use prowess_format::diagnostic::Severity;
 use prowess_format::python::{PythonError, PythonModule};
-use prowess_format::rules::{Place, SkillFiles};
+use prowess_format::rules::{SkillFiles, SkillLocation};
 use prowess_format::span::LineIndex;
 use prowess_format::{ReadOptions, check};
 
@@ -27,7 +27,7 @@ impl SkillFiles for Directory {
 /// What a check under `--strict` says, one line each, warnings and errors only.
 fn problems(skill: &str, tools: Option<&str>, name: &str) -> String {
     let directory = Directory { python: tools.map(prowess_python::read) };
-    let place = Place { directory: Some(name), files: Some(&directory) };
+    let place = SkillLocation { directory: Some(name), files: Some(&directory) };
     let checked = check(skill, ReadOptions { place, ..ReadOptions::DETECT });
     let lines = checked.diagnostics.iter().filter_map(|diagnostic| {
         let severity = diagnostic.effective(true);

@@ -2,7 +2,7 @@
 
 use prowess_format::diagnostic::Severity;
 use prowess_format::migrate::{Migration, migrate};
-use prowess_format::rules::Place;
+use prowess_format::rules::SkillLocation;
 use prowess_format::scaffold::scaffold;
 use prowess_format::{ReadOptions, check, dialect};
 
@@ -12,7 +12,7 @@ use crate::{Directory, problems};
 fn errors(migration: &Migration) -> Vec<String> {
     let tools = migration.files.iter().find(|(path, _)| path == "tools.py");
     let directory = Directory { python: tools.map(|(_, text)| prowess_python::read(text)) };
-    let place = Place { directory: Some(&migration.name), files: Some(&directory) };
+    let place = SkillLocation { directory: Some(&migration.name), files: Some(&directory) };
     let checked = check(&migration.files[0].1, ReadOptions { place, ..ReadOptions::DETECT });
     let errors = checked.diagnostics.iter().filter(|found| found.severity == Severity::Error);
     errors.map(|found| format!("{} {}", found.rule.name, found.message)).collect()

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use prowess_format::diagnostic::Severity;
 use prowess_format::document::MAX_FILE_BYTES;
-use prowess_format::rules::Place;
+use prowess_format::rules::SkillLocation;
 use prowess_format::span::LineIndex;
 use prowess_format::{ReadOptions, check_bytes, form_of};
 
@@ -73,7 +73,7 @@ impl Summary {
             let help = "write what the agent should do, or remove the folder";
             return Self::unreadable("the file is empty".to_owned(), help);
         }
-        let place = Place { directory: None, files: None };
+        let place = SkillLocation { directory: None, files: None };
         let options = ReadOptions { form: form_of(file_name), dialect: None, place };
         let mut text = Cow::Borrowed("");
         let checked = check_bytes(bytes, &mut text, options);

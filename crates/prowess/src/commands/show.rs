@@ -9,7 +9,7 @@ use prowess_engine::DirectoryFiles;
 use prowess_format::diagnostic::{Diagnostic, Severity};
 use prowess_format::document::Form;
 use prowess_format::manifest::{self, AgentManifest};
-use prowess_format::rules::{Place, SkillFiles};
+use prowess_format::rules::{SkillFiles, SkillLocation};
 use prowess_format::skill::{Parameter, Skill, SkillDependency, Text, Tool};
 use prowess_format::span::Spanned;
 use prowess_format::{ReadOptions, check_bytes};
@@ -91,7 +91,7 @@ fn show(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> 
     }
     let files = loaded.directory.as_deref().map(DirectoryFiles::new);
     let directory_name = loaded.directory_name();
-    let place = Place {
+    let place = SkillLocation {
         directory: directory_name.as_deref(),
         files: files.as_ref().map(|files| files as &dyn SkillFiles),
     };
