@@ -397,7 +397,7 @@ fn what_is_granted_and_never_opened_is_told_before_the_answer() {
     ");
     insta::assert_snapshot!(told(&["filesystem:write:./.git/hooks/**"]), @"
     + may read files below ./.git/hooks, because the skill declares `filesystem:write:./.git/hooks/**`
-    - may change nothing by `filesystem:write:./.git/hooks/**`: no tool changes `.git/hooks`, because git runs what it says
+    - may change nothing by `filesystem:write:./.git/hooks/**`: no tool changes `.git/hooks`, because git runs programs that it names
     ");
     insta::assert_snapshot!(told(&["filesystem:write:./data/**", "filesystem:read:./**"]), @"
     + may write files below ./data, because the skill declares `filesystem:write:./data/**`
@@ -415,7 +415,7 @@ fn what_is_granted_and_never_opened_is_told_before_the_answer() {
     insta::assert_snapshot!(place.check(&["filesystem:write:./.git/hooks/**"]), @"
     r home/project/.git/hooks
     x home/project/skill
-    warning: may change nothing by `filesystem:write:./.git/hooks/**`: no tool changes `.git/hooks`, because git runs what it says
+    warning: may change nothing by `filesystem:write:./.git/hooks/**`: no tool changes `.git/hooks`, because git runs programs that it names
     ");
 }
 
@@ -445,26 +445,26 @@ fn naming_what_is_protected_does_not_open_it() {
     insta::assert_snapshot!(place.check(&["filesystem:write:./.git/config"]), @"
     r home/project/.git/config
     x home/project/skill
-    warning: may change nothing by `filesystem:write:./.git/config`: no tool changes `.git/config`, because git runs what it says
+    warning: may change nothing by `filesystem:write:./.git/config`: no tool changes `.git/config`, because git runs programs that it names
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:./.git/hooks/*.sh"]), @"
     r home/project/.git/hooks *.sh
     x home/project/skill
-    warning: may change nothing by `filesystem:write:./.git/hooks/*.sh`: no tool changes `.git/hooks`, because git runs what it says
+    warning: may change nothing by `filesystem:write:./.git/hooks/*.sh`: no tool changes `.git/hooks`, because git runs programs that it names
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:./.vscode"]), @"
     r home/project/.vscode
     x home/project/skill
-    warning: may change nothing by `filesystem:write:./.vscode`: no tool changes `.vscode`, because editors run what it says
+    warning: may change nothing by `filesystem:write:./.vscode`: no tool changes `.vscode`, because editors run programs that it names
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:~/project/.git/hooks/**"]), @"
     r home/project/.git/hooks
     x home/project/skill
-    warning: may change nothing by `filesystem:write:~/project/.git/hooks/**`: no tool changes `.git/hooks`, because git runs what it says
+    warning: may change nothing by `filesystem:write:~/project/.git/hooks/**`: no tool changes `.git/hooks`, because git runs programs that it names
     ");
     insta::assert_snapshot!(place.check(&["filesystem:write:./.mcp.json"]), @"
     x home/project/skill
-    warning: gets nothing from `filesystem:write:./.mcp.json`: no tool changes `.mcp.json`, because agents start what it says
+    warning: gets nothing from `filesystem:write:./.mcp.json`: no tool changes `.mcp.json`, because agents start programs that it names
     ");
 }
 
@@ -495,14 +495,14 @@ fn the_repository_of_a_linked_worktree_is_told() {
         std::fs::write(path, text).expect("it can be written");
     }
     insta::assert_snapshot!(place.told(&[], "home/skill", "/usr/bin/git"), @"
-    + may write files in the working directory, because commands work in the working directory
+    + may write files in the working directory, because commands run in the working directory
     + may read the repository home/main/.git and change its objects, refs, logs, worktrees/project, because the working directory is a linked worktree of it
     ");
     insta::assert_snapshot!(place.told(&["filesystem:read:./**"], "home/skill", "/usr/bin/git"), @"
     + may read files in the working directory, because the skill declares `filesystem:read:./**`
     + may read the repository home/main/.git, because the working directory is a linked worktree of it
     ");
-    insta::assert_snapshot!(place.told(&[], "home/skill", "/usr/bin/env"), @"+ may write files in the working directory, because commands work in the working directory");
+    insta::assert_snapshot!(place.told(&[], "home/skill", "/usr/bin/env"), @"+ may write files in the working directory, because commands run in the working directory");
 }
 
 /// Attack sandbox-A10: what runs later on the machine, and what everybody's shells start with.

@@ -6,12 +6,12 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use prowess_format::skill::Skill;
-use prowess_policy::environment::{Injected, Sources, filter};
+use prowess_policy::environment::{EnvironmentSources, Injected, filter};
 use prowess_policy::scope::{HostName, PathPattern, Program, RootedPath, is_control, is_secret};
 use prowess_policy::spec::{Access, Action, SandboxSpec, Variables};
 use prowess_policy::{
-    Answer, Approvals, Badge, Decision, Digest, Every, Grant, GrantSet, GrantSource, Mode, Origin,
-    Remember, Request, Tier, Trust, decide,
+    Answer, Approvals, Badge, Decision, Digest, Frequency, Grant, GrantSet, GrantSource, Mode,
+    Origin, Remember, Request, Tier, Trust, decide,
 };
 
 use crate::{command_skill, granted, places, python_skill};
@@ -181,7 +181,8 @@ fn burden(decision: &Decision) -> u8 {
     match decision {
         Decision::Allow(_) => 0,
         Decision::Ask(question) => {
-            let every_time = question.reasons().iter().any(|reason| reason.every == Every::Time);
+            let every_time =
+                question.reasons().iter().any(|reason| reason.every == Frequency::Time);
             match (question.allows_in_advance(), every_time) {
                 (true, false) => 1,
                 (false, false) => 2,
@@ -484,7 +485,7 @@ proptest! {
         let around = Circumstances { origin: Origin::Local, read_only: true, always_ask: false, in_home: false };
         let decision = decided(&around, None, Tier::Community, &set, &Approvals::default(), "x");
         let granted: &Variables = &spec(&decision).variables;
-        let environment = filter(&Sources {
+        let environment = filter(&EnvironmentSources {
             parent: &parent,
             granted,
             runtime_keys: &[],

@@ -215,8 +215,8 @@ fn skills_come_from_registries_by_name_range_and_namespace() {
     assert_snapshot!(steady(&scene.run("install greet@^7")), @"
     exit 1
     --- stderr
-    error: no version of `acme/greet` is in `^7`
-      the command line asks for `acme/greet ^7`
+    error: no version of `acme/greet` matches `^7`
+      the command line requires `acme/greet ^7`
       `acme/greet` exists as 0.9.0, 1.0.0 and 2.0.0
     hint: request a range that matches one of the versions
     ");
@@ -442,7 +442,7 @@ fn a_lock_that_leads_elsewhere_is_refused() {
     assert_snapshot!(scene.run("install"), @"
     exit 1
     --- stderr
-    error: the lock file `[SCENE]/home/.local/share/prowess/skill-lock.json` can't be used: `skills.../../../greet` has no name that can be installed: `../../../greet` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `greet`?)
+    error: the lock file `[SCENE]/home/.local/share/prowess/skill-lock.json` can't be used: `skills.../../../greet` has no name that can be installed: `../../../greet` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `greet`?)
     hint: move that file away and install the skills again; `prowess list` shows which ones are there, and their files stay until then
     ");
     for verb in ["update --all", "remove greet", "verify", "lock", "lock --check"] {

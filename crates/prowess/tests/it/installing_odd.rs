@@ -70,7 +70,7 @@ fn a_range_is_never_guessed_at() {
     assert_snapshot!(install(&scene, "./greet ./part --yes"), @"
     exit 1
     --- stderr
-    error: `greet` needs `part`, which can't be understood: `newest` is not a comparison with a version
+    error: `greet` needs `part`, which can't be understood: `newest` is not a version comparison
     hint: its author must write it differently
     ");
 }
@@ -137,7 +137,7 @@ fn a_name_that_is_none_is_replaced_by_one_that_the_user_gives() {
     assert_snapshot!(install(&scene, "./skills/azure-cli"), @"
     exit 1
     --- stderr
-    error: `Azure CLI` can't be installed: `Azure CLI` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `azure-cli`?)
+    error: `Azure CLI` can't be installed: `Azure CLI` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `azure-cli`?)
     hint: give it a name that can be installed: `--as azure-cli`
     ");
     assert!(installed(&scene).is_empty());
@@ -217,7 +217,7 @@ fn names_are_not_given_to_skills_that_have_one() {
     assert_snapshot!(install(&scene, "./skills/azure-cli --as Other_Name"), @"
     exit 2
     --- stderr
-    error: `Other_Name` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `other-name`?)
+    error: `Other_Name` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `other-name`?)
     ");
     assert!(installed(&scene).is_empty());
 }
@@ -254,7 +254,7 @@ fn an_archive_without_a_name_says_what_to_do() {
     assert_snapshot!(install(&scene, "azure.tar.gz --as azure-cli"), @"
     exit 1
     --- stderr
-    error: `[SCENE]/azure.tar.gz`: the skill can't be installed: `Azure CLI` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `azure-cli`?)
+    error: `[SCENE]/azure.tar.gz`: the skill can't be installed: `Azure CLI` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `azure-cli`?)
     hint: unpack it, and install the folder with `--as NAME`
     ");
 }
@@ -279,7 +279,7 @@ fn all_that_can_not_be_had_is_named_at_once() {
     exit 1
     --- stderr
     Azure CLI
-      ! `Azure CLI` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `azure-cli`?)
+      ! `Azure CLI` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `azure-cli`?)
         hint: install it by itself: `--skill 'Azure CLI' --as azure-cli`
     hollow
       ! its `SKILL.md` is empty
@@ -301,7 +301,7 @@ fn all_that_can_not_be_had_is_named_at_once() {
     assert_snapshot!(install(&scene, "./all --all --skip-broken"), @"
     exit 0
     --- stderr
-    warning: `Azure CLI` is left out: `Azure CLI` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `azure-cli`?)
+    warning: `Azure CLI` is left out: `Azure CLI` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `azure-cli`?)
     warning: `hollow` is left out: its `SKILL.md` is empty
     warning: `path` is left out: `network:read:https://host.example/x` can't be granted: `https://host.example/x` is a URL: write the host alone, such as `api.example.com`
     warning: `needs` is left out: `needs` needs `hollow`, which can't be installed

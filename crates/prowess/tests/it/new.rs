@@ -64,7 +64,7 @@ fn a_wrong_name_gets_a_right_one() {
     assert_snapshot!(scene.run_with(&["new", "My Skill"], ""), @"
     exit 2
     --- stderr
-    error: `My Skill` is not a name for a skill: it holds upper-case letters
+    error: `My Skill` is not a name for a skill: it contains upper-case letters
     hint: try `prowess new my-skill`
     ");
     assert_snapshot!(scene.run("new ../escape"));
