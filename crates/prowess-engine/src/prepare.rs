@@ -9,8 +9,8 @@ use prowess_format::permission::Domain;
 use prowess_format::skill::Tool;
 use prowess_format::text::visible;
 use prowess_policy::{
-    Approvals, Decision, Digest, Grant, GrantSet, Line, LineKind, Mode, Places, ProgramPin,
-    Request, Scope, Source, decide, decide_here, grants,
+    Approvals, Decision, Digest, Grant, GrantSet, GrantSource, Line, LineKind, Mode, Places,
+    ProgramPin, Request, Scope, decide, decide_here, grants,
 };
 use serde_json::{Map, Value};
 

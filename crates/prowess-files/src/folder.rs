@@ -1,7 +1,7 @@
 //! An open folder and operations below it: one path component at a time, without following links.
 //!
-//! A path is only ever walked part by part from a descriptor, so that whoever swaps a folder for a link between a check
-//! and a write gets an error and no file (attack registry-B14).
+//! Paths are walked component by component from a file descriptor, so that replacing a folder with
+//! a link between check and write causes an error (attack registry-B14).
 
 mod links;
 
@@ -79,7 +79,8 @@ impl Folder {
         step("mkdir", name)?;
         rustix::fs::mkdirat(&self.descriptor, name, Mode::from_raw_mode(0o755))?;
         let folder = self.folder(name)?;
-        // The umask has taken bits away; what a package looks like on disk does not depend on it (attack registry-B11).
+        // The umask removed bits, but the modes of a package must not depend on it (attack
+        // registry-B11).
         rustix::fs::fchmod(&folder.descriptor, Mode::from_raw_mode(0o755))?;
         Ok(folder)
     }
@@ -120,7 +121,7 @@ impl Folder {
             step("write", name)?;
             file.write_all(&buffer[..count])?;
         }
-        // Not left to the umask, and never setuid (attack registry-B11).
+        // Independent of the umask, and never setuid (attack registry-B11).
         rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
         Ok(())
     }

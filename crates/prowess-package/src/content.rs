@@ -7,8 +7,9 @@ pub const MANIFEST: &str = "SKILL.md";
 /// The lock file next to a manifest, which is never content: neither packed nor digested (R25).
 pub const SIDECAR: &str = "SKILL.md.lock";
 
-/// Hidden files that are of use to whoever gets the skill. All others are refused, because a review does not see them
-/// (attack registry-B10): `.npmrc`, `.env` and hooks are read by programs without anybody asking.
+/// Hidden files that are useful to the user of a skill. All others are rejected, because a review
+/// does not show them (attack registry-B10): programs read `.npmrc`, `.env` and hooks
+/// automatically.
 const ALLOWED_HIDDEN: [&str; 12] = [
     ".clawhubignore",
     ".editorconfig",
@@ -53,7 +54,7 @@ pub enum Role {
     /// Files of version control, editors, systems and caches. Omitted when packing, rejected when
     /// unpacking.
     Litter,
-    /// Hidden, and of no use that we know. Refused (attack registry-B10).
+    /// Other hidden files. Rejected (attack registry-B10).
     Hidden,
 }
 
@@ -103,8 +104,8 @@ fn role_of_file(name: &str) -> Role {
     }
 }
 
-/// Whether a file keeps its executable bit: only what can be started as it is, or stands where scripts stand
-/// (attack registry-B11).
+/// Whether a file keeps its executable bit: only files with a `#!` line, or in `scripts/` (attack
+/// registry-B11).
 pub(crate) fn stays_executable(path: &PackagePath, first_bytes: &[u8]) -> bool {
     first_bytes.starts_with(b"#!") || path.as_str().starts_with("scripts/")
 }

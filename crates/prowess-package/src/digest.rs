@@ -90,8 +90,9 @@ impl FileHasher {
 
 /// The content digest: SHA-256 over `path NUL sha256 LF` for each file, sorted by the bytes of the path.
 ///
-/// Frozen: signatures and lock files hold it. Neither NUL nor LF is in any [`PackagePath`], so that no two sets of files
-/// give the same text (attack registry-B17). Modes, times and empty folders do not count.
+/// Stable: signatures and lock files contain it. No [`PackagePath`] contains NUL or LF, so no two
+/// sets of files give the same text (attack registry-B17). Modes, times and empty folders are
+/// ignored.
 pub fn content_digest(hashes: &FileHashes) -> Sha256Digest {
     let mut whole = FileHasher::default();
     for (path, hash) in hashes {

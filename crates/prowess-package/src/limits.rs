@@ -3,7 +3,8 @@
 /// Limits of a package, for packing and unpacking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Files of a skill, and entries of an archive, folders included (attack registry-B4).
+    /// Maximum number of files of a skill, and of entries of an archive including folders (attack
+    /// registry-B4).
     pub entries: usize,
     /// Maximum size of all files together, in bytes (R9).
     pub bytes: u64,

@@ -13,7 +13,8 @@ pub const MOST_NAME_BYTES: usize = 64;
 
 /// A name in the canonical form `[a-z0-9]+(-[a-z0-9]+)*`, at most 64 bytes (R2).
 ///
-/// Whatever is installed, moved or removed is found by this and never by a path that somebody wrote down (attack registry-B13).
+/// Skills are installed, moved and removed by this name and never by an untrusted path (attack
+/// registry-B13).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SkillName(String);
 

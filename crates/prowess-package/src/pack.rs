@@ -1,4 +1,4 @@
-//! A skill to an archive: the same files give the same bytes, wherever and whenever (attack registry-B16).
+//! Packs a skill reproducibly: the same files always give the same bytes (attack registry-B16).
 
 use std::io::Write as _;
 

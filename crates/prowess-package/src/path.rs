@@ -104,8 +104,8 @@ impl PackagePath {
         Some(Self(rest.to_owned()))
     }
 
-    /// The path as file systems see it that ignore case and composition: two paths with the same are twins
-    /// (attack registry-B8).
+    /// The path with case and Unicode composition folded: two paths with the same folded form
+    /// collide on some file systems (attack registry-B8).
     pub fn folded(&self) -> String {
         fold(&self.0)
     }

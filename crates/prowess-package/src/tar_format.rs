@@ -76,7 +76,8 @@ impl Header {
     }
 }
 
-/// Reads a header so that no other reader can understand it differently, or says why it is refused (attack registry-B6).
+/// Parses a header strictly, so that no other reader can interpret it differently (attack
+/// registry-B6).
 pub(crate) fn read(block: &[u8; BLOCK]) -> Result<Fields, &'static str> {
     if number(&block[CHECKSUM]) != Some(checksum(block)) {
         return Err("the checksum of a header is wrong");

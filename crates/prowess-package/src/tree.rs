@@ -32,7 +32,7 @@ pub struct Tree {
 pub struct TreeFile {
     /// Its content.
     pub bytes: Vec<u8>,
-    /// Whether it can be started. The only thing about its mode that is kept (attack registry-B11).
+    /// Whether it is executable, the only part of its mode that is kept (attack registry-B11).
     pub executable: bool,
 }
 
@@ -91,7 +91,7 @@ pub enum TreeError {
         /// Its path.
         path: String,
     },
-    /// Hidden files that no package may hold (attack registry-B10).
+    /// Hidden files, which are not allowed in a package (attack registry-B10).
     #[error(
         "hidden files can't be packed: {}; remove them, or add them to `{IGNORE_FILE}`",
         named(.paths)
@@ -100,7 +100,7 @@ pub enum TreeError {
         /// Their paths.
         paths: Vec<String>,
     },
-    /// Two names that are one on other systems (attack registry-B8).
+    /// Two paths that collide on other systems (attack registry-B8).
     #[error("{}", same(.one, .other))]
     Twins {
         /// One of them. A folder ends with `/`.
@@ -170,8 +170,8 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Reads what an author wants packed: litter is left out, hidden files are refused (attack registry-B10), links as well
-    /// (NEG-15).
+    /// Reads an author's folder for packing: litter is omitted, hidden files (attack registry-B10)
+    /// and links (NEG-15) are errors.
     pub fn read(folder: &Path, limits: &Limits) -> Result<ReadTree, TreeError> {
         Self::read_as(folder, limits, |ignored| Reading::Author { ignored })
     }
@@ -456,7 +456,7 @@ impl<'a> Guard<'a> {
         Self { limits, bytes: 0, files: 0, spellings: BTreeMap::new() }
     }
 
-    /// Takes a path, unless it or a folder on its way is another one's twin (attack registry-B8).
+    /// Admits a path, unless it or a parent folder collides with another one (attack registry-B8).
     pub(crate) fn admit(&mut self, path: &PackagePath) -> Result<(), TreeError> {
         self.files += 1;
         if self.files > self.limits.entries {

@@ -1,8 +1,9 @@
 //! Unpacks untrusted archives: a complete skill, or an error.
 //!
-//! Both formats are read by code of our own that takes only what every reader understands alike. A library that is
-//! lenient, as the usual ones have to be, would show one listing to a reviewer and another to an installer (attacks registry-B6
-//! and B7). Nothing is executed, nothing is followed, and memory does not grow with what an archive claims.
+//! Both formats have their own strict parser, which only accepts what every reader interprets
+//! alike. With a lenient library a reviewer and an installer could see different listings (attacks
+//! registry-B6 and B7). Nothing is executed, links are not followed, and memory does not grow with
+//! the claims of an archive.
 
 mod disk;
 mod intake;
@@ -108,7 +109,7 @@ pub enum UnpackError {
         /// Their folders.
         folders: Vec<String>,
     },
-    /// The folder around the files is that of another skill (attack registry-B12).
+    /// The top-level folder has the name of another skill (attack registry-B12).
     #[error(
         "the archive has the top-level folder `{}`, expected `{name}` or `{name}-` and the version, or no folder",
         visible(.folder)

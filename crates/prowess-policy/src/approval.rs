@@ -28,7 +28,7 @@ impl Digest {
     }
 }
 
-/// A program image: a path and what was in the file (attack sandbox-B12).
+/// A program image: a path and the hash of the file (attack sandbox-B12).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProgramPin {
     /// The absolute path.

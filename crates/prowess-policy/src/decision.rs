@@ -149,7 +149,8 @@ pub enum Denial {
     Refused(Refusal),
     /// It starts a program although it declares not to.
     ProgramNotGranted(String),
-    /// It wants to reach this machine or its neighbours, which nothing opens (attack sandbox-C12).
+    /// It requests access to this machine or its local network, which no grant opens (attack
+    /// sandbox-C12).
     OwnMachine(Grant),
 }
 
@@ -189,7 +190,7 @@ impl Allowed {
         &self.case.request.tool
     }
 
-    /// The digest of the files that were decided about: others must not be run (attack sandbox-G07).
+    /// The digest of the files that the decision is about: no others may run (attack sandbox-G07).
     pub fn digest(&self) -> &Digest {
         &self.case.request.digest
     }

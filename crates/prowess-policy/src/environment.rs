@@ -23,7 +23,7 @@ pub struct EnvironmentSources<'a> {
     pub parent: &'a [(String, String)],
     /// The variables that the decision allows.
     pub granted: &'a Variables,
-    /// Variables in which the runtime keeps keys of its own: for models, registries, proxies (attack sandbox-F03).
+    /// Variables with the runtime's own keys: for models, registries, proxies (attack sandbox-F03).
     pub runtime_keys: &'a [&'a str],
     /// Variables that the tool's author sets to literal values.
     pub set_by_tool: &'a [(String, String)],

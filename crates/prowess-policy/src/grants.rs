@@ -216,7 +216,8 @@ fn commanded(tool: &Tool, set: &mut GrantSet) {
     let variables = tool.extra.iter().find(|(key, _)| key == "env");
     let names = variables.and_then(|(_, value)| value.as_object());
     for variable in names.iter().flat_map(|map| map.keys()) {
-        // The values are the author's own, so nothing is read; but they may not steer what programs load (attack sandbox-F02).
+        // The values are the author's own, so nothing is read; but they may not control what
+        // programs load (attack sandbox-F02).
         if let Err(error) = VariableName::parse(variable) {
             set.refuse(variable, error, Some(name));
         }

@@ -93,11 +93,11 @@ pub const SECRET_PLACES: &[ProtectedPlace] = &[
     ProtectedPlace::machine("/private/var/root", ROOT),
 ];
 
-/// Places that turn a file into something that runs later, in somebody else's name (attack sandbox-A10).
-pub const NEVER_WRITE: &[Place] = &[
-    Place::row(".git/hooks", GIT),
-    Place::row(".git/config", GIT),
-    Place::row(".git/modules", GIT),
+/// Locations whose files are executed later, on someone else's behalf (attack sandbox-A10).
+pub const NEVER_WRITE: &[ProtectedPlace] = &[
+    ProtectedPlace::row(".git/hooks", GIT),
+    ProtectedPlace::row(".git/config", GIT),
+    ProtectedPlace::row(".git/modules", GIT),
     // Where git looks for other parts of a repository, and more settings that name programs.
     ProtectedPlace::row(".git/commondir", GIT),
     ProtectedPlace::row(".git/config.worktree", GIT),

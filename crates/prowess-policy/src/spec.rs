@@ -221,7 +221,8 @@ impl SandboxSpec {
         })
     }
 
-    /// Whether the run may do this. The runtime's own tools ask here (attack sandbox-H10), and the laws are tested here.
+    /// Whether the run may do this. Used by the runtime's own tools (attack sandbox-H10) and by
+    /// property tests.
     pub fn allows(&self, action: &Action) -> bool {
         match action {
             Action::Read(path) => {
@@ -232,7 +233,8 @@ impl SandboxSpec {
                     && !self.never_write.iter().any(|place| place.protected.contains(path))
             }
             Action::Connect { host, port, access } => {
-                // The proxy dials no address of this machine or its neighbours, whatever is granted (attack sandbox-C12).
+                // The proxy connects to no address of this machine or its local network, whatever
+                // is granted (attack sandbox-C12).
                 let is_open = !host.is_forbidden() && !host.is_local();
                 let mut rules = self.network.iter();
                 is_open

@@ -67,8 +67,8 @@ async fn serve_proxy(run: &Run, stream: Prefixed<TcpStream>) -> io::Result<()> {
     else {
         return Ok(());
     };
-    // Who asks for one host and greets another means the other (attack sandbox-C14). An address has no
-    // server name (RFC 6066 §3), so none may be given for one.
+    // If `CONNECT` and `ClientHello` name different hosts, the latter is the real target (attack
+    // sandbox-C14). An address has no server name (RFC 6066 §3), so none may be given for one.
     let named = match (&tunnel.to.host, &server_name) {
         (Host::Name(host), Some(name)) => name.eq_ignore_ascii_case(host.as_str()),
         (Host::Address(_), None) => true,
@@ -202,7 +202,7 @@ async fn read_inside(run: &Run, stream: Prefixed<TcpStream>, to: Destination) ->
     };
     let accepting = TlsAcceptor::from(config).accept(stream);
     let Ok(Ok(inner)) = timeout(run.policy.head_timeout, accepting).await else {
-        // It is not tunnelled instead: then nothing would enforce the grant (attack sandbox-C19).
+        // Don't tunnel it instead: nothing would enforce the grant (attack sandbox-C19).
         run.ledger.refused(match to.access {
             Access::Read => Refusal::certificate(&to.host, to.port),
             Access::Write => Refusal::certificate_for_credential(&to.host, to.port),
@@ -291,7 +291,8 @@ async fn serve_request<S: AsyncRead + AsyncWrite + Unpin>(
         Scope::Inside(to) => (Ok(to.access), Scheme::Https),
         Scope::Proxy | Scope::Transparent { .. } => (run.decide(&host, port), Scheme::Http),
     };
-    // All that can be known without the server comes before the lookup (attack sandbox-C08).
+    // Everything that does not need the server is checked before the DNS lookup (attack
+    // sandbox-C08).
     let judged = access.and_then(|access| {
         judge(head, access, &host, port)?;
         run.credentials.judge(&head.fields, &host, port, scheme)?;
@@ -322,7 +323,7 @@ async fn serve_request<S: AsyncRead + AsyncWrite + Unpin>(
     exchange(run, link, &to, scheme, head, &path, client).await
 }
 
-/// `CONNECT host:port`, and the `Host` field must say the same (attack sandbox-C09).
+/// Handles `CONNECT host:port`; the `Host` field must agree (attack sandbox-C09).
 async fn connect(run: &Run, head: &Head) -> Result<Tunnel, NoWay> {
     let authority: Authority = head.target.parse().map_err(Refusal::bad_host)?;
     let Some(port) = authority.port else {
@@ -358,7 +359,7 @@ fn target<'a>(scope: &Scope, head: &'a Head) -> Result<(Host, u16, Cow<'a, str>)
             Ok((authority.host, *port, origin_form(head)?.into()))
         }
         Scope::Inside(to) => {
-            // Another host in here is domain fronting (attack sandbox-C17).
+            // A different host here is domain fronting (attack sandbox-C17).
             check_host(head, &to.host, to.port, to.port)?;
             Ok((to.host.clone(), to.port, origin_form(head)?.into()))
         }
@@ -384,8 +385,8 @@ fn check_host(head: &Head, host: &Host, port: u16, usual_port: u16) -> Result<()
     }
 }
 
-/// `http://authority/path`. What belongs to neither (`user@`, `\`) is left to the authority, which
-/// takes none of it (attack sandbox-C10).
+/// Splits `http://authority/path`. Anything else (`user@`, `\`) stays in the authority, which
+/// rejects it (attack sandbox-C10).
 fn absolute_form(target: &str) -> Result<(&str, Cow<'_, str>), Refusal> {
     let scheme = target.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://"));
     if scheme.is_none() {

@@ -1,8 +1,8 @@
 //! Credentials that the sandbox never sees: it has a placeholder, which is replaced here.
 //!
-//! A placeholder becomes its key only in the fields of a request that goes to the one host it is bound to, over TLS with
-//! a server that proved to be that host (attack sandbox-F06). Everywhere else, in a path, in a body, on the way to somebody else,
-//! it stays what it is, which is worth nothing.
+//! A placeholder is only replaced in the header fields of a request to the host it is bound to,
+//! over TLS with a verified certificate (attack sandbox-F06). Everywhere else, in a path, in a body
+//! or in a request to another host, it stays a worthless placeholder.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -27,7 +27,7 @@ use crate::prefixed::Prefixed;
 use crate::refusal::Refusal;
 use crate::upstream::{Destination, NoWay, Run};
 
-/// A response's head may have as much as a request's (attack sandbox-C29).
+/// Maximum size of a response head, in bytes (attack sandbox-C29).
 const LONGEST_RESPONSE_HEAD: usize = 64 * 1024;
 
 /// The URL scheme.
@@ -54,8 +54,8 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Where the connection leads, if that is this host. Its addresses were checked when it was
-    /// made, and are not looked up again while it lasts (attack sandbox-C13).
+    /// The destination of the connection, if it is this host. Its addresses were checked when it
+    /// was opened and are not resolved again (attack sandbox-C13).
     pub(crate) fn destination(&self, host: &Host, port: u16) -> Option<&Destination> {
         (self.to.host == *host && self.to.port == port).then_some(&self.to)
     }

@@ -1,7 +1,7 @@
 //! Requests of the host itself with the same checks as for a sandbox, for untrusted URLs.
 //!
-//! Names are looked up once per hop and the checked address is the one that is dialled (attack sandbox-C13); a redirect is a new
-//! request to a new host, and checked like the first.
+//! Names are resolved once per hop and the checked address is used for the connection (attack
+//! sandbox-C13); a redirect is a new request and checked like the first.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -33,7 +33,7 @@ use crate::upstream::{NoWay, Run};
 
 /// Maximum number of redirects. Browsers allow 20.
 const MOST_REDIRECTS: usize = 5;
-/// As in the proxy (attack sandbox-C29).
+/// Maximum size of a response head in bytes, as in the proxy (attack sandbox-C29).
 const LONGEST_RESPONSE_HEAD: usize = 64 * 1024;
 
 /// Sends requests.

@@ -1,9 +1,9 @@
 //! Strict parser for the head of an HTTP/1 request.
 //!
-//! Two readers that disagree about where a request ends are how a second request hides in the
-//! first (attack sandbox-C20). So nothing is repaired here: a line ends in CR LF, a length is given once,
-//! and everything else is an error. hyper's reader is not used for requests because it accepts
-//! lone line feeds and settles contradicting lengths by itself.
+//! If two parsers disagree about where a request ends, a second request can hide in the first
+//! (attack sandbox-C20). So nothing is repaired here: a line ends in CR LF, a length is given once,
+//! and everything else is an error. hyper's parser is not used for requests because it accepts lone
+//! line feeds and resolves contradicting lengths.
 
 use hyper::header::{CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
 use hyper::header::{HOST, TRANSFER_ENCODING};

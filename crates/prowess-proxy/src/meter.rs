@@ -1,7 +1,7 @@
 //! Traffic and bandwidth limits of a run.
 //!
-//! Every byte to or from a server passes a [`Metered`] socket, whatever is spoken on it, so the
-//! numbers can't be got around (attack sandbox-C30, GAIA §4.3).
+//! Every byte to or from a server passes through a [`Metered`] socket, whatever the protocol, so
+//! the limits can't be bypassed (attack sandbox-C30, GAIA §4.3).
 
 use std::io;
 use std::pin::Pin;

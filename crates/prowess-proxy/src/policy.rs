@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::credentials::Credential;
 use crate::host::{DnsName, Host, HostError};
 
-/// What a run may do with the network; it never changes while the run lasts (attack sandbox-C26).
+/// The network policy of a run; it never changes during the run (attack sandbox-C26).
 #[derive(Clone, Debug)]
 pub struct ProxyPolicy {
-    /// Who may be reached. An empty list means nobody (SRT §4.7, attack sandbox-C27).
+    /// The granted hosts. An empty list means none (SRT §4.7, attack sandbox-C27).
     pub hosts: Vec<HostGrant>,
     /// Credentials that are inserted into requests to their hosts. A host has to be granted as
     /// well.
@@ -39,7 +39,7 @@ pub struct ProxyPolicy {
 pub struct HostGrant {
     /// The hosts.
     pub host: HostPattern,
-    /// The one port that is meant; without it 80 and 443 are (attack sandbox-C24).
+    /// The port; 80 and 443 if absent (attack sandbox-C24).
     pub port: Option<u16>,
     /// The granted access.
     pub access: Access,
@@ -82,8 +82,8 @@ pub(crate) enum Ungranted {
 }
 
 impl ProxyPolicy {
-    /// The decision: every way into the proxy ends here, with a canonical host and before any
-    /// name is looked up (attack sandbox-C08).
+    /// Decides on a host and port. All requests get here, with a canonical host and before any name
+    /// is resolved (attack sandbox-C08).
     ///
     /// Grants are cumulative: an additional read grant does not reduce write access.
     pub(crate) fn decide(&self, host: &Host, port: u16) -> Result<Access, Ungranted> {
@@ -113,8 +113,7 @@ impl HostPattern {
             (HostPattern::Exact(granted), host) => granted == host,
             (HostPattern::Suffix(parent), Host::Name(name)) => name.is_within(parent),
             (HostPattern::Any, Host::Name(_)) => true,
-            // An address literal has no parent domain, and whoever wrote `*` thought of names
-            // (attack sandbox-C11).
+            // Wildcards only match names, never address literals (attack sandbox-C11).
             (HostPattern::Suffix(_) | HostPattern::Any, Host::Address(_)) => false,
         }
     }

@@ -1,7 +1,7 @@
 //! Checks a single request.
 //!
-//! Plain HTTP and what came out of TLS are judged by the same function, and each request on a
-//! connection anew (attack sandbox-C20).
+//! Plain HTTP and decrypted TLS are checked by the same function, and each request on a connection
+//! separately (attack sandbox-C20).
 
 use hyper::header::{CONNECTION, CONTENT_TYPE, UPGRADE};
 use hyper::http::Method;
@@ -11,7 +11,7 @@ use crate::host::Host;
 use crate::policy::Access;
 use crate::refusal::Refusal;
 
-/// Fields by which a request asks to be treated as if it had another method (attack sandbox-C21).
+/// Header fields that override the method (attack sandbox-C21).
 const METHOD_OVERRIDES: [&str; 3] =
     ["x-http-method-override", "x-http-method", "x-method-override"];
 
@@ -44,7 +44,7 @@ fn judge_reading(head: &Head, host: &Host, port: u16) -> Result<(), Refusal> {
     if head.has_body() && !fetching {
         return Err(Refusal::smuggling(host, port, &format!("a body on `{}`", head.method)));
     }
-    // An upgraded connection is no longer HTTP, and nothing on it could be judged (attack sandbox-C22).
+    // An upgraded connection is no longer HTTP and can't be checked (attack sandbox-C22).
     let upgrades = head.fields.contains_key(UPGRADE)
         || head.fields.contains_key("http2-settings")
         || head.fields.get_all(CONNECTION).iter().any(|value| {
@@ -59,14 +59,14 @@ fn judge_reading(head: &Head, host: &Host, port: u16) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether the query asks for another method, which some frameworks honour. Seen and noted, not
-/// refused: in a query the words mean nothing to most servers (attack sandbox-C21).
+/// Whether the query overrides the method, which some frameworks support. Noted but not refused:
+/// most servers ignore it (attack sandbox-C21).
 pub(crate) fn overrides_in_query(head: &Head) -> bool {
     let query = head.target.split_once('?').map_or("", |(_, query)| query);
     query.split('&').any(|pair| pair.starts_with("_method="))
 }
 
-/// git asks for what it lacks by `POST`, so this one is reading (attack sandbox-C23).
+/// Whether the request is a git fetch, which uses `POST` for reading (attack sandbox-C23).
 fn is_git_fetch(head: &Head) -> bool {
     head.method == Method::POST
         && head.target.ends_with("/git-upload-pack")

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
 
-/// Turns a granted name into addresses; asked only after the decision on the name (attack sandbox-C08).
+/// Resolves a granted name; only called after the decision on the name (attack sandbox-C08).
 pub trait Resolver: Send + Sync {
     /// All addresses of the host.
     fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;

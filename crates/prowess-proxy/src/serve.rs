@@ -103,7 +103,8 @@ impl Proxy {
     pub fn start(self, listeners: Vec<Listener>) -> Result<Running, ProxyError> {
         let runtime = runtime::shared().map_err(ProxyError::Start)?;
         let inside = runtime.enter();
-        // Connections beyond the cap wait in the kernel, all but one per listener (attack sandbox-C29).
+        // Connections beyond the limit wait in the kernel's queue, except for one per listener
+        // (attack sandbox-C29).
         let permits = Arc::new(Semaphore::new(self.run.policy.connections));
         // Whatever fails from here on, dropping it ends what was started.
         let running = Running { run: self.run, runtime: runtime.clone(), is_ended: false };

@@ -45,8 +45,8 @@ pub(crate) struct Run {
     pub(crate) tasks: Tasks,
 }
 
-/// Where a connection goes: a granted host and the addresses it has, which were checked and are
-/// not looked up again (attack sandbox-C13).
+/// The destination of a connection: a granted host and its addresses, which were checked and are
+/// not resolved again (attack sandbox-C13).
 #[derive(Clone, Debug)]
 pub(crate) struct Destination {
     pub(crate) host: Host,
@@ -105,8 +105,8 @@ impl Run {
         }
     }
 
-    /// The decision on host and port, together with what is left of the byte cap. Nothing has
-    /// been looked up yet (attack sandbox-C08).
+    /// Decides on host and port, and checks the traffic limit. Nothing has been resolved yet
+    /// (attack sandbox-C08).
     pub(crate) fn decide(&self, host: &Host, port: u16) -> Result<Access, Refusal> {
         let access = self
             .policy

@@ -26,7 +26,8 @@ pub enum ResolveError<E: std::error::Error + 'static> {
         /// The cycle; the last one depends on the first.
         skills: Vec<(Package, Version)>,
     },
-    /// Two skills of one name from different sources would have to be installed (attack registry-A9).
+    /// Two skills of the same name from different sources would have to be installed (attack
+    /// registry-A9).
     #[error(
         "`{}` would come from two sources: from `{}` for {}, and from `{}` for {}",
         first.0, first.0.source(), first.1, second.0.source(), second.1

@@ -17,8 +17,8 @@ pub trait Index {
     /// Lists every release of a package, in any order; an empty list means that the source has no
     /// such package.
     ///
-    /// It is asked at most once for each package in a resolution. The answer names the package of each dependency with its
-    /// source: which registry a bare name is from is settled there, once, and not by whoever has the higher version
+    /// Called at most once per package and resolution. Each dependency in the result names its
+    /// source: the index decides which registry a bare name refers to, not the highest version
     /// (attack registry-A9).
     fn releases(&self, package: &Package) -> Result<Cow<'_, [Release]>, Self::Error>;
 }

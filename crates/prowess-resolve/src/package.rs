@@ -7,8 +7,8 @@ use prowess_format::text::visible;
 
 /// A skill of one source.
 ///
-/// The source is a part of the identity (attack registry-A9): a skill of the same name in another registry is another package, and
-/// no version of it ever stands in for this one.
+/// The source is part of the identity (attack registry-A9): a skill of the same name in another
+/// registry is a different package and never replaces this one.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Package {
     // By name first, for sorting.

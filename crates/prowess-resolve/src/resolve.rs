@@ -176,7 +176,8 @@ fn listed<I: Index>(
     }
 }
 
-/// A skill is installed under its name, so two of one name are one too many, whoever they are from (attack registry-A9).
+/// Rejects two skills of the same name from different sources: a skill is installed under its name
+/// (attack registry-A9).
 fn one_source_each<E: std::error::Error + 'static>(
     requests: &[Request],
     resolution: &Resolution,

@@ -13,7 +13,7 @@ pub(crate) fn is_plain(path: &Path) -> bool {
         })
 }
 
-/// An image that the program could replace bounds nothing (attack sandbox-B11).
+/// Refuses an image that the program could replace (attack sandbox-B11).
 pub(crate) fn refuse_writable(spec: &Spec, image: &Path) -> Result<(), Error> {
     let writable = spec
         .files

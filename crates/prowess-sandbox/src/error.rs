@@ -25,7 +25,7 @@ pub enum Error {
         /// Why it can't be granted.
         reason: String,
     },
-    /// A grant that covers more than can be looked through or shown; nothing is ever left out silently (attack sandbox-A27).
+    /// A grant that covers too many files; nothing is ever omitted silently (attack sandbox-A27).
     #[error("the grant `{}` was refused: more than {most} {what}", .path.display())]
     TooLarge {
         /// The granted path.
@@ -35,7 +35,7 @@ pub enum Error {
         /// The limit.
         most: usize,
     },
-    /// A file that may be written has another name outside of the granted folder (attack sandbox-A08).
+    /// A writable file is hard-linked outside the granted folder (attack sandbox-A08).
     #[error(
         "`{}` is hard-linked outside the granted folder, so writing to it would change a file that is not granted",
         .path.display()

@@ -93,8 +93,9 @@ pub enum Access {
     Write,
 }
 
-/// What to do when a file in a writable folder has another name outside of it: a hard link, through which the program
-/// would change a file that nobody granted (attack sandbox-A08). Package managers make such links from their caches.
+/// How to treat files that are hard-linked outside a writable folder, through which the program
+/// could change a file that is not granted (attack sandbox-A08). Package managers create such links
+/// from their caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HardLinks {
     /// The run is refused with [`crate::Error::HardLink`].

@@ -242,7 +242,7 @@ mod tests {
         // NEG-1, SKL-L3-6, R2.
         check(
             "name: ../../../x\ndescription: Greets",
-            "`../../../x` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `x`?)",
+            "`../../../x` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `x`?)",
         );
         check(
             "name: greet\ndescription: Greets\nmin-skillli-version: 2.0.0",

@@ -563,7 +563,7 @@ mod tests {
             "a\";id",
             Registry,
             &format!(
-                "error `a\";id` {neither}: `a\";id` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `aid`?)"
+                "error `a\";id` {neither}: `a\";id` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `aid`?)"
             ),
         );
     }

@@ -236,7 +236,7 @@ mod tests {
         check(
             "../x",
             git("me/tools", None, None),
-            "`../x` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `x`?)",
+            "`../x` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `x`?)",
         );
         // git would run what such an address says.
         check(

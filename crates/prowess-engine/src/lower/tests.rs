@@ -517,19 +517,19 @@ fn places_of_the_machine_and_of_others_are_not_changed() {
     ]);
     let told = |permission: &str| place.told(&[permission], "home/project/skill", "/usr/bin/env");
     for (permission, why) in [
-        ("filesystem:write:/etc/cron.d/**", "settings of the machine decide"),
-        ("filesystem:write:/etc/passwd", "settings of the machine decide"),
-        ("filesystem:write:/etc/ld.so.preload", "settings of the machine decide"),
-        ("filesystem:write:/etc/systemd/system/x.service", "settings of the machine decide"),
-        ("filesystem:write:/usr/lib/python3/**", "everybody on this machine runs"),
-        ("filesystem:write:/usr/local/bin/**", "everybody on this machine runs"),
-        ("filesystem:write:/boot/**", "started with the machine"),
-        ("filesystem:write:/var/spool/cron/**", "at which time"),
-        ("filesystem:write:~/.local/lib/**", "interpreters run what is there"),
-        ("filesystem:write:~/.config/pip/**", "package managers run or fetch"),
-        ("filesystem:write:~/.pam_environment", "when somebody logs in"),
+        ("filesystem:write:/etc/cron.d/**", "system settings that control"),
+        ("filesystem:write:/etc/passwd", "system settings that control"),
+        ("filesystem:write:/etc/ld.so.preload", "system settings that control"),
+        ("filesystem:write:/etc/systemd/system/x.service", "system settings that control"),
+        ("filesystem:write:/usr/lib/python3/**", "programs and libraries of the system"),
+        ("filesystem:write:/usr/local/bin/**", "programs and libraries of the system"),
+        ("filesystem:write:/boot/**", "loaded at boot"),
+        ("filesystem:write:/var/spool/cron/**", "it schedules programs"),
+        ("filesystem:write:~/.local/lib/**", "interpreters run code from it"),
+        ("filesystem:write:~/.config/pip/**", "package managers run or download"),
+        ("filesystem:write:~/.pam_environment", "on login"),
         ("filesystem:write:~/.inputrc", "terminals and shells"),
-        ("filesystem:write:~/.pythonrc.py", "interpreters run what is there"),
+        ("filesystem:write:~/.pythonrc.py", "interpreters run code from it"),
     ] {
         let told = told(permission);
         assert!(told.contains(why) && !told.contains("may write files"), "{permission}: {told}");

@@ -189,7 +189,7 @@ get('https://other.brave.test:PORT/wrong', {'Authorization': 'Bearer ' + key})
     assert_eq!(placeholder.len(), KEY.len(), "{body}");
     assert!(envelope.output.contains(&format!("Bearer {placeholder}")), "{}", envelope.output);
     assert!(envelope.output.contains("status 403\n"), "{}", envelope.output);
-    let warning = "the tool tried to send the placeholder of `API_TOKEN` to `other.brave.test`, and it is for `api.brave.test`: refused";
+    let warning = "the tool tried to send the placeholder of `API_TOKEN` to `other.brave.test`, but it is for `api.brave.test`: refused";
     assert_eq!(envelope.warnings, [warning]);
 }
 

@@ -21,7 +21,7 @@ pub(super) const MOST_RATIO: u64 = 100;
 /// The ratio is only checked above this size, in bytes.
 const RATIO_FROM: u64 = 8 << 20;
 
-/// Whether an archive unpacks to absurdly much (attack registry-B3).
+/// Whether the compression ratio is too high (attack registry-B3).
 pub(super) fn is_too_dense(packed: u64, unpacked: u64) -> bool {
     unpacked > RATIO_FROM && unpacked / MOST_RATIO > packed
 }
@@ -50,7 +50,7 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Counts an entry of any kind, also one that only describes another (attack registry-B4).
+    /// Counts an entry of any kind, including one that only describes another (attack registry-B4).
     pub(super) fn count_entry(&mut self) -> Result<(), UnpackError> {
         self.entries += 1;
         if self.entries > self.options.limits.entries {
@@ -163,7 +163,8 @@ impl<'a> Intake<'a> {
         Ok(Unpacked { name, version, hashes })
     }
 
-    /// The one folder that holds everything, or nothing where the files lie at the root (attack registry-B12, GAIX-23).
+    /// The single top-level folder, or `None` if the files are at the root (attack registry-B12,
+    /// GAIX-23).
     fn root(&self) -> Result<Option<String>, UnpackError> {
         if self.manifests.keys().any(|path| path.as_str() == MANIFEST) {
             return Ok(None);

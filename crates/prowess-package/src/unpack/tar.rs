@@ -232,7 +232,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// The unpacked bytes, as long as there are not absurdly many for what was packed (attack registry-B3).
+/// The unpacked stream, which fails if the compression ratio is too high (attack registry-B3).
 struct Stream<R: Read> {
     decoder: GzDecoder<BufReader<Counted<R>>>,
     packed: Rc<Cell<u64>>,

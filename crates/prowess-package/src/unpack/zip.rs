@@ -1,5 +1,5 @@
-//! `.zip`, strictly: what the directory at the end says is what stands before every file, and no byte lies between them
-//! (attack registry-B7).
+//! Strict `.zip` parser: the central directory must match the local headers, with no bytes in
+//! between (attack registry-B7).
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 

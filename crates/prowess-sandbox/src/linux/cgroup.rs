@@ -57,7 +57,8 @@ impl Home {
         fs::create_dir(&folder)?;
         let group = Group { folder, unified: matches!(self, Home::Unified(_)) };
         let write = |file: &str, value: u64| fs::write(group.folder.join(file), value.to_string());
-        // Kernels that do not count swap have no such file; one that can't be written would be a way out (attack sandbox-E08).
+        // Kernels that do not count swap have no such file; one that can't be written would bypass
+        // the limit (attack sandbox-E08).
         let write_if_there = |file: &str, value: u64| match write(file, value) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),

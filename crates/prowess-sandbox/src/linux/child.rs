@@ -227,7 +227,7 @@ fn build(context: &mut Context<'_>) -> Built {
     Ok(())
 }
 
-/// Nothing that other threads of the parent had open stays open here (attack sandbox-D16).
+/// Closes the file descriptors of other threads of the parent (attack sandbox-D16).
 fn close_others(keep: &[RawFd]) -> Outcome {
     let mut next: u32 = 3;
     for fd in keep {
@@ -250,7 +250,7 @@ fn map_user(users: &[u8], groups: &[u8]) -> Outcome {
 fn take_sources(context: &mut Context<'_>) -> Built {
     for (bind, place) in context.plan.binds.iter().zip(context.mounts.iter_mut()) {
         let handle = sys::open_path(&bind.source).at(Stage::Source)?;
-        // The very thing that the plan looked at, not what has taken its name since (attack sandbox-A06).
+        // It must be the same inode that the plan checked, not a replacement (attack sandbox-A06).
         if sys::identity(handle).at(Stage::Source)? != bind.identity {
             return Err((Stage::SourceChanged, libc::ESTALE));
         }
@@ -412,7 +412,7 @@ fn watch(context: &Context<'_>, signals: RawFd, executed: RawFd, program: i32) -
                     let _ = sys::kill(-1, libc::SIGTERM);
                 }
                 Ok(1) => {}
-                // The supervisor is gone (attack sandbox-E04).
+                // The supervisor has exited (attack sandbox-E04).
                 _ => sys::exit(0),
             }
         }
@@ -501,7 +501,8 @@ fn confine(context: &Context<'_>, arranged: &Arranged) -> Built<Never> {
     Err((Stage::Execute, errno))
 }
 
-/// Tries what must be impossible: walls that are not up are worse than none (attack sandbox-A29).
+/// Tries forbidden operations: a sandbox that does not work is worse than none (attack
+/// sandbox-A29).
 fn self_test() -> Outcome {
     match sys::open(SELF_TEST, libc::O_RDONLY) {
         Err(libc::EACCES) => {}

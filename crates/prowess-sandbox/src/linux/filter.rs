@@ -158,7 +158,7 @@ fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String>
             vec![all(vec![when(1, SeccompCmpOp::MaskedEq(MFD_NOEXEC_SEAL), 0)])?],
         );
     } else {
-        // Memory that belongs to no process is memory that only a control group can count (attack sandbox-E07).
+        // Memory that belongs to no process can only be counted by a cgroup (attack sandbox-E07).
         for call in [libc::SYS_memfd_create, libc::SYS_memfd_secret, libc::SYS_shmget] {
             rules.insert(call, Vec::new());
         }
@@ -256,8 +256,8 @@ fn build(network: bool, counted: bool) -> Result<Vec<libc::sock_filter>, String>
     Ok(prefix().into_iter().chain(body).collect())
 }
 
-/// Calls that change attributes of files beside mode and owner. Access control lists among them would open granted files
-/// to others for good (attack sandbox-A25), and a filter can't read which attribute is meant.
+/// Calls that change extended attributes. Access control lists would permanently open granted files
+/// to others (attack sandbox-A25), and a filter can't read the attribute name.
 const ATTRIBUTES: &[libc::c_long] = &[
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,

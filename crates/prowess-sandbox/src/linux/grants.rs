@@ -135,7 +135,8 @@ fn rights(access: Access) -> Rights {
     }
 }
 
-/// Whether something is at a granted path: a missing one is simply not in view, a link is refused (attack sandbox-A05).
+/// Whether a granted path exists: a missing one is not visible, a link is refused (attack
+/// sandbox-A05).
 fn is_there(grant: &FileGrant) -> Result<bool, Error> {
     match std::fs::symlink_metadata(&grant.path) {
         Ok(data) if data.file_type().is_symlink() => {
@@ -153,7 +154,7 @@ fn is_there(grant: &FileGrant) -> Result<bool, Error> {
 struct Created(Vec<(OwnedFd, OsString)>);
 
 impl Created {
-    /// Makes exactly the granted folder (attack sandbox-A26).
+    /// Creates exactly the granted folder (attack sandbox-A26).
     fn create(&mut self, grant: &FileGrant) -> Result<(), Error> {
         let (Some(parent), Some(name)) = (grant.path.parent(), grant.path.file_name()) else {
             return Err(refuse(grant, "it can't be created"));
@@ -184,7 +185,7 @@ impl Drop for Created {
     }
 }
 
-/// Shows the files that match now, one by one; their folder is one in memory (attack sandbox-A14).
+/// Adds the files that match now, one by one; their folder is a tmpfs (attack sandbox-A14).
 fn show_matches(
     view: &mut View,
     grant: &FileGrant,

@@ -73,7 +73,7 @@ impl Host {
         }
     }
 
-    /// Why such a root is refused, and what to do (attack sandbox-D19).
+    /// Why root without capabilities is refused, and what to do (attack sandbox-D19).
     pub(super) fn weak_root() -> (String, String) {
         (
             "this is root without CAP_SYS_ADMIN: programs would run as the machine's root"
@@ -95,7 +95,7 @@ impl Host {
     }
 }
 
-/// Why a namespace that was made is refused all the same, and what to do (attack sandbox-H02).
+/// Why a created namespace is refused, and what to do (attack sandbox-H02).
 pub(super) fn powerless_namespace() -> (String, String) {
     (
         "user namespaces can be created, but mounting in them is not allowed".to_owned(),

@@ -230,8 +230,8 @@ fn add(
         .map_err(|error| refused(&format!("{}: {error}", path.display())))
 }
 
-/// Each bind is open for a moment, so thousands of grants need more descriptors than a process usually may have (attack
-/// sandbox-A27). A number when the limit has to be raised.
+/// All binds are open at the same time, so thousands of grants need more descriptors than usual
+/// (attack sandbox-A27). Returns the new limit if it has to be raised.
 fn descriptors(binds: usize) -> Result<Option<u64>, Error> {
     // Pipes, channels and whatever else is open at the same time.
     const OTHERS: u64 = 256;

@@ -1,8 +1,8 @@
 //! Scans writable folders before and after a run.
 //!
-//! Before: a file that has another name outside of the folder could be changed through it (attack sandbox-A08). After: links that
-//! the run has planted and that lead out of the folder wait for somebody who follows them in good faith. Both are looked for
-//! only in folders of a size that takes milliseconds.
+//! Before: files that are hard-linked outside the folder, which could be changed through it (attack
+//! sandbox-A08). After: links that the run has created and that point outside the folder, which
+//! others may follow. Only small folders are scanned, which takes milliseconds.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::fd::{AsFd as _, OwnedFd};

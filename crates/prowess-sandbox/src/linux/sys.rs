@@ -321,8 +321,9 @@ const FSCONFIG_CMD_CREATE: c_uint = 6;
 /// Close-on-exec for `fsopen` and `fsmount`.
 const FS_CLOEXEC: c_uint = 1;
 
-/// Gives the current user namespace a list of formats of programs of its own, which is empty. Without one the machine's
-/// list counts, and the kernel starts the interpreters on it wherever they are (attack sandbox-B15).
+/// Gives the current user namespace its own, empty `binfmt_misc`. Without it the machine's
+/// registrations apply, and the kernel starts their interpreters outside the view (attack
+/// sandbox-B15).
 pub(super) fn forget_formats() -> Outcome {
     let kind = c"binfmt_misc";
     // SAFETY: the kind is a valid string.
@@ -808,7 +809,7 @@ fn open_of_process(name: &[u8], file: &[u8]) -> Option<RawFd> {
     open(CStr::from_bytes_until_nul(&path).ok()?, libc::O_RDONLY).ok()
 }
 
-/// What one process takes, also of what was swapped out (attack sandbox-E08).
+/// The memory of one process, including swap (attack sandbox-E08).
 fn resident(name: &[u8]) -> u64 {
     let Some(file) = open_of_process(name, b"/status") else { return 0 };
     let mut text = [0_u8; 4096];
@@ -817,9 +818,9 @@ fn resident(name: &[u8]) -> u64 {
     memory_of(text.get(..count).unwrap_or_default())
 }
 
-/// Memory that is shared without a file (attack sandbox-E07). Its pages stay while one process has it mapped, and count for none
-/// that has not touched them: a child that inherits such a mapping and sleeps holds all of it for nothing. So each counts
-/// with its size, once, whoever has mapped it how often.
+/// Shared anonymous memory (attack sandbox-E07). Its pages exist while any process maps it, but are
+/// not counted for a process that has not touched them: a sleeping child that inherits a mapping
+/// would hold it for free. So each mapping counts once with its full size.
 struct SharedMappings {
     bytes: u64,
     /// Inode and offset in one number, and the largest size of a mapping there.

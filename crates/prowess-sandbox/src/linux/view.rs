@@ -96,7 +96,7 @@ pub(super) struct View {
     entries: BTreeMap<PathBuf, Entry>,
 }
 
-/// The most entries of a view; more are refused rather than cut off (attack sandbox-A27).
+/// Maximum number of entries of a view; more are refused, not truncated (attack sandbox-A27).
 const MOST_ENTRIES: usize = 16_384;
 
 impl View {
@@ -173,8 +173,8 @@ impl View {
         })
     }
 
-    /// Folders below a writable one that lead to something that is not: a name that can be moved away protects nothing
-    /// (attack sandbox-A10).
+    /// Mounts the parent folders of read-only paths inside a writable folder: otherwise they could
+    /// be renamed to bypass the protection (attack sandbox-A10).
     fn pin(&mut self) {
         let mut pins = Vec::new();
         for (path, entry) in &self.entries {
@@ -358,7 +358,8 @@ impl Bind {
         PathBuf::from(std::ffi::OsStr::from_bytes(self.source.as_bytes()))
     }
 
-    /// A handle on the very thing that was looked at. None is kept: there may be thousands of binds (attack sandbox-A27).
+    /// Opens the same inode that was checked. Handles are not kept open: there may be thousands of
+    /// binds (attack sandbox-A27).
     pub(super) fn open(&self) -> Result<OwnedFd, Error> {
         let handle = open(&self.source, &self.path())?;
         if identity(&handle, &self.path())? != self.identity {

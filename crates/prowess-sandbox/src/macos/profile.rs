@@ -170,7 +170,8 @@ impl Profile {
                     let (exactly, below) = (self.literal(path), self.subpath(path));
                     conditions.push(format!("(require-not {exactly})"));
                     conditions.push(format!("(require-not {below})"));
-                    // A folder that can be moved away protects nothing (attack sandbox-A10).
+                    // A folder that can be renamed would bypass the protection (attack
+                    // sandbox-A10).
                     let above = path.ancestors().skip(1);
                     for folder in above.take_while(|folder| folder.starts_with(&grant.path)) {
                         let folder = self.literal(folder);

@@ -225,7 +225,7 @@ impl Sandbox {
             }
             Event::Kill => {}
             Event::Ended => {
-                // Whatever it left in its group goes with it (attack sandbox-E03).
+                // Kill the rest of its group (attack sandbox-E03).
                 self.signal(Signal::KILL);
                 progress.status = Some(self.child.wait().map_err(Error::Supervise)?);
                 self.reaped = true;
@@ -451,7 +451,7 @@ fn prepare(command: &mut Command, limits: &Limits, descriptors: &[OwnedFd]) {
                 place += 1;
             }
             for descriptor in place..1024 {
-                // Most of these numbers are not open, which is as good (attack sandbox-D16).
+                // Most of these numbers are not open, which is fine (attack sandbox-D16).
                 libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC);
             }
             Ok(())

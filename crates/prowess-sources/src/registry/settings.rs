@@ -412,7 +412,7 @@ mod tests {
         check_error(
             None,
             "[registries.a]\nurl = \"https://a.example\"\nnamespaces = [\"../x\"]\n",
-            "`registries.a.namespaces`: `../x` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `x`?)",
+            "`registries.a.namespaces`: `../x` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `x`?)",
         );
     }
 }

@@ -107,8 +107,8 @@ fn entries_that_can_not_be_trusted_are_skipped_with_a_note() {
     assert_snapshot!(show(script, ""), @"
     good from URL/.well-known/agent-skills/good.md
       SKILL.md
-    note: `URL/.well-known/agent-skills/index.json`: an entry is skipped: `../../evil` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `evil`?)
-    note: `URL/.well-known/agent-skills/index.json`: an entry is skipped: `a/b` is not a name that can be installed, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `a-b`?)
+    note: `URL/.well-known/agent-skills/index.json`: an entry is skipped: `../../evil` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `evil`?)
+    note: `URL/.well-known/agent-skills/index.json`: an entry is skipped: `a/b` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `a-b`?)
     note: `URL/.well-known/agent-skills/index.json`: an entry is skipped: `elsewhere` lies on another host, at `https://host.example/x.tar.gz`
     note: `URL/.well-known/agent-skills/index.json`: an entry is skipped: `metadata` lies on another host, at `http://169.254.169.254/x`
     note: `URL/.well-known/agent-skills/index.json`: an entry is skipped: `undigested` has no digest, which has to look like `sha256:` and 64 digits

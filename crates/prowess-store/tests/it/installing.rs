@@ -383,8 +383,8 @@ fn circles_and_contradictions_are_told() {
     let machine = Machine::new();
     machine.publish(PUBLIC, "one", "1.0.0", &[("two", ">=0.0.0")]);
     machine.publish(PUBLIC, "two", "1.0.0", &[("one", ">=0.0.0")]);
-    let error = machine.plan(&["one", "two"]).expect_err("a circle").to_string();
-    assert!(error.contains("circle") && error.contains("one") && error.contains("two"), "{error}");
+    let error = machine.plan(&["one", "two"]).expect_err("a cycle").to_string();
+    assert!(error.contains("cycle") && error.contains("one") && error.contains("two"), "{error}");
     machine.publish(PUBLIC, "left", "1.0.0", &[("base", "^1")]);
     machine.publish(PUBLIC, "right", "1.0.0", &[("base", "^2")]);
     machine.publish(PUBLIC, "base", "1.0.0", &[]);

@@ -241,7 +241,7 @@ fn names_of_a_registry_lead_nowhere() {
         let scene = home_with(&registry);
         let said = scene.run("install greet --allow-experimental");
         assert!(said.starts_with("exit 1"), "{said}");
-        assert!(said.contains("is not a name that can be installed"), "{said}");
+        assert!(said.contains("is not a valid skill name"), "{said}");
         assert!(installed(&scene).is_empty());
     }
     let scene = home_with(&registry);
