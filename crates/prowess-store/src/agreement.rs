@@ -3,10 +3,10 @@
 //! A project that is cloned brings a lock file along, and its author's yes is not the user's. So every demand of such a
 //! skill, bound to its exact bytes, must have been agreed to on this machine; then nobody is asked again.
 
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use prowess_files::private;
 use prowess_files::whole::{self, WriteOptions};
@@ -29,7 +29,7 @@ const MOST_BYTES: u64 = 4 << 20;
 #[derive(Debug)]
 pub struct Agreements {
     path: PathBuf,
-    read: OnceCell<BTreeSet<String>>,
+    read: OnceLock<BTreeSet<String>>,
 }
 
 /// One thing to agree to about one skill with exactly these files, as a digest.
@@ -60,7 +60,12 @@ impl Demand {
 impl Agreements {
     /// The agreements in a user's data folder.
     pub fn in_folder(data: &Path) -> Self {
-        Self { path: data.join(FILE_NAME), read: OnceCell::new() }
+        Self { path: data.join(FILE_NAME), read: OnceLock::new() }
+    }
+
+    /// Whether the user has agreed that a skill with these files is installed.
+    pub fn cover_skill(&self, name: &SkillName, integrity: &str) -> bool {
+        self.cover(&[Demand::to_be_there(name, integrity)])
     }
 
     /// Whether all of it was agreed to.

@@ -159,6 +159,18 @@ pub fn look(
     }
 }
 
+/// Checks one skill against a lock that was read already. Another process may be changing the store: whoever finds a
+/// difference calls [`look`], which tells that from drift.
+pub fn examine(
+    store: &Store,
+    lock: &Lock,
+    name: &SkillName,
+    trust: &TrustStore,
+    now: Timestamp,
+) -> Finding {
+    finding(store, lock, name.clone(), trust, now)
+}
+
 fn look_once(
     store: &Store,
     lock: &Lock,

@@ -8,8 +8,8 @@
 //! fetched again.
 
 mod apply;
+mod by_name;
 mod choose;
-mod library;
 mod restore;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,8 +32,8 @@ use crate::store::{Store, StoreError};
 use crate::switch::CommitError;
 
 pub use apply::Applied;
+pub use by_name::InstalledSkill;
 use choose::{Aim, Hopeless, Kind};
-pub use library::{InstalledSkill, LoadedSkill};
 pub use restore::{Restoration, Restored};
 
 /// Everything that installing needs.

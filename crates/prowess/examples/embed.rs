@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use prowess_core::Envelope;
 use prowess_engine::{
-    ApprovalStore, Approver, Asked, Cancel, Consent, LoadedSkill, PythonWorkers, Reply,
-    Surroundings, SystemClock, ToolHandle, World,
+    ApprovalStore, Approver, Asked, Cancel, Consent, PythonWorkers, Reply, Surroundings,
+    SystemClock, ToolHandle, World,
 };
+use prowess_library::Library;
 use prowess_package::limits::Limits;
-use prowess_policy::{Mode, Origin, Remember, Trust};
+use prowess_policy::{Mode, Remember};
 use prowess_store::install::{Installer, Wish};
 use prowess_store::reference::Reference;
 use prowess_store::review::Leave;
@@ -64,7 +65,9 @@ fn embed(home: &Path) -> Result<(Vec<String>, Envelope), Error> {
     std::fs::write(author.join("SKILL.md"), SKILL)?;
 
     // Install. With a `Catalogue`, `installer.install("parrot", ">=1.0.0", …)` does it by name and range.
-    let store = Store::open(&home.join("store"))?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let world = Arc::new(World::at(home, home, &path, Vec::new())?);
+    let store = Store::open(&world.state.data)?;
     let installer = Installer {
         store: &store,
         source: &Local { current_folder: home.to_owned(), home: None, limits: Limits::PACKAGE },
@@ -89,24 +92,13 @@ fn embed(home: &Path) -> Result<(Vec<String>, Envelope), Error> {
         .map(|skill| format!("{} {} [{}]", skill.name, skill.version, skill.tier))
         .collect();
 
-    // Load: only what is byte for byte as it was installed.
-    let loaded = installer.load("parrot")?;
-    let skill = &loaded.described.skill;
+    // Load: the library says how far the skill is trusted, and refuses a signed one that has changed.
+    let library = Library::open(Arc::clone(&world));
+    let (skill, tool) = library.resolve_tool("parrot/say")?;
+    let tool = tool.as_deref().and_then(|name| skill.skill.tool(name));
+    let tool = tool.ok_or("the skill has no tool `say`")?.clone();
 
     // Run, with the rights that the skill declares and the user agrees to.
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let world = Arc::new(World::at(home, home, &path, Vec::new())?);
-    let file = loaded.directory.join("SKILL.md");
-    let tool = skill.tool("say").ok_or("the skill has no tool `say`")?.clone();
-    let skill = Arc::new(LoadedSkill {
-        skill: skill.clone(),
-        name: "parrot".to_owned(),
-        directory: Some(loaded.directory.clone()),
-        file,
-        trust: Trust::of(skill, loaded.tier, None, Origin::Downloaded),
-        diagnostics: Vec::new(),
-        digest: None,
-    });
     let values = serde_json::json!({ "text": "hello" });
     let surroundings = Surroundings {
         world: &world,

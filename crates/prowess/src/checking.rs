@@ -62,14 +62,13 @@ impl Source<'_> {
     }
 }
 
-impl Loaded {
-    /// The same, ready to check.
-    pub(crate) fn source(&self) -> Source<'_> {
+impl<'l> From<&'l Loaded> for Source<'l> {
+    fn from(loaded: &'l Loaded) -> Self {
         Source {
-            path: &self.path,
-            form: self.form,
-            bytes: &self.bytes,
-            directory: self.directory.as_deref(),
+            path: &loaded.path,
+            form: loaded.form,
+            bytes: &loaded.bytes,
+            directory: loaded.directory.as_deref(),
             directory_name: None,
         }
     }
@@ -413,7 +412,7 @@ pub(crate) fn print_problems(
         excerpts: true,
         clients: &[],
     };
-    let examined = examine(&loaded.source(), &options, None);
+    let examined = examine(&Source::from(loaded), &options, None);
     let reports: Vec<FileReport> = examined.report.into_iter().collect();
     printer.talk_report(|colour| full::render(&reports, colour));
     reports.iter().flat_map(json::diagnostics).collect()

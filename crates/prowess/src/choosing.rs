@@ -2,29 +2,21 @@
 
 use std::path::Path;
 
-use prowess_files::whole::folder_of;
 use prowess_format::skill::{Kind, Skill, Tool};
 use prowess_format::text::closest;
 
-use crate::error::{Error, ErrorKind};
-use crate::loading::{self, Loaded};
+use crate::error::Error;
+use crate::loading::{self, Loaded, Tools};
+use crate::printer::Printer;
 
-/// Loads a skill; what does not exist may be a tool's name behind a skill.
-pub(crate) fn load_with_tool(path: &Path) -> Result<(Loaded, Option<String>), Error> {
-    let error = match loading::load_skill(path) {
-        Ok(loaded) => return Ok((loaded, None)),
-        Err(error) => error,
-    };
-    let skill = folder_of(path);
-    match (error.kind, path.file_name()) {
-        (ErrorKind::NotFound, Some(tool)) if !path.exists() && !skill.as_os_str().is_empty() => {
-            match loading::load_skill(skill) {
-                Ok(loaded) => Ok((loaded, Some(tool.to_string_lossy().into_owned()))),
-                Err(_) => Err(error),
-            }
-        }
-        _ => Err(error),
-    }
+/// Finds a skill and perhaps one of its tools.
+pub(crate) fn load_with_tool(
+    path: &Path,
+    printer: &mut Printer,
+) -> Result<(Loaded, Option<String>), Error> {
+    let (loaded, tool) = loading::locate(path, Tools::MayBeNamed, printer)?;
+    loading::refuse_manifest(&loaded)?;
+    Ok((loaded, tool))
 }
 
 /// The tool that is meant; `None` for a skill without tools. `verb` is for the hint.

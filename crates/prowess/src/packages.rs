@@ -1,6 +1,5 @@
 //! What the verbs about installed skills share: places, stores, sources, and how a failure is told.
 
-use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +25,7 @@ use prowess_trust::{Timestamp, TrustStore, load_trust_store};
 use crate::error::{Error, ErrorKind};
 use crate::interrupting::{self, Repaired};
 use crate::printer::{Channel, Printer};
-use crate::running;
+use crate::session;
 use crate::wrapping::wrap;
 
 /// Which of the two stores a verb is about.
@@ -50,16 +49,6 @@ const PROJECT_FOLDER: &str = ".prowess";
 const TRUST_FILE: &str = "trust.json";
 /// The folder with the user's own keys.
 const KEY_FOLDER: &str = "keys";
-
-/// Variables that move folders of agents and of other systems.
-const AGENT_VARIABLES: [&str; 6] = [
-    "CODEX_HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_STATE_HOME",
-    "CLAUDE_CONFIG_DIR",
-    "GAIA_CONFIG_DIR",
-];
 
 /// How often something is tried while other processes change the store in between.
 const MOST_TRIES: usize = 4;
@@ -124,26 +113,13 @@ impl Reach {
 impl Packages {
     /// This machine, this user, this project.
     pub(crate) fn new() -> Result<Self, Error> {
-        let world = running::world()?;
-        let is_project = world.working_directory != world.home;
-        let variables: BTreeMap<String, PathBuf> = AGENT_VARIABLES
-            .iter()
-            .filter_map(|name| Some(((*name).to_owned(), PathBuf::from(std::env::var_os(name)?))))
-            .collect();
-        let places = Places {
-            project: is_project.then(|| world.working_directory.clone()),
-            home: world.home,
-            current: world.current,
-            data: world.state.data,
-            cache: world.state.cache,
-            bundled: None,
-            machine: PathBuf::from("/"),
-            variables,
-        };
-        let environment = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect();
-        Ok(Self { places, config: world.state.config, environment })
+        let library = session::library()?;
+        let world = library.world();
+        Ok(Self {
+            places: library.places().clone(),
+            config: world.state.config.clone(),
+            environment: world.environment.clone(),
+        })
     }
 
     /// Where the store of a scope lies.

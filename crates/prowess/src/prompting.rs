@@ -1,20 +1,23 @@
 //! Prompt skills in `prowess run`: the model, the knowledge and the skills around, and where the answer goes.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use prowess_core::{Envelope, Event};
-use prowess_engine::{Cancel, LoadedSkill, PromptCall, PromptSurroundings, World, run_prompt};
+use prowess_engine::{
+    Cancel, LoadedSkill, PromptCall, PromptSurroundings, SkillResolver, World, run_prompt,
+};
 use prowess_files::whole::{self, folder_of};
 use prowess_format::skill::{Kind, Skill};
 use prowess_knowledge::Bases;
-use prowess_models as models;
+use prowess_library::Library;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::folder_skills::FolderSkills;
 use crate::printer::Printer;
 use crate::running;
+use crate::session;
 use crate::showing::{Format, Show};
 use crate::writing;
 
@@ -44,9 +47,10 @@ pub(crate) fn bases(world: &World) -> Bases {
 }
 
 /// Where skills are found by name: beside the one that is meant, and among the user's own.
-fn skills(beside: Option<&Path>, world: &World) -> FolderSkills {
+fn skills(beside: Option<&Path>, library: &Arc<Library>) -> Arc<dyn SkillResolver> {
     let beside = beside.and_then(Path::parent).map(Path::to_owned);
-    FolderSkills::new(beside.into_iter().chain([world.state.skills()]).collect())
+    let own = library.world().state.skills();
+    library.in_folders(beside.into_iter().chain([own]).collect())
 }
 
 /// A runtime for a conversation.
@@ -76,15 +80,16 @@ pub(crate) fn run(
     if let Some(output) = wish.output {
         refuse_unwritable(output)?;
     }
-    let world = running::world()?;
-    let model = models::choose(wish.model, &world.environment, &world.state.config);
-    let skills = skills(wish.sound.directory.as_deref(), &world);
-    let bases = bases(&world);
+    let library = session::library()?;
+    let world = library.world();
+    let model = library.models().open(wish.model);
+    let skills = skills(wish.sound.directory.as_deref(), &library);
+    let bases = bases(world);
     let around = PromptSurroundings {
-        world: &world,
+        world,
         model: model.as_deref(),
         retriever: Some(&bases),
-        skills: &skills,
+        skills: skills.as_ref(),
         cancel,
     };
     let seconds = skill.timeout_secs.as_ref().and_then(|secs| u64::try_from(secs.value).ok());

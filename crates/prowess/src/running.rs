@@ -5,24 +5,20 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use prowess_engine::{Cancel, LoadedSkill, RunError, World, check_skill};
-use prowess_format::diagnostic::{Diagnostic, Severity};
+use prowess_engine::{Cancel, LoadedSkill, RunError};
 use prowess_format::dialect::Dialect;
 use prowess_policy::Mode;
 
 use crate::checking;
 use crate::error::{Error, ErrorKind};
-use crate::installed;
 use crate::loading::Loaded;
 use crate::printer::Printer;
+use crate::session;
 
 /// What the system sends to a program that writes where nobody reads.
 pub(crate) const SIGPIPE: i32 = 13;
 /// The code of a run that was refused.
 pub(crate) const REFUSED: u8 = 125;
-
-/// The rules about a skill's own name.
-const NAME_RULES: [&str; 2] = ["invalid-name", "name-directory-mismatch"];
 
 /// Reads a skill; one with errors is refused, because nobody can say what it would do. `done` is what the verb does with
 /// a skill, such as "run".
@@ -36,41 +32,15 @@ pub(crate) fn sound(
         return Err(Error::usage("a skill from standard input can't be run")
             .hint("save it in a folder of its own and name that"));
     }
-    let directory = loaded.directory.as_deref();
-    let (skill, diagnostics) = check_skill(&loaded.bytes, loaded.form, dialect, directory);
-    let given = directory.and_then(installed::given_name);
-    let is_error = |diagnostic: &Diagnostic| {
-        // Whoever gave it a name has settled what is wrong with its own.
-        let is_settled = given.is_some() && NAME_RULES.contains(&diagnostic.rule.name);
-        diagnostic.severity == Severity::Error && !is_settled
-    };
-    if diagnostics.iter().any(is_error) {
-        let findings = checking::print_problems(loaded, dialect, printer);
-        let error = Error::failed(format!("`{}` has errors and was not {done}", loaded.shown))
-            .hint("correct them first, or try `prowess check --fix`");
-        return Err(Error { findings, ..error });
+    match session::library()?.load(loaded, dialect) {
+        Err(problem) if problem.code == "invalid-skill" => {
+            let findings = checking::print_problems(loaded, dialect, printer);
+            let error = Error::failed(format!("`{}` has errors and was not {done}", loaded.shown))
+                .hint("correct them first, or try `prowess check --fix`");
+            Err(Error { findings, ..error })
+        }
+        loaded => Ok(loaded?),
     }
-    let real = |path: &std::path::Path| {
-        path.canonicalize().map_err(|source| Error::io("find", path, &source))
-    };
-    let directory = directory.map(real).transpose()?;
-    let fallback = directory.as_deref().unwrap_or(&loaded.path);
-    let fallback = fallback.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let trust = installed::trust(&skill, directory.as_deref())?;
-    Ok(Arc::new(LoadedSkill {
-        trust,
-        name: given.map_or_else(|| skill.name_or(&fallback).to_owned(), |name| name.to_string()),
-        skill,
-        file: real(&loaded.path)?,
-        directory,
-        diagnostics,
-        digest: None,
-    }))
-}
-
-/// The machine as it is now.
-pub(crate) fn world() -> Result<World, Error> {
-    World::of_this_process().map_err(|error| Error::failed(error.to_string()))
 }
 
 /// A mode as a person types it.

@@ -602,7 +602,7 @@ fn a_lock_that_can_not_be_read_stops_everything() {
 }
 
 #[test]
-fn a_program_installs_by_range_lists_and_loads() {
+fn a_program_installs_by_range_and_lists() {
     // GAIA-6.2-1
     let machine = Machine::new();
     for version in ["1.0.0", "1.4.0", "2.0.0"] {
@@ -618,15 +618,9 @@ fn a_program_installs_by_range_lists_and_loads() {
             .map(|skill| format!("{} {} [{}]", skill.name, skill.version, skill.tier))
             .collect();
         assert_eq!(shown, ["greet 1.4.0 [experimental]"]);
-        let loaded = installer.load("greet").expect("it is whole");
-        assert_eq!(loaded.described.version.to_string(), "1.4.0");
-        assert_eq!(loaded.directory, listed[0].directory);
+        assert!(listed[0].directory.join("SKILL.md").is_file());
         let nothing = installer.install("greet", ">=3.0.0", |_| true);
         assert!(matches!(nothing, Err(InstallError::Unresolved(_))), "{nothing:?}");
-        assert!(matches!(installer.load("other"), Err(InstallError::NotInstalled(_))));
-        // Whoever changed it is not loaded.
-        fs::write(loaded.directory.join("SKILL.md"), "---\nname: greet\n---\n").expect("written");
-        assert!(matches!(installer.load("greet"), Err(InstallError::NotLocked { .. })));
     });
 }
 
@@ -681,7 +675,6 @@ fn looking_makes_no_store() {
     assert!(drift::look(&store, &[], &machine.trust, now).expect("a look").is_empty());
     machine.with(|installer| {
         assert_eq!(installer.list_installed().expect("a list"), []);
-        assert!(matches!(installer.load("greet"), Err(InstallError::NotInstalled(_))));
         assert_eq!(installer.restore().expect("nothing to do").installed, []);
         let removed = installer.remove(&[name("greet")].into());
         assert!(matches!(removed, Err(InstallError::NotInstalled(_))));

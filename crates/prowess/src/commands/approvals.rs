@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::Outcome;
 use crate::error::Error;
 use crate::printer::{Channel, Printer, inline};
-use crate::running;
+use crate::session;
 use crate::wrapping::wrap;
 
 /// List what you have approved, or take it back
@@ -63,7 +63,7 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let store = ApprovalStore::of(&running::world()?.state);
+    let store = ApprovalStore::of(&session::world()?.state);
     match &arguments.action {
         Action::List { format } => list(&store, *format, printer),
         Action::Revoke { name, .. } => revoke(&store, name.as_deref(), printer),

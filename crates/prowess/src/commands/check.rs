@@ -8,7 +8,7 @@ use prowess_format::client::{self, Client};
 use prowess_format::diagnostic::Severity;
 
 use super::Outcome;
-use crate::checking::{self, CheckOptions, FileReport};
+use crate::checking::{self, CheckOptions, FileReport, Source};
 use crate::cli::DialectOption;
 use crate::error::Error;
 use crate::loading;
@@ -131,8 +131,8 @@ fn check_stdin(arguments: &Arguments, check: &CheckOptions<'_>) -> Result<Walked
         return Err(Error::usage("`--fix` can't change standard input")
             .hint("name the file, as in `prowess check --fix SKILL.md`"));
     }
-    let loaded = loading::load(Path::new("-"))?;
-    let examined = checking::examine(&loaded.source(), check, None);
+    let loaded = loading::load_stdin()?;
+    let examined = checking::examine(&Source::from(&loaded), check, None);
     Ok(Walked::of_one(examined))
 }
 

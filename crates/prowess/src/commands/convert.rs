@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let loaded = loading::load_skills(&arguments.path)?;
+    let loaded = loading::load_skills(&arguments.path, printer)?;
     let conversion = convert(&loaded, arguments, printer)?;
     let first = &loaded[0];
     let shown =

@@ -13,7 +13,8 @@ use prowess_knowledge::{BaseError, BaseName};
 use super::Outcome;
 use crate::error::{Error, ErrorKind};
 use crate::printer::Printer;
-use crate::{prompting, running};
+use crate::prompting;
+use crate::session;
 
 /// Make, fill and search knowledge bases
 ///
@@ -52,7 +53,7 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let bases = prompting::bases(&running::world()?);
+    let bases = prompting::bases(session::library()?.world());
     match &arguments.action {
         Action::New(arguments) => new::run(&bases, arguments, printer),
         Action::Add(arguments) => add::run(&bases, arguments, printer),

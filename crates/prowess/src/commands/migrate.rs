@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use prowess_core::ProblemKind;
 use prowess_format::diagnostic::Severity;
 use prowess_format::dialect::{self, Dialect};
 use prowess_format::migrate::{Migration, migrate};
@@ -13,7 +14,7 @@ use prowess_format::{ReadOptions, check_bytes};
 use super::Outcome;
 use crate::checking::{self, CheckOptions, Source};
 use crate::cli::DialectOption;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::loading::{self, Loaded};
 use crate::output::full;
 use crate::printer::{Printer, inline};
@@ -128,7 +129,7 @@ struct Migrated {
 }
 
 fn prepare(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<Migrated, Error> {
-    let loaded = loading::load_skill(path)?;
+    let loaded = loading::load_skill(path, printer)?;
     let dialect = reading_dialect(&loaded, arguments.dialect.dialect)?;
     let listing = loaded.directory.as_deref().map(writing::listing).unwrap_or_default();
     let migration = reading::sound(&loaded, dialect, "migrated", printer, |checked| {
@@ -268,7 +269,9 @@ fn skills_below(folder: &Path) -> Result<Vec<PathBuf>, Error> {
                 continue;
             }
             Ok(None) => {}
-            Err(error) if depth == 0 || error.kind == ErrorKind::Failed => return Err(error),
+            Err(problem) if depth == 0 || problem.kind == ProblemKind::Failed => {
+                return Err(problem.into());
+            }
             Err(_) => continue,
         }
         let entries = std::fs::read_dir(&folder)

@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use super::Outcome;
 use crate::error::Error;
 use crate::printer::{Printer, inline};
-use crate::{prompting, running};
+use crate::prompting;
+use crate::session;
 
 /// Show which models are configured and found, and test one
 ///
@@ -71,7 +72,7 @@ enum Format {
 const MOST_SHOWN: usize = 20;
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let world = running::world()?;
+    let world = session::world()?;
     let settings = Settings::load(&world.environment, &world.state.config)?;
     for note in &settings.notes {
         printer.warning(note);

@@ -14,6 +14,7 @@ use crate::cli::DialectOption;
 use crate::error::Error;
 use crate::printer::{Channel, Printer, inline};
 use crate::running;
+use crate::session;
 use crate::wrapping::wrap;
 
 /// Say what a skill's tools may do, and why
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 }
 
 fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let (loaded, tool_name) = choosing::load_with_tool(&arguments.path)?;
+    let (loaded, tool_name) = choosing::load_with_tool(&arguments.path, printer)?;
     let sound = running::sound(&loaded, arguments.dialect.dialect, "decided about", printer)?;
     let tools: Vec<&Tool> = match tool_name {
         Some(name) => {
@@ -76,7 +77,7 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
     if tools.is_empty() {
         printer.note(&format!("`{}` has no tools, so there is nothing to decide", loaded.shown));
     }
-    let world = running::world()?;
+    let world = session::world()?;
     let approvals =
         ApprovalStore::of(&world.state).load().map_err(|error| Error::failed(error.to_string()))?;
     let records = tool_policies(&sound.skill, &sound.name);

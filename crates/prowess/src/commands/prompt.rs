@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             printer.note(&format!("`{}` is no skill and is left out", loading::shown(path)));
             continue;
         }
-        let loaded = loading::load(path)?;
+        let loaded = loading::load(path, printer)?;
         let sound = running::sound(&loaded, arguments.dialect.dialect, "listed", printer)?;
         if skills.iter().all(|known| known.file != sound.file) {
             skills.push(sound);

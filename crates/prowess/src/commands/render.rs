@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::inputs::{self, InputOptions};
 use crate::loading::Loaded;
 use crate::printer::Printer;
+use crate::session;
 use crate::sources;
 
 /// Print the exact prompt or command line of a skill
@@ -64,7 +65,8 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let (loaded, tool_name) = choosing::load_with_tool(&arguments.path)?;
+    let (loaded, tool_name) = choosing::load_with_tool(&arguments.path, printer)?;
+    session::library()?.require_unchanged(&loaded)?;
     let read = ReadOptions {
         form: loaded.form,
         dialect: arguments.dialect.dialect,

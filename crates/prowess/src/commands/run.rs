@@ -7,7 +7,7 @@ use clap::Args;
 use prowess_core::Outcome as Ending;
 use prowess_core::{Envelope, Event, wire};
 use prowess_engine::{
-    ApprovalStore, Call, Cancel, Consent, LoadedSkill, SystemClock, approve, prepare,
+    ApprovalStore, Call, Cancel, Consent, LoadedSkill, SystemClock, World, approve, prepare,
 };
 use prowess_format::skill::Tool;
 use prowess_policy::Mode;
@@ -23,6 +23,7 @@ use crate::loading;
 use crate::printer::Printer;
 use crate::prompting::{self, Wish};
 use crate::running;
+use crate::session;
 use crate::showing::{Format, Show};
 
 /// Run a tool of a skill with no more rights than you approve, or a prompt on a model
@@ -148,7 +149,7 @@ impl From<prowess_engine::RunError> for NotRun {
 }
 
 fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRun> {
-    let (loaded, tool_name) = choosing::load_with_tool(&arguments.path)?;
+    let (loaded, tool_name) = choosing::load_with_tool(&arguments.path, printer)?;
     let sound = running::sound(&loaded, arguments.dialect.dialect, "run", printer)?;
     if tool_name.is_none() && prompting::is_prompt(&sound.skill) {
         return Ok(start_prompt(arguments, &sound, printer)?);
@@ -163,7 +164,7 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
     }
     let tool = choose(&sound, tool_name.as_deref(), &loaded)?;
     let values = inputs::values(&arguments.inputs, &tool.parameters)?;
-    let mut world = running::world()?;
+    let mut world = World::clone(&*session::world()?);
     for binding in &arguments.credential {
         world.bind_credential(binding).map_err(prowess_engine::RunError::from)?;
     }

@@ -21,6 +21,7 @@ use crate::cli::DialectOption;
 use crate::error::Error;
 use crate::loading::{self, Loaded};
 use crate::printer::{Channel, Printer, inline, visible_lines};
+use crate::session;
 use crate::sources;
 use crate::wire::{self, Origin};
 use crate::wrapping::wrap;
@@ -85,7 +86,8 @@ fn nothing_to_show(
 }
 
 fn show(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let loaded = loading::load(&arguments.path)?;
+    let loaded = loading::load(&arguments.path, printer)?;
+    session::library()?.require_unchanged(&loaded)?;
     if loaded.form == Form::Yaml {
         return Ok(show_manifest(&loaded, arguments, printer));
     }

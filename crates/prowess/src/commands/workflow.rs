@@ -3,7 +3,6 @@
 mod list;
 mod show;
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,7 +17,7 @@ use prowess_engine::{
 };
 use prowess_files::whole::folder_of;
 use prowess_format::diagnostic::{Diagnostic, Severity};
-use prowess_models as models;
+use prowess_library::Library;
 use prowess_policy::Mode;
 use serde_json::{Value, json};
 
@@ -26,13 +25,13 @@ use super::Outcome;
 use crate::approving::Terminal;
 use crate::checking::{self, CheckOptions};
 use crate::error::Error;
-use crate::folder_skills::FolderSkills;
 use crate::inputs::{self, InputOptions};
 use crate::loading;
 use crate::output::{concise, full, github, json, sarif};
 use crate::printer::Printer;
 use crate::prompting;
 use crate::running;
+use crate::session;
 use crate::showing::Format;
 use crate::walk::Walked;
 use show::Show;
@@ -217,8 +216,8 @@ fn check(
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {
     let text = load(file)?;
-    let world = running::world()?;
-    let skills = skills_of(&skills.folders, file, &world);
+    let world = session::world()?;
+    let skills = skills_of(&skills.folders, file, &world)?;
     let (workflow, diagnostics) = examined(&text, skills.as_ref(), &world);
     if format == CheckFormat::Mermaid
         && let Some(workflow) = &workflow
@@ -287,7 +286,7 @@ fn is_error(diagnostic: &Diagnostic) -> bool {
 
 fn load(file: &Path) -> Result<String, Error> {
     let bytes = if file == Path::new("-") {
-        loading::load(file)?.bytes
+        loading::load_stdin()?.bytes
     } else {
         loading::read(file).map_err(|source| Error::io("read", file, &source))?
     };
@@ -299,11 +298,15 @@ fn load(file: &Path) -> Result<String, Error> {
 }
 
 /// Skills by their names: of the folders that are named, beside the workflow, and installed.
-fn skills_of(named: &[PathBuf], file: &Path, world: &World) -> Arc<dyn SkillResolver> {
+fn skills_of(
+    named: &[PathBuf],
+    file: &Path,
+    world: &World,
+) -> Result<Arc<dyn SkillResolver>, Error> {
     let beside = folder_of(file);
     let own = world.state.skills();
     let folders = named.iter().cloned().chain([beside.to_owned(), beside.join("skills"), own]);
-    Arc::new(FolderSkills::new(folders.collect()))
+    Ok(session::library()?.in_folders(folders.collect()))
 }
 
 fn start(
@@ -315,8 +318,8 @@ fn start(
     printer: &mut Printer,
 ) -> Result<Ended, Error> {
     let text = load(file)?;
-    let world = Arc::new(running::world()?);
-    let resolver = skills_of(&skills.folders, file, &world);
+    let world = session::world()?;
+    let resolver = skills_of(&skills.folders, file, &world)?;
     let workflow = sound(&text, file, resolver.as_ref(), &world, printer)?;
     let inputs = inputs::values(given, &[])?;
     let inputs = workflow::inputs_of(&workflow, inputs).map_err(|error| wrong_inputs(&error))?;
@@ -337,7 +340,7 @@ fn start(
 }
 
 fn resume(name: Option<&str>, options: &RunOptions, printer: &mut Printer) -> Result<Ended, Error> {
-    let world = Arc::new(running::world()?);
+    let world = session::world()?;
     let store = RunStore::of(&world.state);
     let Some(name) = name else {
         return Err(list::offer(Error::usage("the name of the run is missing"), &store));
@@ -350,7 +353,7 @@ fn resume(name: Option<&str>, options: &RunOptions, printer: &mut Printer) -> Re
     let file = PathBuf::from(settings["file"].as_str().unwrap_or_default());
     let folders = settings["skills"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let folders = folders.map(PathBuf::from).collect::<Vec<_>>();
-    let skills = skills_of(&folders, &file, &world);
+    let skills = skills_of(&folders, &file, &world)?;
     let mode = settings["mode"].as_str().and_then(|mode| mode.parse().ok()).unwrap_or(Mode::Global);
     let model = options.model.clone().or_else(|| settings["model"].as_str().map(str::to_owned));
     let workflow = sound(&open.record.text, &file, skills.as_ref(), &world, printer)?;
@@ -410,11 +413,8 @@ impl Whole<'_> {
         printer: &mut Printer,
     ) -> Result<Ended, Error> {
         let world = self.world;
-        let configured = Configured {
-            default: model.map(str::to_owned),
-            world: Arc::clone(world),
-            made: Mutex::default(),
-        };
+        let configured =
+            Configured { default: model.map(str::to_owned), library: session::library()? };
         let bases = prompting::bases(world);
         let approvals = ApprovalStore::of(&world.state);
         let fetcher = workflow::public_fetcher();
@@ -453,26 +453,16 @@ impl Whole<'_> {
     }
 }
 
-/// The models that are configured, each made once: its connections serve all nodes.
+/// The models that are configured. Each is opened once: its connections serve all nodes.
 struct Configured {
     /// The one for nodes that name none.
     default: Option<String>,
-    world: Arc<World>,
-    made: Mutex<HashMap<Option<String>, Arc<dyn Model>>>,
+    library: Arc<Library>,
 }
 
 impl Models for Configured {
     fn model(&self, name: Option<&str>) -> Result<Arc<dyn Model>, ModelError> {
-        let wanted = name.or(self.default.as_deref()).map(str::to_owned);
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(model) = made.get(&wanted) {
-            return Ok(Arc::clone(model));
-        }
-        let World { environment, state, .. } = self.world.as_ref();
-        let model: Arc<dyn Model> =
-            Arc::from(models::choose(wanted.as_deref(), environment, &state.config)?);
-        made.insert(wanted, Arc::clone(&model));
-        Ok(model)
+        self.library.models().open(name.or(self.default.as_deref()))
     }
 }
 

@@ -201,3 +201,58 @@ fn a_folder_that_the_lock_file_does_not_list_is_not_replaced() {
     let said = scene.run(&format!("install ./skills/notes {YES}"));
     assert!(said.starts_with("exit 0"), "{said}");
 }
+
+/// A skill with a tool that says a word.
+fn parrot(word: &str) -> String {
+    let tool =
+        format!("\n## Tools\n\n### say\n\nSays it\n\n#### Command\n\n```bash\necho {word}\n```\n");
+    format!("{}{tool}", manifest("parrot", "1.0.0", "read_only: true\n"))
+}
+
+#[test]
+fn an_installed_skill_is_not_replaced_by_what_a_clone_brings() {
+    // A stranger's clone with a folder and a store of the same name as a skill of the user's.
+    let author = machine().file("work/skills/parrot/SKILL.md", parrot("theirs"));
+    let said = author.run(&format!("install ./skills/parrot --project {YES}"));
+    assert!(said.starts_with("exit 0"), "{said}");
+    let clone = machine()
+        .file("sources/parrot/SKILL.md", parrot("mine"))
+        .file(LOCK, author.bytes(LOCK))
+        .file(
+            "work/.prowess/skills/parrot/SKILL.md",
+            author.bytes("work/.prowess/skills/parrot/SKILL.md"),
+        );
+    // Not agreed to on this machine: it is somebody else's, whatever its lock file says about where it comes from.
+    let said = clone.run("policy parrot/say");
+    assert!(said.contains("downloaded") && !said.contains("file of yours"), "{said}");
+    let said = clone.run("policy ./.prowess/skills/parrot/say");
+    assert!(said.contains("downloaded") && !said.contains("file of yours"), "{said}");
+    let said = clone.run(&format!("install ../sources/parrot {YES}"));
+    assert!(said.starts_with("exit 0"), "{said}");
+    let clone = clone.file("work/parrot/SKILL.md", parrot("folder"));
+    let clone = clone.file("work/parrot/say/SKILL.md", parrot("below"));
+    for way in ["run parrot --yes", "run parrot/say --yes", "run parrot@1/say --yes"] {
+        let said = clone.run(way);
+        assert!(said.contains("\nmine\n"), "{way}: {said}");
+        assert!(said.contains("there is also"), "{way}: {said}");
+    }
+    for way in ["policy parrot/say", "show parrot", "render parrot/say", "prompt parrot"] {
+        let said = clone.run(way);
+        assert!(said.contains("there is also"), "{way}: {said}");
+        assert!(!said.contains("theirs") && !said.contains("echo folder"), "{way}: {said}");
+    }
+    assert_snapshot!(clone.run("render parrot/say"), @"
+    exit 0
+    --- stdout
+    echo mine
+    --- stderr
+    note: `parrot/say` is the installed skill; there is also a skill in the project's store (`.prowess/skills/parrot`), and a path (`./parrot/say`)
+    ");
+    // `./` is the folder, and what is agreed to on this machine is the project's.
+    let said = clone.run("run ./parrot/say --yes");
+    assert!(said.contains("\nfolder\n") || said.contains("\nbelow\n"), "{said}");
+    let said = clone.run(&format!("install --project {YES}"));
+    assert!(said.starts_with("exit 0"), "{said}");
+    let said = clone.run("run parrot --yes");
+    assert!(said.contains("\ntheirs\n"), "{said}");
+}

@@ -270,3 +270,55 @@ fn a_list_believes_no_file() {
         .collect();
     assert_eq!(states, ["changed", "ok", "ok", "missing"]);
 }
+
+#[test]
+fn every_way_to_a_signed_skill_that_was_changed_is_refused() {
+    // GAIX-26: whoever reaches the skill, by whatever way, gets the same answer.
+    let tool = "\n## Tools\n\n### say\n\nSays it\n\n#### Command\n\n```bash\necho hi\n```\n";
+    let text = format!("{}{tool}", manifest("signed", "1.0.0", "read_only: true\n"));
+    let depends = "---\nname: asks\nversion: 1.0.0\ndescription: Asks\nruntime: {type: markdown-skill}\ninputs:\n  - name: topic\n    type: string\n    required: true\ndependencies:\n  skills: [\"signed@^1\"]\n---\n\nAbout {{topic}}.\n";
+    let node = |kind: &str| {
+        format!(
+            r#"{{"nodes": [{{"id": "start", "type": "start"}}, {{"id": "a", "type": "{kind}", "data": {{"skillName": "signed", "toolName": "say", "skill": "signed", "tool": "say"}}}}, {{"id": "end", "type": "end"}}], "edges": [{{"source": "start", "target": "a"}}, {{"source": "a", "target": "end"}}]}}"#
+        )
+    };
+    let agent = "name: desk\nversion: 0.3.0\ndescription: A desk\nskills:\n  - name: signed\n";
+    let scene = home()
+        .file("sources/signed/SKILL.md", &text)
+        .file("asks/SKILL.md", depends)
+        .file("skill.json", node("skill"))
+        .file("desk/AGENT.yaml", agent);
+    sign(&scene, "sources/signed", "release");
+    trust(&scene, "release", "root");
+    let said = scene.run("install ./sources/signed --yes");
+    assert!(said.starts_with("exit 0"), "{said}");
+    let folder = format!("{STORE}/skills/signed");
+    let ways = [
+        "run signed/say --yes".to_owned(),
+        "run signed --yes".to_owned(),
+        format!("run {folder}/say --yes"),
+        format!("run {folder}/SKILL.md --yes"),
+        "policy signed".to_owned(),
+        "policy signed/say --format json".to_owned(),
+        "show signed".to_owned(),
+        "show signed --format json".to_owned(),
+        "render signed/say".to_owned(),
+        "prompt signed".to_owned(),
+        format!("prompt {folder}"),
+        "agent tools desk/AGENT.yaml".to_owned(),
+        "workflow check skill.json".to_owned(),
+        "workflow run skill.json --yes".to_owned(),
+        "run asks --input topic=tea".to_owned(),
+    ];
+    let refusal = "`signed` was signed, and is not what was installed";
+    for way in &ways {
+        let said = scene.run(way);
+        assert!(!said.contains(refusal), "{way}: {said}");
+    }
+    let scene = scene.file(&format!("{folder}/SKILL.md"), format!("{text}\nMore.\n"));
+    for way in &ways {
+        let said = scene.run(way);
+        assert!(!said.starts_with("exit 0"), "{way}: {said}");
+        assert!(said.contains(refusal), "{way}: {said}");
+    }
+}

@@ -17,7 +17,8 @@ fn a_missing_path_is_not_found() {
     exit 3
     --- stderr
     error: `nowhere` is neither a file or folder nor an installed skill
-    hint: check the spelling; `prowess list` shows the installed skills, and a path is relative to the current folder
+    hint: check the spelling; a path is relative to the current folder
+    hint: `prowess list` shows the installed skills
     ");
     assert!(scene().run("show ./no/where").contains("`./no/where` does not exist"));
 }

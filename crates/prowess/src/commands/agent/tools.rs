@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let mut roof = Roof { own: agent.name().to_owned(), ..Roof::default() };
     for member in composition.members.iter().filter(|member| member.fit == Fit::Fits) {
         let Some(present) = &member.present else { continue };
-        let loaded = loading::load(&present.directory)?;
+        let loaded = loading::load(&present.directory, printer)?;
         let sound = running::sound(&loaded, None, "loaded", printer)?;
         let version = sound.skill.version.as_ref().map(|version| version.as_str());
         roof.add(&sound.name, version, &present.directory, &sound.skill.tools)?;

@@ -13,7 +13,7 @@ use super::not_kept;
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::printer::{Printer, inline};
-use crate::running;
+use crate::session;
 
 /// Names that a hint offers: enough to recognise one.
 const MOST_OFFERED: usize = 5;
@@ -47,7 +47,7 @@ enum Format {
 }
 
 pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let runs = RunStore::of(&running::world()?.state).list().map_err(|error| not_kept(&error))?;
+    let runs = RunStore::of(&session::world()?.state).list().map_err(|error| not_kept(&error))?;
     match arguments.format {
         Format::Json => {
             let runs: Vec<Value> = runs.iter().map(wire).collect();

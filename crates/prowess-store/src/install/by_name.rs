@@ -1,15 +1,13 @@
-//! The short way for programs: install by name and range, list, load (GAIA §6.2).
+//! Installs by name and range, and lists what is installed, for programs that embed Prowess (GAIA §6.2).
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use prowess_package::digest::content_digest;
 use prowess_package::name::SkillName;
 use prowess_policy::Tier;
 use semver::Version;
 
 use super::{Applied, InstallError, Installer, Plan, Wish};
-use crate::described::Described;
 use crate::reference::{Named, Reference};
 
 /// A skill that is installed, as the lock file has it.
@@ -19,17 +17,6 @@ pub struct InstalledSkill {
     pub name: SkillName,
     /// Its version; `0.0.0` when it declares none (R5).
     pub version: Version,
-    /// The tier that counts.
-    pub tier: Tier,
-    /// Its folder.
-    pub directory: PathBuf,
-}
-
-/// An installed skill that was read, and whose files are those that were installed.
-#[derive(Debug)]
-pub struct LoadedSkill {
-    /// What its files say.
-    pub described: Described,
     /// The tier that counts.
     pub tier: Tier,
     /// Its folder.
@@ -77,33 +64,5 @@ impl Installer<'_> {
             tier: entry.tier,
         };
         Ok(lock.skills.iter().map(skill).collect())
-    }
-
-    /// Reads an installed skill. One whose files are not those that were installed is refused.
-    pub fn load(&self, name: &str) -> Result<LoadedSkill, InstallError> {
-        let name: SkillName = name.parse().map_err(|error: prowess_package::name::NameError| {
-            InstallError::Range(error.to_string())
-        })?;
-        let (_, lock) = self.read_lock()?;
-        let Some(entry) = lock.skills.get(&name) else {
-            return Err(InstallError::NotInstalled(name));
-        };
-        if !self.is_whole(&name, entry) {
-            let hashes = self.store.hash(&name);
-            let hashes =
-                hashes.map_err(|source| InstallError::Files { name: name.to_string(), source })?;
-            let found = hashes.map_or("none".to_owned(), |it| content_digest(&it).integrity());
-            return Err(InstallError::NotLocked { name, expected: entry.integrity.clone(), found });
-        }
-        let bytes = self.store.manifest(&name)?;
-        let described =
-            crate::described::describe_manifest(&bytes, name.as_str(), entry.chosen(&name))
-                .map_err(|source| InstallError::Described {
-                    name: name.to_string(),
-                    evident: None,
-                    source,
-                })?;
-        let directory = self.store.skill_path(&name);
-        Ok(LoadedSkill { described, tier: entry.tier, directory })
     }
 }

@@ -1,0 +1,119 @@
+//! A bounded cache of loaded skills, each valid while its files and everything its trust rests on stay the same.
+
+use std::collections::HashMap;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use prowess_engine::LoadedSkill;
+
+/// The most skills that are kept.
+const CAPACITY: usize = 256;
+/// A skill with more entries than this is read again each time.
+const MOST_ENTRIES: usize = 10_000;
+/// Signatures and keys expire, so a decision about trust is made again after this time.
+const MAX_AGE: Duration = Duration::from_secs(60);
+/// Clocks of file systems are coarse: a file that changed within this time may change again without a trace.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// The identity of files: device, inode, size and both times of each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    entries: Vec<(PathBuf, Option<Identity>)>,
+}
+
+type Identity = (u64, u64, u64, (i64, i64), (i64, i64));
+
+fn identity(data: &Metadata) -> Identity {
+    let modified = (data.mtime(), data.mtime_nsec());
+    (data.dev(), data.ino(), data.size(), modified, (data.ctime(), data.ctime_nsec()))
+}
+
+impl Stamp {
+    /// The stamp of single files; a missing file is part of it.
+    pub(crate) fn of_files<'p>(files: impl IntoIterator<Item = &'p Path>) -> Self {
+        let stamped = |path: &Path| {
+            (path.to_owned(), std::fs::symlink_metadata(path).ok().as_ref().map(identity))
+        };
+        Self { entries: files.into_iter().map(stamped).collect() }
+    }
+
+    /// Adds every entry below a folder; nothing where there are too many or something can't be read.
+    pub(crate) fn and_below(mut self, folder: &Path) -> Option<Self> {
+        let mut open = vec![folder.to_owned()];
+        while let Some(folder) = open.pop() {
+            for entry in std::fs::read_dir(&folder).ok()? {
+                let entry = entry.ok()?;
+                let data = entry.metadata().ok()?;
+                if data.is_dir() {
+                    open.push(entry.path());
+                }
+                self.entries.push((entry.path(), Some(identity(&data))));
+                if self.entries.len() > MOST_ENTRIES {
+                    return None;
+                }
+            }
+        }
+        self.entries.sort();
+        Some(self)
+    }
+
+    /// Whether everything changed long enough ago for the times to tell a later change.
+    pub(crate) fn is_settled(&self) -> bool {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let limit = i64::try_from(now.saturating_sub(SETTLED).as_secs()).unwrap_or(i64::MAX);
+        self.entries
+            .iter()
+            .filter_map(|(_, identity)| identity.as_ref())
+            .all(|(.., changed)| changed.0 < limit)
+    }
+}
+
+/// What a loaded skill is kept under: its main file and the name of the dialect it was read as.
+pub(crate) type Key = (PathBuf, Option<&'static str>);
+
+#[derive(Debug)]
+struct Kept {
+    skill: Arc<LoadedSkill>,
+    stamp: Stamp,
+    at: Instant,
+    used: u64,
+}
+
+/// Loaded skills; the least recently used goes first.
+#[derive(Debug, Default)]
+pub(crate) struct SkillCache {
+    kept: HashMap<Key, Kept>,
+    clock: u64,
+}
+
+impl SkillCache {
+    /// The skill under a key, if nothing has changed since.
+    pub(crate) fn get(&mut self, key: &Key, stamp: &Stamp) -> Option<Arc<LoadedSkill>> {
+        self.clock += 1;
+        let kept = self.kept.get_mut(key)?;
+        if kept.stamp != *stamp || kept.at.elapsed() > MAX_AGE {
+            self.kept.remove(key);
+            return None;
+        }
+        kept.used = self.clock;
+        Some(Arc::clone(&kept.skill))
+    }
+
+    /// Keeps a skill.
+    pub(crate) fn put(&mut self, key: Key, stamp: Stamp, skill: Arc<LoadedSkill>) {
+        if !stamp.is_settled() {
+            return;
+        }
+        self.clock += 1;
+        if self.kept.len() >= CAPACITY && !self.kept.contains_key(&key) {
+            let oldest = self.kept.iter().min_by_key(|(_, kept)| kept.used);
+            if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
+                self.kept.remove(&oldest);
+            }
+        }
+        self.kept.insert(key, Kept { skill, stamp, at: Instant::now(), used: self.clock });
+    }
+}

@@ -1,0 +1,235 @@
+//! From a reference to a file: `name`, `ns/name@^1`, a path, each perhaps with `/tool`.
+//!
+//! A word without `./` may mean an installed skill or a path. What the user has installed wins over what lies in the current
+//! folder, which may be somebody else's; `./name` always is the path. The order is: the project's store as far as the user
+//! has agreed to it byte for byte, the user's store, the path, the rest of the project's store.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use prowess_core::{Problem, ProblemKind, Remedy};
+use prowess_engine::check_skill;
+use prowess_files::whole::folder_of;
+use prowess_resolve::Range;
+use prowess_store::lock::Locked;
+use prowess_store::places::Scope;
+use prowess_store::reference::Named;
+use prowess_store::source::Pinned;
+
+use crate::file::{SkillFile, main_file, path_problem, shown};
+use crate::library::Library;
+
+/// A skill that a reference leads to.
+#[derive(Debug)]
+pub struct Located {
+    /// Its main file.
+    pub file: SkillFile,
+    /// The tool that the reference names.
+    pub tool: Option<String>,
+    /// The store it is installed in; `None` for a path.
+    pub installed: Option<Scope>,
+    /// What else the reference could mean.
+    pub others: Vec<Other>,
+}
+
+/// Something that a reference could mean as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Other {
+    /// A file or folder.
+    Path(PathBuf),
+    /// An installed skill.
+    Installed {
+        /// In whose store.
+        scope: Scope,
+        /// Its folder.
+        directory: PathBuf,
+    },
+}
+
+/// An installed skill that fits a reference.
+struct Candidate {
+    scope: Scope,
+    named: Named,
+    tool: Option<String>,
+    directory: PathBuf,
+    is_agreed: bool,
+}
+
+impl Library {
+    /// Finds the skill that a reference means, and reads its main file.
+    pub fn locate(&self, reference: &Path) -> Result<Located, Problem> {
+        let mut installed = Vec::new();
+        let mut refused = None;
+        for (named, tool) in names_in(reference) {
+            for scope in [Scope::Project, Scope::User] {
+                match self.candidate(scope, &named, tool.as_deref()) {
+                    Ok(found) => installed.extend(found),
+                    Err(problem) => {
+                        refused.get_or_insert(problem);
+                    }
+                }
+            }
+        }
+        let metadata = std::fs::metadata(reference);
+        let is_skill = match &metadata {
+            Ok(data) => !data.is_dir() || main_file(reference).is_ok_and(|file| file.is_some()),
+            Err(_) => false,
+        };
+        if let Some(position) = self.own(&installed, is_skill) {
+            let chosen = installed.remove(position);
+            let path = is_skill.then(|| Other::Path(reference.to_owned()));
+            return located(chosen, path, &installed);
+        }
+        if is_skill {
+            let others = installed.iter().map(Candidate::as_other).collect();
+            let file = SkillFile::at(reference)?;
+            return Ok(Located { file, tool: None, installed: None, others });
+        }
+        let whole = installed.iter().position(|candidate| candidate.tool.is_none());
+        if let Some(position) = whole {
+            let chosen = installed.remove(position);
+            return located(chosen, None, &installed);
+        }
+        // A folder without a skill says which skills are below it.
+        let source = match metadata {
+            Ok(_) => return SkillFile::at(reference).map(path_only),
+            Err(source) => source,
+        };
+        let (skill, tool) = (folder_of(reference), reference.file_name());
+        if let Some(tool) = tool
+            && !skill.as_os_str().is_empty()
+            && let Ok(file) = SkillFile::at(skill)
+        {
+            let others = installed.iter().map(Candidate::as_other).collect();
+            let tool = Some(tool.to_string_lossy().into_owned());
+            return Ok(Located { file, tool, installed: None, others });
+        }
+        if !installed.is_empty() {
+            let chosen = installed.remove(0);
+            return located(chosen, None, &installed);
+        }
+        Err(refused.unwrap_or_else(|| not_there(reference, &source)))
+    }
+
+    /// The candidate that the user has chosen for this machine, if there is one. A path is meant where the skill has no
+    /// tool of the name that follows the slash.
+    fn own(&self, installed: &[Candidate], is_path: bool) -> Option<usize> {
+        let user = installed.iter().position(|candidate| candidate.scope == Scope::User);
+        let project = installed.iter().position(|candidate| {
+            candidate.scope == Scope::Project
+                && candidate.is_agreed
+                && (user.is_none() || self.is_unchanged(candidate))
+        });
+        let position = project.or(user)?;
+        let candidate = &installed[position];
+        let is_meant = match &candidate.tool {
+            Some(tool) if is_path => has_tool(&candidate.directory, tool),
+            _ => true,
+        };
+        is_meant.then_some(position)
+    }
+
+    /// An installed skill of a name. One of another version is a problem that says so.
+    fn candidate(
+        &self,
+        scope: Scope,
+        named: &Named,
+        tool: Option<&str>,
+    ) -> Result<Option<Candidate>, Problem> {
+        let root = self.store_root(scope);
+        let Some(lock) = self.lock_of(&root)? else { return Ok(None) };
+        let Some(entry) = lock.skills.get(&named.name) else { return Ok(None) };
+        let namespace = entry.source.as_ref().and_then(Pinned::namespace);
+        if named.namespace.is_some() && namespace != named.namespace.as_ref() {
+            return Ok(None);
+        }
+        require_version(named, entry)?;
+        let is_agreed =
+            scope == Scope::User || self.agreements().cover_skill(&named.name, &entry.integrity);
+        Ok(Some(Candidate {
+            scope,
+            directory: root.join("skills").join(named.name.as_str()),
+            named: named.clone(),
+            tool: tool.map(str::to_owned),
+            is_agreed,
+        }))
+    }
+
+    fn is_unchanged(&self, candidate: &Candidate) -> bool {
+        let root = self.store_root(candidate.scope);
+        let lock = self.lock_of(&root).ok().flatten();
+        let entry = lock.as_ref().and_then(|lock| lock.skills.get(&candidate.named.name));
+        entry.is_some_and(|entry| self.is_whole(&root, &candidate.named.name, entry))
+    }
+}
+
+impl Candidate {
+    fn as_other(&self) -> Other {
+        Other::Installed { scope: self.scope, directory: self.directory.clone() }
+    }
+}
+
+fn located(
+    chosen: Candidate,
+    path: Option<Other>,
+    others: &[Candidate],
+) -> Result<Located, Problem> {
+    let others = others
+        .iter()
+        .filter(|other| other.directory != chosen.directory)
+        .map(Candidate::as_other)
+        .chain(path)
+        .collect();
+    let file = SkillFile::at(&chosen.directory)?;
+    Ok(Located { file, tool: chosen.tool, installed: Some(chosen.scope), others })
+}
+
+fn path_only(file: SkillFile) -> Located {
+    Located { file, tool: None, installed: None, others: Vec::new() }
+}
+
+/// How a reference can be read as a name: all of it, or all but a tool after the last slash.
+fn names_in(reference: &Path) -> Vec<(Named, Option<String>)> {
+    let Some(text) = reference.to_str() else { return Vec::new() };
+    let whole = text.parse().ok().map(|named| (named, None));
+    let split = text.rsplit_once('/').filter(|(_, tool)| !tool.is_empty());
+    let with_tool =
+        split.and_then(|(skill, tool)| Some((skill.parse().ok()?, Some(tool.to_owned()))));
+    whole.into_iter().chain(with_tool).collect()
+}
+
+fn require_version(named: &Named, entry: &Locked) -> Result<(), Problem> {
+    let Some(text) = &named.range else { return Ok(()) };
+    let range = Range::parse(text).map_err(|error| {
+        let message = format!("`{named}` names no versions: {error}");
+        Problem::new("invalid-range", ProblemKind::InvalidInput, message)
+    })?;
+    if range.contains(&entry.version) {
+        return Ok(());
+    }
+    let message =
+        format!("`{}` {} is installed, which is not in `{text}`", named.name, entry.version);
+    Err(Problem::new("other-version-installed", ProblemKind::NotFound, message)
+        .remedy(Remedy::Install(named.to_string())))
+}
+
+/// Whether a skill has a tool of a name.
+fn has_tool(directory: &Path, tool: &str) -> bool {
+    SkillFile::at(directory).is_ok_and(|file| {
+        let (skill, _) = check_skill(&file.bytes, file.form, None, Some(directory));
+        skill.tool(tool).is_some()
+    })
+}
+
+/// A reference that is neither a path nor an installed skill.
+fn not_there(reference: &Path, source: &io::Error) -> Problem {
+    let is_name = reference.to_str().is_some_and(|text| text.parse::<Named>().is_ok());
+    if source.kind() != io::ErrorKind::NotFound || !is_name {
+        return path_problem("read", reference, source);
+    }
+    let message =
+        format!("`{}` is neither a file or folder nor an installed skill", shown(reference));
+    Problem::new("skill-not-found", ProblemKind::NotFound, message)
+        .advice("check the spelling; a path is relative to the current folder")
+        .remedy(Remedy::ListInstalled)
+}

@@ -1,0 +1,3 @@
+//! Skills by reference, on a real disk.
+
+mod resolving;
