@@ -112,6 +112,8 @@ fn quote(word: &str) -> String {
 #[derive(Clone, Copy)]
 pub(crate) enum Profile {
     Dev,
+    /// Compiles quickly and runs well enough; see `Cargo.toml`.
+    Start,
     Release,
 }
 
@@ -121,6 +123,10 @@ pub(crate) fn build_prowess(profile: Profile) -> Result<PathBuf> {
     cargo.args(["build", "--package", "prowess", "--bin", "prowess"]);
     let folder = match profile {
         Profile::Dev => "debug",
+        Profile::Start => {
+            cargo.args(["--profile", "start"]);
+            "start"
+        }
         Profile::Release => {
             cargo.arg("--release");
             "release"
