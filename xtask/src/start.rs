@@ -15,7 +15,7 @@ Builds the binary, checks every skill in `examples/`, shows what Prowess underst
 command, a script, a Python function, an OpenClaw handler, and one that reaches for what it may not have. Nothing is
 installed and nothing outside the build folder is written.
 
-The build is the profile `start` of `Cargo.toml`, which optimises little: it takes a third of the processor time of a
+The build is the profile `start` of `Cargo.toml`, which optimises little: it takes less than half of the processor time of a
 release build. `cargo build --release` builds the optimised binary.
 
 Usage: cargo xtask start

@@ -1,12 +1,13 @@
 //! The HTTP client: TLS, proxies, headers, and bodies with a bound.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use prowess_core::{ModelError, ModelErrorKind};
+use prowess_http::{Authorities, TlsError};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, NoProxy, Proxy, Response, redirect};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
 use serde_json::Value;
 use url::Url;
 
@@ -128,29 +129,16 @@ fn proxy(provider: &Provider, variables: &[(String, String)]) -> Result<Option<U
 
 /// Whom servers have to be certified by.
 fn tls(needs_roots: bool) -> Result<ClientConfig, ModelError> {
-    let failed = |message: String| ModelError::new(ModelErrorKind::NotConfigured, message);
-    let roots = if needs_roots { system_roots() } else { Arc::new(RootCertStore::empty()) };
-    if needs_roots && roots.is_empty() {
-        return Err(failed("this machine has no trusted certificate authorities".to_owned())
-            .hint("install `ca-certificates`, or name a file with `SSL_CERT_FILE`"));
-    }
-    let ring = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(ring)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| failed(format!("TLS can't be set up: {error}")))?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
-}
-
-/// The system's authorities, read once per process.
-fn system_roots() -> Arc<RootCertStore> {
-    static ROOTS: OnceLock<Arc<RootCertStore>> = OnceLock::new();
-    let roots = ROOTS.get_or_init(|| {
-        let mut roots = RootCertStore::empty();
-        // Single unreadable certificates are usual; only none at all is a problem.
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        Arc::new(roots)
-    });
-    Arc::clone(roots)
+    let authorities = if needs_roots { Authorities::System } else { Authorities::None };
+    prowess_http::tls(authorities).map_err(|error| {
+        let failed = ModelError::new(ModelErrorKind::NotConfigured, error.to_string());
+        match error {
+            TlsError::NoAuthorities => {
+                failed.hint("install `ca-certificates`, or name a file with `SSL_CERT_FILE`")
+            }
+            TlsError::Setup => failed,
+        }
+    })
 }
 
 /// The headers of every request. The one with the key is marked, so that no library shows it.

@@ -1,17 +1,12 @@
 //! HTTP for sources: where a request may go, how far it is sent on, and how much may come back.
 
-use std::io::Read;
 use std::net::{IpAddr, ToSocketAddrs as _};
-use std::sync::Arc;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use prowess_http::{Addresses, Authorities, Client, ClientOptions, HttpError, Proxy, Request};
+
 use prowess_store::source::{SourceError, SourceErrorKind};
-use ureq::config::Config;
-use ureq::http::Uri;
-use ureq::tls::{RootCerts, TlsConfig};
-use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
-use ureq::{Agent, Proxy};
 use url::{Host, Url};
 
 use crate::{Pause, Progress};
@@ -25,8 +20,6 @@ const MOST_ATTEMPTS: u32 = 3;
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Until a connection stands.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How much is read before somebody is told.
-const PIECE: usize = 64 << 10;
 /// The most bytes of an error that are read.
 const MOST_ERROR_BYTES: u64 = 64 << 10;
 
@@ -73,12 +66,21 @@ pub(crate) struct Web {
     /// Whether a proxy is named that can't be used. To go past it would be to tell others what the user hides.
     has_bad_proxy: bool,
     except: Vec<String>,
+    proxy: Option<String>,
+    clients: Clients,
+}
+
+/// Clients, each made when it is first needed: only encrypted connections need the system's certificates.
+#[derive(Default)]
+struct Clients {
+    /// To servers on this machine, without encryption.
+    plain: OnceLock<Client>,
     /// To any address.
-    free: Agent,
+    free: OnceLock<Client>,
     /// To public addresses only.
-    public: Agent,
+    public: OnceLock<Client>,
     /// Through the proxy.
-    proxied: Option<Agent>,
+    proxied: OnceLock<Client>,
 }
 
 impl Web {
@@ -91,8 +93,8 @@ impl Web {
         let find = |names: [&str; 4]| names.into_iter().find_map(|name| variable(variables, name));
         // Only https goes through it: what is not encrypted never leaves this machine.
         let proxy = find(["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]);
-        let proxy = proxy.map(Proxy::new);
-        let has_bad_proxy = matches!(proxy, Some(Err(_)));
+        let proxy = proxy.map(proxy_url);
+        let has_bad_proxy = matches!(proxy, Some(None));
         let except = variable(variables, "NO_PROXY").or_else(|| variable(variables, "no_proxy"));
         let except = except.unwrap_or_default().split(',').map(|entry| {
             entry.trim().trim_start_matches("*.").trim_start_matches('.').to_ascii_lowercase()
@@ -102,11 +104,8 @@ impl Web {
             pause,
             progress,
             except: except.filter(|entry| !entry.is_empty()).collect(),
-            free: agent(None, DefaultResolver::default()),
-            public: agent(None, PublicOnly::default()),
-            proxied: proxy
-                .and_then(Result::ok)
-                .map(|proxy| agent(Some(proxy), DefaultResolver::default())),
+            proxy: proxy.flatten(),
+            clients: Clients::default(),
             has_bad_proxy,
         }
     }
@@ -195,46 +194,38 @@ impl Web {
         if left.is_zero() {
             return Err(took_too_long(url, ask.limit));
         }
-        let agent = match &self.proxied {
-            Some(proxied) if self.needs_proxy(url) => proxied,
-            None if self.has_bad_proxy && self.needs_proxy(url) => {
-                return Err(unusable("`HTTPS_PROXY` is no proxy that can be used")
-                    .hint("it has to look like `http://HOST:PORT`"));
-            }
-            _ if public_only => &self.public,
-            _ => &self.free,
-        };
-        let mut request = agent.get(url.as_str()).header("accept", ask.accept);
+        let client = self.client(url, public_only)?;
+        let authorization = ask.token.map(|token| format!("Bearer {token}"));
+        let mut headers = vec![("accept", ask.accept)];
         if url.origin() == ask.url.origin() {
-            if let Some(token) = ask.token {
-                request = request.header("authorization", format!("Bearer {token}"));
-            }
-            if let Some(etag) = ask.etag {
-                request = request.header("if-none-match", etag);
-            }
+            headers.extend(authorization.as_deref().map(|value| ("authorization", value)));
+            headers.extend(ask.etag.map(|etag| ("if-none-match", etag)));
         }
-        let request = request.config().timeout_global(Some(left)).build();
-        let mut response = request.call().map_err(|error| failed(url, &error, ask.limit))?;
-        let status = response.status().as_u16();
-        let header = |name: &str| {
-            let value = response.headers().get(name).and_then(|value| value.to_str().ok());
-            value.map(str::to_owned)
-        };
+        let request = Request { url: url.as_str(), headers: &headers, body: None, timeout: left };
+        let response = client.send(request).map_err(|error| failed(url, &error, ask.limit))?;
+        let status = response.status();
+        let header = |name: &str| response.header(name).map(str::to_owned);
         let redirect =
             matches!(status, 301 | 302 | 303 | 307 | 308).then(|| header("location")).flatten();
         let retry_after = header("retry-after").and_then(|text| text.trim().parse().ok());
         let content_type = header("content-type").unwrap_or_default().to_ascii_lowercase();
         let etag = header("etag").filter(|etag| etag.len() <= 256);
         let most = if status == 200 { ask.most } else { MOST_ERROR_BYTES.min(ask.most) };
-        let total = response.body().content_length();
-        let mut reader = response.body_mut().with_config().limit(most).reader();
-        let body = self.whole(url, &mut reader, total);
+        let host = shown_host(url);
+        // A total that is a lie is never more than a wrong number on a screen.
+        let body = response.read(most, &mut |done, total| {
+            let done = size(done);
+            self.progress.tell(&match total {
+                Some(total) => format!("{host}: {done} of {}", size(total)),
+                None => format!("{host}: {done}"),
+            });
+        });
         self.progress.over();
-        let body = match body.map_err(ureq::Error::from) {
+        let body = match body {
             Ok(body) => body,
             // Nobody needs the rest of an error.
-            Err(ureq::Error::BodyExceedsLimit(_)) if status != 200 => Vec::new(),
-            Err(ureq::Error::BodyExceedsLimit(_)) => {
+            Err(HttpError::TooLarge(_)) if status != 200 => Vec::new(),
+            Err(HttpError::TooLarge(_)) => {
                 return Err(unusable(format!(
                     "`{}` has more than {} KiB",
                     shown(url),
@@ -247,29 +238,34 @@ impl Web {
         Ok((reply, redirect, retry_after.map(Duration::from_secs)))
     }
 
-    /// Reads an answer to its end, and tells how far it is: of how much where the server says so. A total that is a lie
-    /// is never more than a wrong number on a screen.
-    fn whole(
-        &self,
-        url: &Url,
-        reader: &mut impl Read,
-        total: Option<u64>,
-    ) -> std::io::Result<Vec<u8>> {
-        let (host, mut body, mut piece) = (shown_host(url), Vec::new(), vec![0; PIECE]);
-        loop {
-            let count = match reader.read(&mut piece) {
-                Ok(0) => return Ok(body),
-                Ok(count) => count,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            body.extend_from_slice(&piece[..count]);
-            let done = size(body.len() as u64);
-            self.progress.tell(&match total {
-                Some(total) => format!("{host}: {done} of {}", size(total)),
-                None => format!("{host}: {done}"),
-            });
+    /// The client for an address.
+    fn client(&self, url: &Url, public_only: bool) -> Result<&Client, SourceError> {
+        let (place, authorities, proxy, addresses) = match &self.proxy {
+            Some(proxy) if self.needs_proxy(url) => {
+                let proxy = Proxy::Via(proxy.clone());
+                (&self.clients.proxied, Authorities::System, proxy, Addresses::All)
+            }
+            None if self.has_bad_proxy && self.needs_proxy(url) => return Err(bad_proxy()),
+            _ if public_only => {
+                let addresses = Addresses::Only(is_public);
+                (&self.clients.public, Authorities::System, Proxy::None, addresses)
+            }
+            _ if url.scheme() == "http" => {
+                (&self.clients.plain, Authorities::None, Proxy::None, Addresses::All)
+            }
+            _ => (&self.clients.free, Authorities::System, Proxy::None, Addresses::All),
+        };
+        if let Some(client) = place.get() {
+            return Ok(client);
         }
+        let options = ClientOptions { authorities, proxy, addresses, connect_timeout: CONNECT };
+        let client = Client::new(options).map_err(|error| match error {
+            HttpError::Proxy => bad_proxy(),
+            HttpError::Tls(error) => unreachable(error.to_string())
+                .hint("install `ca-certificates`, or name a file with `SSL_CERT_FILE`"),
+            other => unreachable(other.to_string()),
+        })?;
+        Ok(place.get_or_init(|| client))
     }
 
     /// Whether a host is behind the proxy, if there is one.
@@ -374,57 +370,31 @@ fn refuse_private_literal(url: &Url) -> Result<(), SourceError> {
     }
 }
 
-/// Resolves names, and drops addresses that are not on the public internet. It is done where the connection is made, so
-/// that a name can't mean another address by then (attack registry-D12).
-#[derive(Debug, Default)]
-struct PublicOnly {
-    inner: DefaultResolver,
+/// Whether an address is on the public internet. It is asked where the connection is made, so that a name can't mean
+/// another address by then (attack registry-D12).
+fn is_public(address: IpAddr) -> bool {
+    prowess_proxy::forbidden_address(address).is_none()
 }
 
-impl Resolver for PublicOnly {
-    fn resolve(
-        &self,
-        uri: &Uri,
-        config: &Config,
-        timeout: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        let all = self.inner.resolve(uri, config, timeout)?;
-        let mut public = self.empty();
-        for address in &all {
-            if prowess_proxy::forbidden_address(address.ip()).is_none() {
-                public.push(*address);
-            }
-        }
-        if public.is_empty() { Err(ureq::Error::HostNotFound) } else { Ok(public) }
-    }
+/// The address of a proxy, as the variables give it: the scheme may be missing.
+fn proxy_url(text: &str) -> Option<String> {
+    let text = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+    let url = Url::parse(&text).ok()?;
+    (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(text)
 }
 
-fn agent(proxy: Option<Proxy>, resolver: impl Resolver) -> Agent {
-    let tls = TlsConfig::builder()
-        .root_certs(RootCerts::PlatformVerifier)
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .build();
-    let config = Agent::config_builder()
-        .http_status_as_error(false)
-        // Each is looked at here before it is followed.
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        .timeout_connect(Some(CONNECT))
-        // The variables are read here and not by the library, which would look at the process.
-        .proxy(proxy)
-        .user_agent(concat!("prowess/", env!("CARGO_PKG_VERSION")))
-        .tls_config(tls)
-        .build();
-    Agent::with_parts(config, DefaultConnector::new(), resolver)
+fn bad_proxy() -> SourceError {
+    unusable("`HTTPS_PROXY` is no proxy that can be used")
+        .hint("it has to look like `http://HOST:PORT`")
 }
 
-fn failed(url: &Url, error: &ureq::Error, limit: Duration) -> SourceError {
+fn failed(url: &Url, error: &HttpError, limit: Duration) -> SourceError {
     let host = shown_host(url);
     match error {
-        ureq::Error::Timeout(_) => took_too_long(url, limit),
-        ureq::Error::HostNotFound => unreachable(format!("there is no host `{host}`"))
+        HttpError::TimedOut => took_too_long(url, limit),
+        HttpError::HostNotFound => unreachable(format!("there is no host `{host}`"))
             .hint("look at the spelling, and at the connection to the internet"),
-        ureq::Error::Io(error) => {
+        HttpError::Io(error) => {
             let why = prowess_core::system_reason(error);
             unreachable(format!("cannot reach `{host}`: {why}"))
                 .hint("look at the address, and at the connection to the internet")
@@ -458,6 +428,8 @@ pub(crate) fn not_found(what: impl Into<String>) -> SourceError {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     fn web(variables: &[(&str, &str)]) -> Web {
@@ -494,8 +466,13 @@ mod tests {
             assert!(said.contains(expected) && said.contains("nobody chose it"), "{url}: {said}");
         }
         // A name that leads to this machine is not connected to.
-        let error = agent(None, PublicOnly::default()).get("http://localhost:9/").call();
-        assert!(matches!(error, Err(ureq::Error::HostNotFound)), "{error:?}");
+        let web = web(&[]);
+        let url = Url::parse("https://localhost:9/").expect("an address");
+        let client = web.client(&url, true).expect("a client");
+        let timeout = Duration::from_secs(5);
+        let request = Request { url: url.as_str(), headers: &[], body: None, timeout };
+        let error = client.send(request);
+        assert!(matches!(error, Err(HttpError::HostNotFound)), "{error:?}");
     }
 
     #[test]

@@ -1,12 +1,10 @@
 //! Embeddings of a server with the interface of `OpenAI`: Ollama, llama.cpp, vLLM and others have it.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
+use prowess_http::{Addresses, Authorities, Client, ClientOptions, HttpError, Proxy, Request};
 use serde_json::{Value, json};
-use ureq::Agent;
-use ureq::tls::{RootCerts, TlsConfig};
 
 use super::{EmbedError, Embedder, MOST_DIMENSIONS, Source, Stamp};
 
@@ -23,7 +21,7 @@ pub struct Endpoint {
     url: String,
     model: String,
     key: Option<Key>,
-    agent: Agent,
+    client: Result<Client, String>,
 }
 
 /// A key never appears in what is printed.
@@ -38,23 +36,22 @@ impl fmt::Debug for Key {
 impl Endpoint {
     /// A server whose vectors are known to have so many numbers.
     pub(super) fn new(url: &str, model: &str, dimension: usize) -> Self {
-        let tls = TlsConfig::builder()
-            .root_certs(RootCerts::PlatformVerifier)
-            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .build();
-        let agent = Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
-            .http_status_as_error(false)
-            // A key must not follow to wherever somebody points.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .tls_config(tls)
-            .build()
-            .into();
+        let authorities = if url.starts_with("http://") && !has_proxy() {
+            Authorities::None
+        } else {
+            Authorities::System
+        };
+        let client = Client::new(ClientOptions {
+            authorities,
+            proxy: Proxy::Environment,
+            addresses: Addresses::All,
+            connect_timeout: PATIENCE,
+        });
+        let client = client.map_err(|error| error.to_string());
         let source = Source::Endpoint { url: url.to_owned(), model: model.to_owned() };
         let key = std::env::var(KEY).ok().filter(|key| !key.is_empty()).map(Key);
         let stamp = Stamp { source, dimension };
-        Self { stamp, url: url.to_owned(), model: model.to_owned(), key, agent }
+        Self { stamp, url: url.to_owned(), model: model.to_owned(), key, client }
     }
 
     /// Asks a server for one vector, to learn how many numbers it has.
@@ -70,15 +67,18 @@ impl Endpoint {
     fn request(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let url = &self.url;
         let body = json!({ "model": self.model, "input": texts, "encoding_format": "float" });
-        let mut request = self.agent.post(url).content_type("application/json");
-        if let Some(Key(key)) = &self.key {
-            request = request.header("authorization", format!("Bearer {key}"));
-        }
-        let mut response = request.send(body.to_string()).map_err(|error| {
-            EmbedError::new(format!("cannot reach {url}: {error}"))
+        let authorization = self.key.as_ref().map(|Key(key)| format!("Bearer {key}"));
+        let mut headers = vec![("content-type", "application/json")];
+        headers.extend(authorization.as_deref().map(|value| ("authorization", value)));
+        let unreachable = |why: &str| {
+            EmbedError::new(format!("cannot reach {url}: {why}"))
                 .hint("start the server, or look at its address")
-        })?;
-        let status = response.status().as_u16();
+        };
+        let client = self.client.as_ref().map_err(|error| unreachable(error))?;
+        let body = Some(body.to_string().into_bytes());
+        let request = Request { url, headers: &headers, body, timeout: PATIENCE };
+        let response = client.send(request).map_err(|error| unreachable(&why(&error)))?;
+        let status = response.status();
         if status != 200 {
             // The answer may repeat what was sent, key and all, so that it is not shown.
             return Err(self.odd(&format!("it answered with status {status}")).hint(
@@ -89,8 +89,8 @@ impl Endpoint {
                 },
             ));
         }
-        let answer = response.body_mut().with_config().limit(MOST_ANSWER_BYTES).read_to_vec();
-        let answer = answer.map_err(|error| self.odd(&error.to_string()))?;
+        let answer = response.read(MOST_ANSWER_BYTES, &mut |_, _| ());
+        let answer = answer.map_err(|error| self.odd(&why(&error)))?;
         let answer: Value =
             serde_json::from_slice(&answer).map_err(|_| self.odd("its answer is not JSON"))?;
         vectors(&answer, texts.len()).ok_or_else(|| self.odd("its answer is no list of vectors"))
@@ -119,6 +119,17 @@ impl Embedder for Endpoint {
                 )),
         }
     }
+}
+
+fn why(error: &HttpError) -> String {
+    prowess_core::system_reason(error)
+}
+
+/// Whether requests without encryption go through a proxy, which may have to be reached with encryption.
+fn has_proxy() -> bool {
+    ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some())
 }
 
 /// The vectors of an answer, in the order of the texts: `index` says which is which.
