@@ -112,7 +112,7 @@ pub enum VariableError {
     #[error("`{0}` is not a variable name")]
     Invalid(String),
     /// A variable that controls what programs load or connect to.
-    #[error("`{0}` decides what programs load or reach: no skill may ask for it")]
+    #[error("`{0}` controls what programs load or connect to: no skill may request it")]
     Control(String),
     /// A variable of prowess itself: its settings and keys.
     #[error(

@@ -67,7 +67,7 @@ fn without_a_rate_nothing_waits() {
 #[test]
 fn one_byte_more_than_the_cap_is_cut_off() {
     // sandbox-C30
-    let cut = Err("the run's byte cap is reached".to_owned());
+    let cut = Err("the traffic limit of the run is reached".to_owned());
     let (_, result, meter) = download(100_001, Some(100_000), None);
     assert_eq!(result, cut);
     assert_eq!((meter.bytes_down(), meter.cap_reached()), (100_000, true));
