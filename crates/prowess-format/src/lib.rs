@@ -35,4 +35,4 @@ pub mod template;
 pub mod text;
 pub mod tool_output;
 
-pub use read::{Checked, ReadOptions, check, check_bytes, form_of, read};
+pub use read::{Checked, ReadOptions, check, check_bytes, form_of, read, read_bytes};

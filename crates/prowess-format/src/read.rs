@@ -72,16 +72,38 @@ pub fn check_bytes<'a>(
     options: ReadOptions<'_>,
 ) -> Checked<'a> {
     let mut findings = Findings::default();
+    let document = parse_text(bytes, text, options.form, &mut findings);
+    finish(document, options, findings)
+}
+
+/// Reads bytes without checking fields or running rules: the diagnostics are those of the parser alone. For callers that
+/// want the model of a skill that was checked before.
+pub fn read_bytes<'a>(
+    bytes: &'a [u8],
+    text: &'a mut std::borrow::Cow<'a, str>,
+    form: Form,
+) -> Checked<'a> {
+    let mut findings = Findings::default();
+    let document = parse_text(bytes, text, form, &mut findings);
+    let skill = read(&document, None);
+    Checked { skill, diagnostics: findings.into_sorted(), document }
+}
+
+fn parse_text<'a>(
+    bytes: &'a [u8],
+    text: &'a mut std::borrow::Cow<'a, str>,
+    form: Form,
+    findings: &mut Findings,
+) -> Document<'a> {
     if let Some(diagnostic) = not_text(bytes) {
         // There is nothing to read, and nothing else to report.
-        let mut document = parse("", Form::Markdown, &mut findings);
+        let mut document = parse("", Form::Markdown, findings);
         document.front_matter = FrontMatter::Broken;
         findings.push(diagnostic);
-        return finish(document, options, findings);
+        return document;
     }
-    *text = crate::document::decode(bytes, &mut findings);
-    let document = parse(text, options.form, &mut findings);
-    finish(document, options, findings)
+    *text = crate::document::decode(bytes, findings);
+    parse(text, form, findings)
 }
 
 fn parse<'a>(text: &'a str, form: Form, findings: &mut Findings) -> Document<'a> {

@@ -9,7 +9,7 @@ use prowess_format::skill::{Requirements, SkillDependency, Text};
 use prowess_resolve::Range;
 use semver::Version;
 
-use crate::described::describe_manifest;
+use crate::described::describe_installed;
 use crate::discovery::{Listing, read_bounded};
 
 /// An installed skill, as far as an agent is concerned.
@@ -106,7 +106,7 @@ pub fn present(listing: &Listing, name: &str) -> Option<Present> {
         broken: found.summary.errors.first().map(|error| error.message.clone()),
     };
     let chosen = found.name_by_folder();
-    match read_bounded(&found.file).map(|bytes| describe_manifest(&bytes, name, chosen.as_ref())) {
+    match read_bounded(&found.file).map(|bytes| describe_installed(&bytes, name, chosen.as_ref())) {
         Ok(Ok(described)) => {
             present.version = described.declares_version.then(|| described.version.to_string());
             present.requirements = described.skill.requirements;

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use prowess_format::diagnostic::Severity;
-use prowess_format::document::FrontMatter;
+use prowess_format::document::{Form, FrontMatter};
 use prowess_format::skill::{Skill, SkillDependency};
 use prowess_format::text::{shorten, visible};
-use prowess_format::{ReadOptions, check_bytes};
+use prowess_format::{Checked, ReadOptions, check_bytes, read_bytes};
 use prowess_package::content::MANIFEST;
 use prowess_package::name::{NameError, SkillName};
 use prowess_package::tree::Tree;
@@ -93,6 +93,26 @@ pub fn describe_manifest(
 ) -> Result<Described, DescribeError> {
     let mut text = Cow::Borrowed("");
     let checked = check_bytes(bytes, &mut text, ReadOptions::DETECT);
+    describe_checked(checked, known_as, chosen)
+}
+
+/// Reads the `SKILL.md` of an installed skill: its name, version and model. It was checked when it was installed, so no
+/// rule runs and [`Described::errors`] has at most what the parser says.
+pub fn describe_installed(
+    bytes: &[u8],
+    known_as: &str,
+    chosen: Option<&SkillName>,
+) -> Result<Described, DescribeError> {
+    let mut text = Cow::Borrowed("");
+    let checked = read_bytes(bytes, &mut text, Form::Markdown);
+    describe_checked(checked, known_as, chosen)
+}
+
+fn describe_checked(
+    checked: Checked<'_>,
+    known_as: &str,
+    chosen: Option<&SkillName>,
+) -> Result<Described, DescribeError> {
     let errors = checked.diagnostics.iter().filter(|found| found.severity == Severity::Error);
     let errors: Vec<(&str, String)> =
         errors.map(|found| (found.rule.name, found.message.clone())).collect();

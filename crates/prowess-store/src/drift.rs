@@ -8,7 +8,7 @@ use prowess_policy::{Origin, Tier, Trust};
 use prowess_trust::{Attestation, Timestamp, TrustStore, attest};
 use semver::Version;
 
-use crate::described::describe_manifest;
+use crate::described::describe_installed;
 use crate::install::{InstallError, contents_of, read_lock_file};
 use crate::lock::{Lock, Locked, MOST_BYTES};
 use crate::source::Pinned;
@@ -246,7 +246,7 @@ fn judge(
 ) -> Option<Attestation> {
     let described = store.manifest(name).map_err(|error| error.to_string()).and_then(|bytes| {
         let chosen = entry.and_then(|entry| entry.chosen(name));
-        describe_manifest(&bytes, name.as_str(), chosen).map_err(|error| error.to_string())
+        describe_installed(&bytes, name.as_str(), chosen).map_err(|error| error.to_string())
     });
     let described = match described {
         Ok(described) => described,

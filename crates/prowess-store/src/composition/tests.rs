@@ -16,7 +16,7 @@ fn shown(text: &str, skills: &[(&str, &str, &str)]) -> String {
             };
             let text =
                 format!("---\nname: {name}\ndescription: D\n{version_line}{more}---\n\n# S\n");
-            let described = describe_manifest(text.as_bytes(), name, None).expect("a skill");
+            let described = describe_installed(text.as_bytes(), name, None).expect("a skill");
             let present = Present {
                 directory: PathBuf::from("/skills").join(name),
                 version: described.declares_version.then(|| described.version.to_string()),
