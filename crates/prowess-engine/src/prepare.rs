@@ -54,6 +54,8 @@ pub struct Prepared {
 
 /// Checks a call and finds what it needs. Nothing is started, and nothing is written but hashes of programs.
 pub fn prepare(call: Call, world: &Arc<World>) -> Result<Prepared, RunError> {
+    let (skill, tool) = (&call.skill.name, call.tool.name.as_str());
+    let _span = tracing::info_span!("prepare", skill, tool).entered();
     let Call { tool, values, .. } = &call;
     let wrong = |errors| RunError::Inputs { tool: tool.name.value.clone(), errors };
     let files = inputs::check(tool, values, &world.working_directory).map_err(wrong)?;
@@ -258,6 +260,7 @@ fn request(skill: &LoadedSkill, tool: &Tool, world: &World) -> Result<Request, R
 impl Prepared {
     /// What the policy says.
     pub fn decide(&self, approvals: &Approvals) -> Decision {
+        let _span = tracing::info_span!("decide").entered();
         let Call { skill, mode, .. } = &self.call;
         let surroundings = Surroundings::new(&self.world, skill.directory.as_deref());
         let reality = |grant: &Grant| surroundings.reality(grant);

@@ -457,7 +457,9 @@ fn start(
         watcher.tell(&started);
         let skill = &call.skill;
         let session = Session { skill, plan, allowed, world, workers, cancel, time };
+        let span = tracing::info_span!("sandbox").entered();
         let finished = session.run(spec, door, &mut |event| watcher.tell_of_python(&event));
+        drop(span);
         let failure = watcher.look(&lookout);
         let (mut finished, warmth) = finished?;
         finished.ending.fail(failure);
@@ -474,9 +476,11 @@ fn start(
         spec.arguments.push(folder.clone().into());
         spec.support.push(folder);
     }
+    let span = tracing::info_span!("sandbox").entered();
     let sandbox = Sandbox::spawn(spec)?;
     cancel.watch(sandbox.canceller());
     let ended = sandbox.wait(watcher);
+    drop(span);
     let refused = std::mem::replace(&mut watcher.door, Door::Closed).close();
     watcher.warn(refused);
     let failure = watcher.look(&lookout);

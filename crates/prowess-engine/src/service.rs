@@ -125,7 +125,8 @@ impl ExecutionService {
         work: impl FnOnce(&RunContext, &mut dyn FnMut(&Event)) -> Envelope + Send + 'static,
     ) -> Result<RunHandle, Problem> {
         let (ending, mut handle) = self.begin(owner, Cancel::default())?;
-        let job = QueuedRun { ending, work };
+        let waiting = tracing::info_span!("queue", run_id = %handle.id());
+        let job = QueuedRun { ending, work, waiting };
         match self.inner.pool.submit(owner, Box::new(job)) {
             Ok(place) => {
                 self.inner.set_place(handle.id(), &place);
@@ -161,6 +162,7 @@ impl ExecutionService {
     ) -> Result<Envelope, Problem> {
         let context =
             RunContext { id: new_run_id()?, owner: Owner::new("local"), cancel: cancel.clone() };
+        let _span = tracing::info_span!("run", run_id = %context.id).entered();
         let mut sequence = 0;
         Ok(work(&context, &mut |event| {
             sink(&EventFrame { run: context.id, sequence, event: event.clone() });
@@ -272,6 +274,8 @@ impl Drop for Ending {
 struct QueuedRun<W> {
     ending: Ending,
     work: W,
+    /// Closed when the run starts.
+    waiting: tracing::Span,
 }
 
 impl<W> Job for QueuedRun<W>
@@ -279,7 +283,9 @@ where
     W: FnOnce(&RunContext, &mut dyn FnMut(&Event)) -> Envelope + Send + 'static,
 {
     fn run(self: Box<Self>) {
-        let Self { mut ending, work } = *self;
+        let Self { mut ending, work, waiting } = *self;
+        drop(waiting);
+        let _span = tracing::info_span!("run", run_id = %ending.context.id).entered();
         let (context, sender) = (&ending.context, &ending.sender);
         let envelope = if context.cancel.is_asked() {
             cancelled(&context.cancel)

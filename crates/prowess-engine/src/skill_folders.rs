@@ -21,6 +21,7 @@ pub struct SkillFolders {
 
 impl SkillResolver for SkillFolders {
     fn resolve(&self, name: &str) -> Result<Arc<LoadedSkill>, Problem> {
+        let _span = tracing::info_span!("resolve", name).entered();
         // A name is one part of a path and no way out of it (NEG-1).
         let is_name = !name.is_empty()
             && !name.starts_with('.')

@@ -12,6 +12,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use prowess_core::{BoxFuture, Passage, RetrieveError};
+use tracing::Instrument as _;
 
 use crate::error::BaseError;
 
@@ -32,8 +33,11 @@ pub(crate) fn search(
     base: &str,
     work: impl FnOnce() -> Result<Vec<Passage>, BaseError> + Send + 'static,
 ) -> BoxFuture<'_, Result<Vec<Passage>, RetrieveError>> {
-    Box::pin(async move {
-        match POOL.run(work).await {
+    // The name of the base is the author's; what is looked for is the user's and is not recorded.
+    let span = tracing::info_span!("retrieval", base);
+    let inside = span.clone();
+    let searching = async move {
+        match POOL.run(move || inside.in_scope(work)).await {
             Ok(found) => found.map_err(RetrieveError::from),
             Err(Failed::Panicked) => Err(RetrieveError::new(format!(
                 "the search in knowledge base `{base}` panicked (internal error)"
@@ -43,7 +47,8 @@ pub(crate) fn search(
             ))
             .hint("try again in a moment")),
         }
-    })
+    };
+    Box::pin(searching.instrument(span))
 }
 
 /// Why work has no result.

@@ -9,6 +9,7 @@ use prowess_core::{
 use reqwest::header::HeaderMap;
 use reqwest::{Body, Client};
 use tokio::time::{Instant, timeout_at};
+use tracing::Instrument as _;
 
 use crate::dialect::{self, Without};
 use crate::failure::{self, Refusal};
@@ -68,7 +69,9 @@ impl RemoteModel {
         let mut without = *self.without.lock().unwrap_or_else(PoisonError::into_inner);
         let mut failed = 0;
         loop {
-            let error = match self.attempt(request, without).await {
+            let span =
+                tracing::info_span!("model_request", model = %self.name, attempt = failed + 1);
+            let error = match self.attempt(request, without).instrument(span).await {
                 Ok(stream) => return Ok(stream),
                 Err(error) => error,
             };

@@ -8,6 +8,7 @@ use std::time::Duration;
 use thiserror::Error;
 use time::OffsetDateTime;
 use tokio::sync::Semaphore;
+use tracing::Instrument as _;
 
 use crate::ca::CertificateAuthority;
 use crate::connection::{self, Entry};
@@ -191,11 +192,14 @@ async fn accept(
                 let permit = Arc::clone(&permits).acquire_owned().await;
                 let permit = permit.expect("it is never closed");
                 let served = Arc::clone(&run);
-                run.tasks.spawn(async move {
+                // Neither host nor path: a tool may put a key into either.
+                let span = tracing::info_span!(parent: &run.span, "proxy_connection");
+                let serving = async move {
                     let _open = served.ledger.opened();
                     connection::serve(&served, stream, entry).await;
                     drop(permit);
-                });
+                };
+                run.tasks.spawn(serving.instrument(span));
             }
             Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
         }

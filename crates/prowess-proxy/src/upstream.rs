@@ -43,6 +43,8 @@ pub(crate) struct Run {
     tls: OnceLock<Arc<ClientConfig>>,
     lookups: Arc<Semaphore>,
     pub(crate) tasks: Tasks,
+    /// The span in which the proxy was prepared: its connections belong to that run.
+    pub(crate) span: tracing::Span,
 }
 
 /// The destination of a connection: a granted host and its addresses, which were checked and are
@@ -102,6 +104,7 @@ impl Run {
             tls: OnceLock::new(),
             lookups: Arc::new(Semaphore::new(MOST_LOOKUPS)),
             tasks: Tasks::default(),
+            span: tracing::Span::current(),
         }
     }
 

@@ -12,6 +12,7 @@ use crate::commands::{
     kb, key, list, lock, man, migrate, models, new, outdated, pack, policy, prompt, remove, render,
     run, schema, search, show, sign, trawl, trust, update, verify, which, workflow,
 };
+use crate::log::LogOption;
 
 /// Read, check, convert and run SKILL.md files of every dialect
 ///
@@ -57,6 +58,11 @@ pub(crate) struct Talk {
     /// Print notes of the lowest level too
     #[arg(short, long, global = true, help_heading = "Global options")]
     pub(crate) verbose: bool,
+    /// Log what takes time, without values: off, error, warn, info, debug or trace
+    ///
+    /// To standard error, or appended to a file. `PROWESS_LOG` has the same form.
+    #[arg(long, global = true, value_name = "LEVEL[=FILE]", hide = true)]
+    pub(crate) log: Option<LogOption>,
 }
 
 /// The arguments of a verb are put together when it is called, and not those of all others: that was a third of the time of

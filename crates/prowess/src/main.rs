@@ -12,6 +12,7 @@ mod importing;
 mod inputs;
 mod interrupting;
 mod loading;
+mod log;
 mod output;
 mod packages;
 mod passphrase;

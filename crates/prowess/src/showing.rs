@@ -8,8 +8,8 @@ use std::time::Duration;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 use prowess_core::{Decoder, Event, Source, Stream, Thought, wire};
-use prowess_engine::service::new_run_id;
 
+use crate::log;
 use crate::printer::{Channel, Printer, inline, visible_lines};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -45,9 +45,8 @@ impl<'p> Show<'p> {
         Self {
             format,
             printer,
-            // Without random numbers nothing else works either; a run needs no id to be shown.
-            writer: new_run_id()
-                .map_or_else(|_| wire::EventWriter::default(), wire::EventWriter::of_run),
+            writer: log::run_id()
+                .map_or_else(wire::EventWriter::default, wire::EventWriter::of_run),
             decoders: [Decoder::default(), Decoder::default()],
             spinner: None,
             says_tokens: format == Format::Text,

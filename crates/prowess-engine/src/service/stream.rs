@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use prowess_core::{Envelope, Event, Problem, ProblemKind};
 
+use tracing::Instrument as _;
+
 use super::events::EventSender;
 use super::{ExecutionService, Owner, RunContext, RunHandle, panicked};
 use crate::run::Cancel;
@@ -52,13 +54,15 @@ impl ExecutionService {
         let permit = self.permit(owner)?;
         let (mut ending, handle) = self.begin(owner, Cancel::default())?;
         let sink = EventSink { sender: ending.sender.another() };
+        let span = tracing::info_span!("run", run_id = %handle.id());
         let work = work(ending.context.clone(), sink);
-        runtime.spawn(async move {
+        let run = async move {
             let envelope = drive(work, &ending.sender, &ending.context.cancel).await;
             // First the place, then the news: who hears of the end can start another.
             drop(permit);
             ending.end(envelope);
-        });
+        };
+        runtime.spawn(run.instrument(span));
         Ok(handle)
     }
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 use prowess_policy::Mode;
 use prowess_proxy::{Fetcher, SystemResolver, UpstreamRoots};
 use serde_json::{Map, Value};
+use tracing::Instrument as _;
 
 use super::graph::{EndOutput, Node, Task, Workflow};
 use super::node::{Failure, tool};
@@ -248,13 +249,13 @@ impl<'e> Engine<'e, '_, '_> {
                         return Begun::Done(Err(failure));
                     }
                 };
-                return Begun::Running(work);
+                return Begun::Running(Box::pin(work.instrument(span(node))));
             }
             Task::Llm(_) | Task::Knowledge { .. } | Task::Http(_) | Task::Code(_) => {
                 self.teller.workflow(started);
                 let scope = self.scope.clone();
                 let work = super::node::run(node, input, scope, self.around, self.teller);
-                return Begun::Running(work);
+                return Begun::Running(Box::pin(work.instrument(span(node))));
             }
         };
         self.teller.workflow(started);
@@ -373,6 +374,11 @@ impl<'e> Engine<'e, '_, '_> {
         }
         outputs
     }
+}
+
+/// The span of a node at work.
+fn span(node: &Node) -> tracing::Span {
+    tracing::info_span!("workflow_node", node = %node.id, kind = node.task.kind())
 }
 
 /// What became of a node that was started.

@@ -40,6 +40,7 @@ use std::process::ExitCode;
 
 use crate::cli::{Cli, Verb};
 use crate::error::Error;
+use crate::log;
 use crate::printer::Printer;
 
 /// How a verb ended, when nothing failed.
@@ -58,7 +59,8 @@ pub(crate) enum Outcome {
 /// Runs the verb and gives its exit code.
 pub(crate) fn run(cli: Cli) -> ExitCode {
     let mut printer = Printer::new(&cli.talk);
-    let result = match cli.verb {
+    let started = log::start(cli.talk.log.as_ref());
+    let result = started.and_then(|()| match cli.verb {
         Verb::Check(arguments) => check::run(&arguments, &mut printer),
         Verb::Show(arguments) => show::run(&arguments, &mut printer),
         Verb::Convert(arguments) => convert::run(&arguments, &mut printer),
@@ -94,7 +96,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Verb::Completions(arguments) => Ok(completions::run(&arguments, &mut printer)),
         Verb::Man(arguments) => man::run(&arguments, &mut printer),
         Verb::GenerateDocs(arguments) => generate_docs::run(&arguments, &mut printer),
-    };
+    });
     let code = exit_code(result, &mut printer);
     printer.finish(code)
 }

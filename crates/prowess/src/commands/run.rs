@@ -20,6 +20,7 @@ use crate::cli::DialectOption;
 use crate::error::{Error, ErrorKind};
 use crate::inputs::{self, InputOptions};
 use crate::loading;
+use crate::log;
 use crate::printer::Printer;
 use crate::prompting::{self, Wish};
 use crate::running;
@@ -149,8 +150,11 @@ impl From<prowess_engine::RunError> for NotRun {
 }
 
 fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRun> {
+    let _run = log::run_span().entered();
+    let resolving = tracing::info_span!("resolve").entered();
     let (loaded, tool_name) = choosing::load_with_tool(&arguments.path, printer)?;
     let sound = running::sound(&loaded, arguments.dialect.dialect, "run", printer)?;
+    drop(resolving);
     if tool_name.is_none() && prompting::is_prompt(&sound.skill) {
         return Ok(start_prompt(arguments, &sound, printer)?);
     }

@@ -20,6 +20,7 @@ use prowess_format::diagnostic::{Diagnostic, Severity};
 use prowess_library::Library;
 use prowess_policy::Mode;
 use serde_json::{Value, json};
+use tracing::Instrument as _;
 
 use super::Outcome;
 use crate::approving::Terminal;
@@ -445,8 +446,9 @@ impl Whole<'_> {
             }
         };
         let mut approver = Asking { show: &show };
+        let span = tracing::info_span!("run", run_id = open.id.as_str());
         let work = workflow::run(self.workflow, &mut open, &around, &mut approver, &mut sink);
-        let ended = prompting::runtime()?.block_on(work);
+        let ended = prompting::runtime()?.block_on(work.instrument(span));
         let show = show.into_inner().unwrap_or_else(PoisonError::into_inner);
         show.ended(open.id.as_str(), &ended);
         Ok(ended)

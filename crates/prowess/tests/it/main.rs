@@ -21,6 +21,7 @@ mod installing_odd;
 mod kb;
 mod kb_crash;
 mod list;
+mod logging;
 mod migrate;
 mod models;
 mod models_tls;
