@@ -96,6 +96,9 @@ impl RunContext {
     }
 }
 
+/// Something that is done while a service is shut down.
+type Step = fn(&Inner);
+
 /// What to do with runs that have not ended when a service is shut down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
@@ -153,13 +156,15 @@ impl ExecutionService {
         })
     }
 
-    /// Runs something on the calling thread: no queue, no other thread, no limit.
+    /// Runs something on the calling thread: no queue, no other thread, no limit. Only a service that is shutting down
+    /// refuses.
     pub fn run_here(
         &self,
         cancel: &Cancel,
         work: impl FnOnce(&RunContext, &mut dyn FnMut(&Event)) -> Envelope,
         sink: &mut dyn FnMut(&EventFrame),
     ) -> Result<Envelope, Problem> {
+        self.inner.check_open()?;
         let context =
             RunContext { id: new_run_id()?, owner: Owner::new("local"), cancel: cancel.clone() };
         let _span = tracing::info_span!("run", run_id = %context.id).entered();
@@ -206,9 +211,9 @@ impl ExecutionService {
     }
 
     /// What is done, and how long each may take.
-    fn steps(&self, how: Shutdown, deadline: Duration) -> [(fn(&Inner), Duration); 3] {
+    fn steps(&self, how: Shutdown, deadline: Duration) -> [(Step, Duration); 3] {
         self.inner.close();
-        let first: fn(&Inner) = match how {
+        let first: Step = match how {
             Shutdown::Drain => |_| (),
             Shutdown::Cancel => Inner::cancel_all,
         };

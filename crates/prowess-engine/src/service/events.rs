@@ -211,16 +211,13 @@ impl Shared {
                 if !is_closing && buffer.bytes + size > self.limits.most_bytes {
                     self.cut(&mut buffer, Cut::Size);
                 } else {
-                    let merged = self.limits.merged_bytes;
-                    buffer.bytes += match buffer.events.back_mut() {
-                        Some(last) => match merge(last, event, merged) {
-                            Ok(added) => added,
-                            Err(event) => {
-                                buffer.events.push_back(event);
-                                size
-                            }
-                        },
-                        None => {
+                    let merged = match buffer.events.back_mut() {
+                        Some(last) => merge(last, event, self.limits.merged_bytes),
+                        None => Merged::Apart(event),
+                    };
+                    buffer.bytes += match merged {
+                        Merged::Into(added) => added,
+                        Merged::Apart(event) => {
                             buffer.events.push_back(event);
                             size
                         }
@@ -384,29 +381,40 @@ fn is_last(event: &Event) -> bool {
     }
 }
 
-/// Appends an event to the one before it, if both are text of the same stream. Gives the bytes by which it has grown, or
-/// the event back.
-fn merge(last: &mut Event, event: Event, most: usize) -> Result<usize, Event> {
+/// What became of an event that might be merged.
+enum Merged {
+    /// It is part of the one before it, which has grown by so many bytes.
+    Into(usize),
+    /// It stays on its own.
+    Apart(Event),
+}
+
+/// Appends an event to the one before it, if both are text of the same stream.
+fn merge(last: &mut Event, event: Event, most: usize) -> Merged {
     match (last, event) {
         (Event::Token { content: known }, Event::Token { content })
             if known.len() + content.len() <= most =>
         {
             known.push_str(&content);
-            Ok(content.len())
+            Merged::Into(content.len())
         }
         (Event::Output { stream: of, bytes: known }, Event::Output { stream, bytes })
             if *of == stream && known.len() + bytes.len() <= most =>
         {
             known.extend_from_slice(&bytes);
-            Ok(bytes.len())
+            Merged::Into(bytes.len())
         }
         (
             Event::Workflow(WorkflowEvent::Inside { node: known, event: last }),
             Event::Workflow(WorkflowEvent::Inside { node, event }),
-        ) if *known == node => merge(last, *event, most).map_err(|event| {
-            Event::Workflow(WorkflowEvent::Inside { node, event: Box::new(event) })
-        }),
-        (_, event) => Err(event),
+        ) if *known == node => match merge(last, *event, most) {
+            Merged::Into(added) => Merged::Into(added),
+            Merged::Apart(event) => {
+                let event = Box::new(event);
+                Merged::Apart(Event::Workflow(WorkflowEvent::Inside { node, event }))
+            }
+        },
+        (_, event) => Merged::Apart(event),
     }
 }
 

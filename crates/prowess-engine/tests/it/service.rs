@@ -132,7 +132,8 @@ fn a_tool_waits_for_a_slow_reader_and_all_of_its_output_arrives() {
         }
     }
     assert!(handle.join_blocking().is_success());
-    let expected: String = (1..=60_000).map(|number| format!("{number}\n")).collect();
+    let lines: Vec<String> = (1..=60_000).map(|number| number.to_string()).collect();
+    let expected = lines.join("\n") + "\n";
     assert!(text == expected.as_bytes(), "{} of {} bytes", text.len(), expected.len());
 }
 

@@ -61,7 +61,9 @@ fn streams_and_nodes_are_not_mixed() {
         token("8"),
         done(),
     ];
-    sent.into_iter().for_each(|event| sender.send(event));
+    for event in sent {
+        sender.send(event);
+    }
     let events: Vec<Event> = all(&mut receiver).into_iter().map(|frame| frame.event).collect();
     let expected = [
         output(Stream::Stdout, "12"),
@@ -205,8 +207,8 @@ fn normal(events: impl IntoIterator<Item = Event>) -> Vec<Event> {
     for event in events {
         let event = match merged.last_mut() {
             Some(last) => match super::merge(last, event, usize::MAX) {
-                Ok(_) => continue,
-                Err(event) => event,
+                super::Merged::Into(_) => continue,
+                super::Merged::Apart(event) => event,
             },
             None => event,
         };
