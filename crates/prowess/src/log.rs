@@ -45,7 +45,9 @@ impl FromStr for LogOption {
             "debug" => LevelFilter::DEBUG,
             "trace" => LevelFilter::TRACE,
             _ => {
-                return Err("expected `off`, `error`, `warn`, `info`, `debug` or `trace`".to_owned());
+                return Err(
+                    "expected `off`, `error`, `warn`, `info`, `debug` or `trace`".to_owned()
+                );
             }
         };
         if file.as_ref().is_some_and(|file| file.as_os_str().is_empty()) {
