@@ -1,38 +1,17 @@
 //! The toolchain for SKILL.md files: arguments to a verb, a verb to an exit code.
 
-mod approving;
-mod checking;
-mod choosing;
 mod cli;
 mod commands;
 mod error;
-mod excerpt;
-mod fixing;
-mod importing;
-mod inputs;
-mod interrupting;
-mod loading;
 mod log;
-mod output;
-mod packages;
-mod passphrase;
-mod placing;
-mod printer;
-mod problem_text;
-mod progress;
-mod prompting;
 mod python_requirements;
-mod reading;
-mod reporting;
-mod running;
+mod render;
+mod run;
 mod session;
-mod showing;
-mod sources;
-mod survey;
+mod skill;
+mod store;
+mod terminal;
 mod walk;
-mod wire;
-mod wrapping;
-mod writing;
 
 use std::process::ExitCode;
 
@@ -43,6 +22,6 @@ fn main() -> ExitCode {
     }
     match cli::parse() {
         Ok(cli) => commands::run(cli),
-        Err(error) => printer::usage(&error),
+        Err(error) => terminal::printer::usage(&error),
     }
 }

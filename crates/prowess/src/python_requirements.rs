@@ -5,7 +5,7 @@ use prowess_package::tree::Tree;
 use prowess_store::described::Described;
 use prowess_trust::Scheme;
 
-use crate::printer::{Printer, inline};
+use crate::terminal::printer::{Printer, inline};
 
 /// What the file is called.
 pub(crate) const FILE: &str = "requirements.txt";

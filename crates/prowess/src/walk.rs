@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
 
-use crate::checking::{CheckOptions, Examined, FileReport};
 use crate::error::Error;
-use crate::loading;
-use crate::progress::Progress;
+use crate::skill::check_report::{CheckOptions, Examined, FileReport};
+use crate::skill::skill_ref;
+use crate::terminal::progress::Progress;
 use queue::Queue;
 use worker::{Task, Worker};
 
@@ -88,7 +88,7 @@ pub(crate) fn walk(options: &WalkOptions, check: &CheckOptions<'_>, progress: &P
             .roots
             .iter()
             .filter(|root| root.is_folder == Some(true))
-            .map(|root| PathBuf::from(loading::shown(&root.path)))
+            .map(|root| PathBuf::from(skill_ref::shown(&root.path)))
             .collect(),
         visited: None,
         total: Mutex::default(),
@@ -134,7 +134,7 @@ impl Job<'_> {
         if self.folders.is_empty() {
             return false;
         }
-        let path = PathBuf::from(loading::shown(path));
+        let path = PathBuf::from(skill_ref::shown(path));
         let here = Path::new(".");
         path.ancestors().skip(1).any(|folder| self.folders.contains(folder))
             || (path != here && path.is_relative() && self.folders.contains(here))
@@ -183,7 +183,7 @@ fn find_rivals(walked: &mut Walked, check: &CheckOptions<'_>) {
     for group in seen.chunk_by(|a, b| a.name_key == b.name_key).filter(|group| group.len() > 1) {
         let mut group: Vec<&Seen> = group.iter().collect();
         group.sort_by(|a, b| a.path.cmp(&b.path));
-        let first = loading::shown(&group[0].path);
+        let first = skill_ref::shown(&group[0].path);
         rivals.extend(group.into_iter().skip(1).map(|seen| (seen, first.clone())));
     }
     if rivals.is_empty() {
@@ -192,7 +192,7 @@ fn find_rivals(walked: &mut Walked, check: &CheckOptions<'_>) {
     let at: HashMap<String, usize> =
         walked.reports.iter().enumerate().map(|(at, report)| (report.path.clone(), at)).collect();
     for (seen, first) in rivals {
-        let Ok(bytes) = loading::read(&seen.path) else { continue };
+        let Ok(bytes) = skill_ref::read(&seen.path) else { continue };
         let examined = worker::examine(&seen.path, &bytes, check, Some(&first));
         walked.errors += 1;
         let Some(report) = examined.report else { continue };

@@ -15,12 +15,12 @@ use prowess_store::composition::{Composition, compose, present};
 use prowess_store::discovery::{DiscoverOptions, Listing, Memory, discover, program_stamp};
 
 use super::Outcome;
-use crate::checking::{self, CheckOptions, Examined};
 use crate::error::Error;
-use crate::loading;
-use crate::output::{full, json};
-use crate::packages::Packages;
-use crate::printer::Printer;
+use crate::render::{full, json};
+use crate::skill::check_report::{self, CheckOptions, Examined};
+use crate::skill::skill_ref;
+use crate::store::packages::Packages;
+use crate::terminal::printer::Printer;
 
 /// The variable with which whatever starts an agent selects a skill set (GAIX-18).
 const SELECTOR: &str = "PROWESS_SKILL_SET";
@@ -83,16 +83,16 @@ impl Agent {
     fn load(options: &AgentOptions) -> Result<Self, Error> {
         let path = manifest_file(&options.manifest)?;
         if path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md")) {
-            let shown = loading::shown(&path);
+            let shown = skill_ref::shown(&path);
             return Err(Error::usage(format!("`{shown}` is a skill, and no agent's manifest"))
                 .hint(format!("`prowess check {shown}` checks a skill")));
         }
-        let bytes = loading::read(&path).map_err(|source| Error::io("read", &path, &source))?;
-        loading::within_bounds(&bytes, &loading::shown(&path))?;
-        let (text, checked) = checking::read_manifest(&bytes);
+        let bytes = skill_ref::read(&path).map_err(|source| Error::io("read", &path, &source))?;
+        skill_ref::within_bounds(&bytes, &skill_ref::shown(&path))?;
+        let (text, checked) = check_report::read_manifest(&bytes);
         let folder = folder_of(&path);
         let folder = folder.canonicalize().map_err(|source| Error::io("find", folder, &source))?;
-        let examined = checking::examine_agent(
+        let examined = check_report::examine_agent(
             &path,
             &text,
             &checked.manifest,
@@ -113,7 +113,7 @@ impl Agent {
         let reports = agent.examined.report.as_slice();
         printer.talk_report(|colour| full::render(reports, colour));
         let findings = reports.iter().flat_map(json::diagnostics).collect();
-        let shown = loading::shown(&agent.path);
+        let shown = skill_ref::shown(&agent.path);
         let error = Error::failed(format!("`{shown}` has errors and was not {done}"))
             .hint(format!("`prowess check {shown}` lists them"));
         Err(Error { findings, ..error })
@@ -178,7 +178,7 @@ fn manifest_file(path: &Path) -> Result<PathBuf, Error> {
     }
     let inside = FILE_NAMES.iter().map(|name| path.join(name)).find(|path| path.is_file());
     inside.ok_or_else(|| {
-        Error::not_found(format!("there is no agent manifest in `{}`", loading::shown(path)))
+        Error::not_found(format!("there is no agent manifest in `{}`", skill_ref::shown(path)))
             .hint(format!("it is called {}", FILE_NAMES.join(" or ")))
     })
 }

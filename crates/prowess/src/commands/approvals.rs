@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
-use crate::printer::{Channel, Printer, inline};
 use crate::session;
-use crate::wrapping::wrap;
+use crate::terminal::printer::{Channel, Printer, inline};
+use crate::terminal::wrap::wrap;
 
 /// List what you have approved, or take it back
 ///

@@ -8,13 +8,13 @@ use prowess_format::client::{self, Client};
 use prowess_format::diagnostic::Severity;
 
 use super::Outcome;
-use crate::checking::{self, CheckOptions, FileReport, Source};
 use crate::cli::DialectOption;
 use crate::error::Error;
-use crate::loading;
-use crate::output::{concise, full, github, json, sarif, verdicts};
-use crate::printer::{Printer, inline};
-use crate::progress::Progress;
+use crate::render::{concise, full, github, json, sarif, verdicts};
+use crate::skill::check_report::{self, CheckOptions, FileReport, Source};
+use crate::skill::skill_ref;
+use crate::terminal::printer::{Printer, inline};
+use crate::terminal::progress::Progress;
 use crate::walk::{self, Root, WalkOptions, Walked};
 
 /// Find everything that is wrong with skills
@@ -131,8 +131,8 @@ fn check_stdin(arguments: &Arguments, check: &CheckOptions<'_>) -> Result<Walked
         return Err(Error::usage("`--fix` can't change standard input")
             .hint("name the file, as in `prowess check --fix SKILL.md`"));
     }
-    let loaded = loading::load_stdin()?;
-    let examined = checking::examine(&Source::from(&loaded), check, None);
+    let loaded = skill_ref::load_stdin()?;
+    let examined = check_report::examine(&Source::from(&loaded), check, None);
     Ok(Walked::of_one(examined))
 }
 
@@ -141,7 +141,7 @@ fn check_paths(
     check: &CheckOptions<'_>,
     printer: &mut Printer,
 ) -> Result<(Walked, bool), Error> {
-    let listed = arguments.files_from.as_deref().map(loading::path_list).transpose()?;
+    let listed = arguments.files_from.as_deref().map(skill_ref::path_list).transpose()?;
     let mut is_walk = arguments.paths.len() > 1 || listed.is_some();
     let mut roots: Vec<Root> = Vec::new();
     for path in &arguments.paths {
@@ -158,11 +158,11 @@ fn check_paths(
     roots.extend(listed.into_iter().flatten().map(|path| {
         let name = path.file_name().and_then(|name| name.to_str());
         let is_folder =
-            if name.is_some_and(loading::is_main_name) { None } else { Some(path.is_dir()) };
+            if name.is_some_and(skill_ref::is_main_name) { None } else { Some(path.is_dir()) };
         Root { path, is_folder }
     }));
     roots.sort_by(|a, b| a.path.cmp(&b.path));
-    roots.dedup_by(|a, b| loading::shown(&a.path) == loading::shown(&b.path));
+    roots.dedup_by(|a, b| skill_ref::shown(&a.path) == skill_ref::shown(&b.path));
     let progress = Progress::new(printer, "files checked");
     let options = WalkOptions {
         roots,
@@ -180,7 +180,7 @@ fn check_paths(
 
 fn nothing_found(roots: &[Root], other_spellings: usize) -> Error {
     let places: Vec<String> =
-        roots.iter().map(|root| format!("`{}`", loading::shown(&root.path))).collect();
+        roots.iter().map(|root| format!("`{}`", skill_ref::shown(&root.path))).collect();
     if places.is_empty() {
         return Error::not_found("the list names no path")
             .hint("list one path per line, or end each with a NUL byte");

@@ -4,7 +4,7 @@ use clap::Args;
 use clap_complete::Shell;
 
 use super::Outcome;
-use crate::printer::Printer;
+use crate::terminal::printer::Printer;
 
 /// Print a completion script for a shell
 ///

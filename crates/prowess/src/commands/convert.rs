@@ -11,10 +11,10 @@ use prowess_format::dialect::Dialect;
 use super::Outcome;
 use crate::cli::{DialectOption, dialect_parser};
 use crate::error::Error;
-use crate::loading::{self, Loaded};
-use crate::printer::Printer;
-use crate::reading;
-use crate::writing::{self, Content, NewFile, Overwrite};
+use crate::skill::error_free;
+use crate::skill::skill_ref::{self, Loaded};
+use crate::skill::skill_writer::{self, Content, NewFile, Overwrite};
+use crate::terminal::printer::Printer;
 
 /// Convert a skill to another dialect
 ///
@@ -54,11 +54,11 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let loaded = loading::load_skills(&arguments.path, printer)?;
+    let loaded = skill_ref::load_skills(&arguments.path, printer)?;
     let conversion = convert(&loaded, arguments, printer)?;
     let first = &loaded[0];
     let shown =
-        if loaded.len() == 1 { first.shown.clone() } else { loading::shown(&arguments.path) };
+        if loaded.len() == 1 { first.shown.clone() } else { skill_ref::shown(&arguments.path) };
     if conversion.files.is_empty() {
         let error = Error::failed(format!("`{shown}` can't be written as {}", arguments.to.id));
         return Err(conversion.notes.iter().fold(error, Error::hint));
@@ -75,17 +75,17 @@ fn convert(
     let (dialect, to) = (arguments.dialect.dialect, arguments.to);
     let directory = loaded[0].directory_name();
     if let [loaded] = loaded {
-        return reading::sound(loaded, dialect, "converted", printer, |checked| {
+        return error_free::sound(loaded, dialect, "converted", printer, |checked| {
             convert_in(checked, to, directory.as_deref())
         });
     }
-    let joined = reading::all_sound(loaded, dialect, "converted", printer, |checked| {
+    let joined = error_free::all_sound(loaded, dialect, "converted", printer, |checked| {
         let names = loaded.iter().map(|loaded| loaded.file_name.clone());
         let packs = names.zip(checked).map(|(file_name, checked)| Pack { file_name, checked });
         convert_packs(packs.collect(), to, directory.as_deref().unwrap_or("skill"))
     })?;
     joined.map_err(|error| {
-        let folder = loading::shown(&arguments.path);
+        let folder = skill_ref::shown(&arguments.path);
         let first = &loaded[0].shown;
         Error::failed(format!("the tool packs of `{folder}` can't become one skill: {error}"))
             .hint(format!("convert them one by one: `prowess convert {first} --to {}`", to.id))
@@ -141,17 +141,17 @@ fn deliver(
         }
         Some(output) => {
             let overwrite = if arguments.force { Overwrite::Allowed } else { Overwrite::Refused };
-            let output = &writing::skill_folder(output, conversion.name.as_deref());
+            let output = &skill_writer::skill_folder(output, conversion.name.as_deref());
             let mut files = NewFile::texts(conversion.files);
             files.extend(copies(loaded, along));
             if arguments.dry_run {
-                writing::refuse_collisions(output, &files, overwrite)?;
+                skill_writer::refuse_collisions(output, &files, overwrite)?;
                 for file in &files {
-                    printer.data(&format!("{}\n", loading::shown(&output.join(&file.path))));
+                    printer.data(&format!("{}\n", skill_ref::shown(&output.join(&file.path))));
                 }
             } else {
-                for path in writing::stage(output, &files, overwrite)?.commit()? {
-                    printer.data(&format!("{}\n", loading::shown(&path)));
+                for path in skill_writer::stage(output, &files, overwrite)?.commit()? {
+                    printer.data(&format!("{}\n", skill_ref::shown(&path)));
                 }
             }
         }
@@ -163,7 +163,7 @@ fn deliver(
 fn companions(loaded: &[Loaded], written: &[(String, String)]) -> Vec<String> {
     let Some(directory) = &loaded[0].directory else { return Vec::new() };
     let is_source = |path: &String| loaded.iter().any(|loaded| loaded.file_name == *path);
-    writing::listing(directory)
+    skill_writer::listing(directory)
         .into_iter()
         .filter(|path| !is_source(path) && written.iter().all(|(file, _)| file != path))
         .collect()

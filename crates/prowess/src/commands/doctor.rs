@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
-use crate::printer::{Channel, Printer};
-use crate::wrapping::wrap;
+use crate::terminal::printer::{Channel, Printer};
+use crate::terminal::wrap::wrap;
 
 /// Show what this machine can enforce
 ///

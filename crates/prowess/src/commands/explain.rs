@@ -10,7 +10,7 @@ use prowess_format::text::closest;
 
 use super::Outcome;
 use crate::error::Error;
-use crate::printer::Printer;
+use crate::terminal::printer::Printer;
 
 /// Explain what a finding means and what to do about it
 ///

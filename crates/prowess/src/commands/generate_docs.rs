@@ -10,9 +10,9 @@ use prowess_format::shape::{self, Field, Need};
 use prowess_format::{client, manifest};
 
 use super::{Outcome, explain};
-use crate::checking::MANIFEST;
 use crate::error::Error;
-use crate::printer::{Printer, json_text};
+use crate::skill::check_report::MANIFEST;
+use crate::terminal::printer::{Printer, json_text};
 
 /// Write the reference pages into a folder
 #[derive(Args)]

@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::install::{Format, size};
 use crate::error::Error;
-use crate::packages::{Packages, install_failed, now};
-use crate::printer::{Channel, Printer, inline};
-use crate::survey::{State, Survey, first_problem, problems, shown};
-use crate::wrapping::wrap;
+use crate::store::packages::{Packages, install_failed, now};
+use crate::store::survey::{State, Survey, first_problem, problems, shown};
+use crate::terminal::printer::{Channel, Printer, inline};
+use crate::terminal::wrap::wrap;
 
 /// Show what is known about a skill that is installed or in an agent's folder
 ///

@@ -15,15 +15,15 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
-use crate::importing;
-use crate::interrupting;
-use crate::packages::{
+use crate::render::change_report::{Report, changing};
+use crate::store::agent_folders::{AgentOptions, Placing};
+use crate::store::lock_import;
+use crate::store::packages::{
     Packages, ScopeOption, Stop, agree, install_failed, skill_name, with_version,
 };
-use crate::placing::{AgentOptions, Placing};
-use crate::printer::{Channel, Printer, inline};
-use crate::reporting::{Report, changing};
-use crate::wrapping::wrap;
+use crate::terminal::printer::{Channel, Printer, inline};
+use crate::terminal::signals;
+use crate::terminal::wrap::wrap;
 
 /// Install skills, with everything that they need
 ///
@@ -214,7 +214,7 @@ fn install(
         Ok(Wish { reference, only: only.clone(), chosen: chosen.clone(), origin })
     });
     let import = match &arguments.import {
-        Some(file) => Some(importing::read(file.as_deref(), &packages, printer)?),
+        Some(file) => Some(lock_import::read(file.as_deref(), &packages, printer)?),
         None => None,
     };
     let wishes: Vec<Wish> = match &import {
@@ -339,7 +339,7 @@ pub(crate) fn carry_out(
             say_fine(&plan, report, printer);
             return Ok(Outcome::Fine);
         }
-        interrupting::changes_begin();
+        signals::changes_begin();
         let placed = placing.place(installer.store, &names);
         report.put(json!({ "placed": placed.wire(), "not_placed": placed.wire_failures() }));
         say_fine(&plan, report, printer);

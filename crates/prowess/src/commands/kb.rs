@@ -12,9 +12,9 @@ use prowess_knowledge::{BaseError, BaseName};
 
 use super::Outcome;
 use crate::error::{Error, ErrorKind};
-use crate::printer::Printer;
-use crate::prompting;
+use crate::run::prompt_run;
 use crate::session;
+use crate::terminal::printer::Printer;
 
 /// Make, fill and search knowledge bases
 ///
@@ -53,7 +53,7 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let bases = prompting::bases(session::library()?.world());
+    let bases = prompt_run::bases(session::library()?.world());
     match &arguments.action {
         Action::New(arguments) => new::run(&bases, arguments, printer),
         Action::Add(arguments) => add::run(&bases, arguments, printer),

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::install::Format;
 use crate::error::{Error, ErrorKind};
-use crate::packages::{Packages, agree};
-use crate::passphrase;
-use crate::printer::Printer;
+use crate::store::packages::{Packages, agree};
+use crate::terminal::passphrase;
+use crate::terminal::printer::Printer;
 
 /// Make, list, export and remove the keys that you sign skills with
 ///

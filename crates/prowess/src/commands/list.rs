@@ -12,10 +12,10 @@ use unicode_width::UnicodeWidthStr as _;
 use super::Outcome;
 use super::install::Format;
 use crate::error::Error;
-use crate::packages::Packages;
-use crate::printer::{Channel, Printer, inline};
-use crate::survey::{Missing, State, Survey, first_problem, problems, shown};
-use crate::wrapping::wrap;
+use crate::store::packages::Packages;
+use crate::store::survey::{Missing, State, Survey, first_problem, problems, shown};
+use crate::terminal::printer::{Channel, Printer, inline};
+use crate::terminal::wrap::wrap;
 
 /// List the skills of this machine
 ///

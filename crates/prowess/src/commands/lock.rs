@@ -6,8 +6,8 @@ use super::Outcome;
 use super::install::Format;
 use super::verify;
 use crate::error::Error;
-use crate::packages::{Packages, ScopeOption, lock_of};
-use crate::printer::Printer;
+use crate::store::packages::{Packages, ScopeOption, lock_of};
+use crate::terminal::printer::Printer;
 
 /// Print the lock file, or compare the store with it
 ///

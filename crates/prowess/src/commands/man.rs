@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::Outcome;
 use crate::error::Error;
-use crate::printer::Printer;
+use crate::terminal::printer::Printer;
 
 /// Print a manual page
 ///

@@ -12,14 +12,14 @@ use prowess_format::migrate::{Migration, migrate};
 use prowess_format::{ReadOptions, check_bytes};
 
 use super::Outcome;
-use crate::checking::{self, CheckOptions, Source};
 use crate::cli::DialectOption;
 use crate::error::Error;
-use crate::loading::{self, Loaded};
-use crate::output::full;
-use crate::printer::{Printer, inline};
-use crate::reading;
-use crate::writing::{self, Content, NewFile, Overwrite, Staged};
+use crate::render::full;
+use crate::skill::check_report::{self, CheckOptions, Source};
+use crate::skill::error_free;
+use crate::skill::skill_ref::{self, Loaded};
+use crate::skill::skill_writer::{self, Content, NewFile, Overwrite, Staged};
+use crate::terminal::printer::{Printer, inline};
 
 /// Migrate OpenClaw skills to GAIA
 ///
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         printer.talk_report(|_| report);
         return Ok(Outcome::Fine);
     };
-    let target = writing::skill_folder(output, Some(&migrated.migration.name));
+    let target = skill_writer::skill_folder(output, Some(&migrated.migration.name));
     let files = migrated.finish(&target, arguments, printer)?;
     printer.data(&report(&migrated, &files));
     Ok(Outcome::Fine)
@@ -91,7 +91,7 @@ fn run_batch(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Er
     if skills.is_empty() {
         return Err(Error::not_found(format!(
             "no skill below `{}`",
-            loading::shown(&arguments.path)
+            skill_ref::shown(&arguments.path)
         ))
         .hint("name a folder whose folders hold a SKILL.md"));
     }
@@ -129,10 +129,10 @@ struct Migrated {
 }
 
 fn prepare(path: &Path, arguments: &Arguments, printer: &mut Printer) -> Result<Migrated, Error> {
-    let loaded = loading::load_skill(path, printer)?;
+    let loaded = skill_ref::load_skill(path, printer)?;
     let dialect = reading_dialect(&loaded, arguments.dialect.dialect)?;
-    let listing = loaded.directory.as_deref().map(writing::listing).unwrap_or_default();
-    let migration = reading::sound(&loaded, dialect, "migrated", printer, |checked| {
+    let listing = loaded.directory.as_deref().map(skill_writer::listing).unwrap_or_default();
+    let migration = error_free::sound(&loaded, dialect, "migrated", printer, |checked| {
         migrate(checked, &listing, loaded.directory_name().as_deref())
     })?;
     Ok(Migrated { loaded, migration })
@@ -188,7 +188,7 @@ impl Migrated {
             return Ok(());
         }
         let place = std::env::temp_dir().join(".prowess-migrated");
-        let staged = writing::stage(&place, &self.files(), Overwrite::Allowed)?;
+        let staged = skill_writer::stage(&place, &self.files(), Overwrite::Allowed)?;
         self.validate(&staged, Path::new(&self.migration.name), printer)
     }
 
@@ -200,7 +200,7 @@ impl Migrated {
         printer: &mut Printer,
     ) -> Result<Vec<PathBuf>, Error> {
         let overwrite = if arguments.force { Overwrite::Allowed } else { Overwrite::Refused };
-        let staged = writing::stage(target, &self.files(), overwrite)?;
+        let staged = skill_writer::stage(target, &self.files(), overwrite)?;
         if arguments.validate {
             self.validate(&staged, target, printer)?;
         }
@@ -228,7 +228,7 @@ impl Migrated {
             directory: Some(staged.path()),
             directory_name: Some(&self.migration.name),
         };
-        let examined = checking::examine(&source, &options, None);
+        let examined = check_report::examine(&source, &options, None);
         let reports: Vec<_> = examined.report.into_iter().collect();
         printer.talk_report(|colour| full::render(&reports, colour));
         if examined.errors > 0 {
@@ -248,7 +248,7 @@ fn report(migrated: &Migrated, files: &[PathBuf]) -> String {
     let Migration { review, name, .. } = &migrated.migration;
     let mut text = format!("migrated {} as {}\n", inline(&migrated.loaded.shown), inline(name));
     for file in files {
-        let _ = writeln!(text, "  wrote {}", inline(&loading::shown(file)));
+        let _ = writeln!(text, "  wrote {}", inline(&skill_ref::shown(file)));
     }
     for item in review {
         let _ = writeln!(text, "  review {}: {}", inline(&item.what), inline(&item.why));
@@ -263,7 +263,7 @@ fn skills_below(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     let mut open = vec![(folder.to_owned(), 0)];
     while let Some((folder, depth)) = open.pop() {
-        match loading::main_file(&folder) {
+        match skill_ref::main_file(&folder) {
             Ok(Some(_)) => {
                 found.push(folder);
                 continue;

@@ -41,7 +41,7 @@ use std::process::ExitCode;
 use crate::cli::{Cli, Verb};
 use crate::error::Error;
 use crate::log;
-use crate::printer::Printer;
+use crate::terminal::printer::Printer;
 
 /// How a verb ended, when nothing failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

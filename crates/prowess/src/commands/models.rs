@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
-use crate::printer::{Printer, inline};
-use crate::prompting;
+use crate::run::prompt_run;
 use crate::session;
+use crate::terminal::printer::{Printer, inline};
 
 /// Show which models are configured and found, and test one
 ///
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     for note in &settings.notes {
         printer.warning(note);
     }
-    let runtime = prompting::runtime()?;
+    let runtime = prompt_run::runtime()?;
     match &arguments.test {
         Some(wanted) => {
             if wanted.is_none() && settings.model.is_none() {

@@ -12,9 +12,9 @@ use prowess_format::{ReadOptions, check, form_of};
 use super::Outcome;
 use crate::cli::dialect_parser;
 use crate::error::Error;
-use crate::loading;
-use crate::printer::Printer;
-use crate::writing::{self, NewFile, Overwrite};
+use crate::skill::skill_ref;
+use crate::skill::skill_writer::{self, NewFile, Overwrite};
+use crate::terminal::printer::Printer;
 
 /// Make a new skill
 ///
@@ -51,14 +51,14 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     }
     let folder = arguments.output.join(name);
     if folder.symlink_metadata().is_ok() {
-        return Err(Error::failed(format!("`{}` exists already", loading::shown(&folder)))
+        return Err(Error::failed(format!("`{}` exists already", skill_ref::shown(&folder)))
             .hint("choose another name, or another folder with `--output`"));
     }
     let files = NewFile::texts(files);
-    for path in writing::stage(&folder, &files, Overwrite::Refused)?.commit()? {
-        printer.data(&format!("{}\n", loading::shown(&path)));
+    for path in skill_writer::stage(&folder, &files, Overwrite::Refused)?.commit()? {
+        printer.data(&format!("{}\n", skill_ref::shown(&path)));
     }
-    printer.say(&format!("change it, then run `prowess check {}`", loading::shown(&folder)));
+    printer.say(&format!("change it, then run `prowess check {}`", skill_ref::shown(&folder)));
     Ok(Outcome::Fine)
 }
 

@@ -14,9 +14,9 @@ use unicode_width::UnicodeWidthStr as _;
 use super::Outcome;
 use super::install::{FetchOptions, Format};
 use crate::error::Error;
-use crate::packages::{Packages, ScopeOption, skill_names};
-use crate::printer::{Printer, inline};
-use crate::reporting::Report;
+use crate::render::change_report::Report;
+use crate::store::packages::{Packages, ScopeOption, skill_names};
+use crate::terminal::printer::{Printer, inline};
 
 /// List installed skills that have newer versions
 ///

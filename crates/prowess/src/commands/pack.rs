@@ -14,9 +14,10 @@ use prowess_trust::{TrustStore, attest};
 
 use super::Outcome;
 use crate::error::Error;
-use crate::packages::{Packages, author_skill, now};
-use crate::printer::{Channel, Printer, inline};
-use crate::{python_requirements, writing};
+use crate::python_requirements;
+use crate::skill::skill_writer;
+use crate::store::packages::{Packages, author_skill, now};
+use crate::terminal::printer::{Channel, Printer, inline};
 
 /// Pack a skill's folder to one archive
 ///
@@ -96,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         return Err(Error::failed(format!("`{}` is there already", path.display()))
             .hint("give another `--output`, or `--force`"));
     }
-    writing::whole_file(&path, &archive)?;
+    skill_writer::whole_file(&path, &archive)?;
     printer.say(&format!("packed {summary} to `{}` ({count}, {digest})", path.display()));
     Ok(Outcome::Fine)
 }

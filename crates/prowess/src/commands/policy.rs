@@ -9,13 +9,13 @@ use prowess_policy::{Decision, Line, LineKind, Mode, ToolPolicy, ToolSource, too
 use serde_json::{Value, json};
 
 use super::Outcome;
-use crate::choosing;
 use crate::cli::DialectOption;
 use crate::error::Error;
-use crate::printer::{Channel, Printer, inline};
-use crate::running;
+use crate::run::tool_run;
 use crate::session;
-use crate::wrapping::wrap;
+use crate::skill::tool_ref;
+use crate::terminal::printer::{Channel, Printer, inline};
+use crate::terminal::wrap::wrap;
 
 /// Say what a skill's tools may do, and why
 ///
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     dialect: DialectOption,
     /// The situation: Global, Dev, Meeting or Writer
-    #[arg(long, value_name = "MODE", default_value = "Global", value_parser = running::parse_mode)]
+    #[arg(long, value_name = "MODE", default_value = "Global", value_parser = tool_run::parse_mode)]
     mode: Mode,
     /// How the decision is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -66,11 +66,11 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 }
 
 fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let (loaded, tool_name) = choosing::load_with_tool(&arguments.path, printer)?;
-    let sound = running::sound(&loaded, arguments.dialect.dialect, "decided about", printer)?;
+    let (loaded, tool_name) = tool_ref::load_with_tool(&arguments.path, printer)?;
+    let sound = tool_run::sound(&loaded, arguments.dialect.dialect, "decided about", printer)?;
     let tools: Vec<&Tool> = match tool_name {
         Some(name) => {
-            choosing::choose(&sound.skill, Some(&name), &loaded, "policy")?.into_iter().collect()
+            tool_ref::choose(&sound.skill, Some(&name), &loaded, "policy")?.into_iter().collect()
         }
         None => sound.skill.tools.iter().collect(),
     };

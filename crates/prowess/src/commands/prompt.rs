@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use super::Outcome;
 use crate::cli::DialectOption;
 use crate::error::Error;
-use crate::loading;
-use crate::printer::Printer;
-use crate::running;
+use crate::run::tool_run;
+use crate::skill::skill_ref;
+use crate::terminal::printer::Printer;
 
 /// Print the list of tools for a model
 ///
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     dialect: DialectOption,
     /// The situation: Global, Dev, Meeting or Writer
-    #[arg(long, value_name = "MODE", default_value = "Global", value_parser = running::parse_mode)]
+    #[arg(long, value_name = "MODE", default_value = "Global", value_parser = tool_run::parse_mode)]
     mode: Mode,
     /// A tool of the host's own; may be repeated
     #[arg(long, value_name = "NAME=DESCRIPTION", value_parser = native)]
@@ -74,11 +74,11 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     for path in &arguments.paths {
         // A shell's `*` names whatever lies there; who names one thing alone means it.
         if arguments.paths.len() > 1 && !may_be_skill(path)? {
-            printer.note(&format!("`{}` is no skill and is left out", loading::shown(path)));
+            printer.note(&format!("`{}` is no skill and is left out", skill_ref::shown(path)));
             continue;
         }
-        let loaded = loading::load(path, printer)?;
-        let sound = running::sound(&loaded, arguments.dialect.dialect, "listed", printer)?;
+        let loaded = skill_ref::load(path, printer)?;
+        let sound = tool_run::sound(&loaded, arguments.dialect.dialect, "listed", printer)?;
         if skills.iter().all(|known| known.file != sound.file) {
             skills.push(sound);
         }
@@ -103,13 +103,16 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 /// or front matter. What is not there is nobody's guess.
 fn may_be_skill(path: &Path) -> Result<bool, Error> {
     if path.is_dir() {
-        return Ok(loading::main_file(path)?.is_some());
+        return Ok(skill_ref::main_file(path)?.is_some());
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if !path.exists() || loading::is_main_name(&name) || name.ends_with(loading::TOOL_PACK_ENDING) {
+    if !path.exists()
+        || skill_ref::is_main_name(&name)
+        || name.ends_with(skill_ref::TOOL_PACK_ENDING)
+    {
         return Ok(true);
     }
-    let bytes = loading::read(path).map_err(|source| Error::io("read", path, &source))?;
+    let bytes = skill_ref::read(path).map_err(|source| Error::io("read", path, &source))?;
     Ok(form_of(&name) == Form::Markdown && bytes.starts_with(b"---"))
 }
 

@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::install::Format;
 use crate::error::Error;
-use crate::interrupting;
-use crate::packages::{Packages, ScopeOption, Stop, agree, skill_names, with_version};
-use crate::placing::take_away;
-use crate::printer::Printer;
-use crate::reporting::{Report, changing};
+use crate::render::change_report::{Report, changing};
+use crate::store::agent_folders::take_away;
+use crate::store::packages::{Packages, ScopeOption, Stop, agree, skill_names, with_version};
+use crate::terminal::printer::Printer;
+use crate::terminal::signals;
 
 /// Take installed skills away
 ///
@@ -115,7 +115,7 @@ fn look(
     arguments: &Arguments,
     printer: &Printer,
 ) -> Result<(BTreeSet<SkillName>, Going), Stop> {
-    let can_widen = arguments.yes || crate::packages::can_ask(printer);
+    let can_widen = arguments.yes || crate::store::packages::can_ask(printer);
     match installer.removed_by(named) {
         Err(InstallError::Needed { .. }) if can_widen => {
             let whole = installer.with_dependents(named)?;
@@ -129,7 +129,7 @@ fn look(
 /// Asks whoever sits at the terminal whether more may go than was named. Where nobody does, what only these needed goes as
 /// it always did, and what needs them has stopped it already.
 fn ask(lines: &[String], printer: &mut Printer) -> Result<(), Error> {
-    if !crate::packages::can_ask(printer) {
+    if !crate::store::packages::can_ask(printer) {
         return Ok(());
     }
     for line in lines {
@@ -149,7 +149,7 @@ fn carry_out(
     going: &Going,
     printer: &mut Printer,
 ) -> Result<(), Stop> {
-    interrupting::changes_begin();
+    signals::changes_begin();
     take_away(packages, scope, going.iter().map(|(name, _)| name), printer)?;
     installer.remove(whole)?;
     Ok(())

@@ -11,15 +11,15 @@ use prowess_format::{ReadOptions, check_bytes};
 use serde_json::json;
 
 use super::Outcome;
-use crate::checking;
-use crate::choosing;
 use crate::cli::DialectOption;
 use crate::error::Error;
-use crate::inputs::{self, InputOptions};
-use crate::loading::Loaded;
-use crate::printer::Printer;
+use crate::run::inputs::{self, InputOptions};
 use crate::session;
-use crate::sources;
+use crate::skill::check_report;
+use crate::skill::prose_warning;
+use crate::skill::skill_ref::Loaded;
+use crate::skill::tool_ref;
+use crate::terminal::printer::Printer;
 
 /// Print the exact prompt or command line of a skill
 ///
@@ -65,7 +65,7 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let (loaded, tool_name) = choosing::load_with_tool(&arguments.path, printer)?;
+    let (loaded, tool_name) = tool_ref::load_with_tool(&arguments.path, printer)?;
     session::library()?.require_unchanged(&loaded)?;
     let read = ReadOptions {
         form: loaded.form,
@@ -75,11 +75,11 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let mut text = Cow::Borrowed("");
     let checked = check_bytes(&loaded.bytes, &mut text, read);
     if !checked.is_skill() {
-        checking::print_problems(&loaded, arguments.dialect.dialect, printer);
+        check_report::print_problems(&loaded, arguments.dialect.dialect, printer);
         return Ok(Outcome::Findings);
     }
     let skill = &checked.skill;
-    match choosing::choose(skill, tool_name.as_deref(), &loaded, "render")? {
+    match tool_ref::choose(skill, tool_name.as_deref(), &loaded, "render")? {
         Some(tool) => render_command(only_command(tool)?, arguments, printer),
         None => render_prompt(skill, &loaded, arguments, printer),
     }
@@ -145,7 +145,7 @@ fn render_prompt(
         let unknown = |error: &&InputError| matches!(error, InputError::Unknown { .. });
         refused(&errors, unknown, &wanted)
     })?;
-    sources::warn_of_prose(skill, loaded, printer);
+    prose_warning::warn_of_prose(skill, loaded, printer);
     for warning in &rendered.warnings {
         printer.warning(warning);
     }

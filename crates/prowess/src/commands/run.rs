@@ -14,18 +14,18 @@ use prowess_policy::Mode;
 use serde_json::Value;
 
 use super::Outcome;
-use crate::approving::Terminal;
-use crate::choosing;
 use crate::cli::DialectOption;
 use crate::error::{Error, ErrorKind};
-use crate::inputs::{self, InputOptions};
-use crate::loading;
 use crate::log;
-use crate::printer::Printer;
-use crate::prompting::{self, Wish};
-use crate::running;
+use crate::render::run_events::{Format, Show};
+use crate::run::inputs::{self, InputOptions};
+use crate::run::prompt_run::{self, Wish};
+use crate::run::tool_run;
 use crate::session;
-use crate::showing::{Format, Show};
+use crate::skill::skill_ref;
+use crate::skill::tool_ref;
+use crate::terminal::approval_prompt::Terminal;
+use crate::terminal::printer::Printer;
 
 /// Run a tool of a skill with no more rights than you approve, or a prompt on a model
 ///
@@ -79,7 +79,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     inputs: InputOptions,
     /// The situation: Global, Dev, Meeting or Writer
-    #[arg(long, value_name = "MODE", default_value = "Global", value_parser = running::parse_mode)]
+    #[arg(long, value_name = "MODE", default_value = "Global", value_parser = tool_run::parse_mode)]
     mode: Mode,
     /// Let the tool use a credential that it never sees, with this host alone
     ///
@@ -136,7 +136,7 @@ impl From<Error> for NotRun {
     /// Whatever fails here fails before the tool, and 1 would be a code of the tool's own.
     fn from(error: Error) -> Self {
         let kind = match error.kind {
-            ErrorKind::Failed | ErrorKind::Refused => ErrorKind::NotRun(running::REFUSED),
+            ErrorKind::Failed | ErrorKind::Refused => ErrorKind::NotRun(tool_run::REFUSED),
             kind => kind,
         };
         Self { error: Error { kind, ..error }, envelope: None }
@@ -145,17 +145,17 @@ impl From<Error> for NotRun {
 
 impl From<prowess_engine::RunError> for NotRun {
     fn from(error: prowess_engine::RunError) -> Self {
-        Self { envelope: Some(Box::new(error.envelope())), error: running::not_run(&error) }
+        Self { envelope: Some(Box::new(error.envelope())), error: tool_run::not_run(&error) }
     }
 }
 
 fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRun> {
     let _run = log::run_span().entered();
     let resolving = tracing::info_span!("resolve").entered();
-    let (loaded, tool_name) = choosing::load_with_tool(&arguments.path, printer)?;
-    let sound = running::sound(&loaded, arguments.dialect.dialect, "run", printer)?;
+    let (loaded, tool_name) = tool_ref::load_with_tool(&arguments.path, printer)?;
+    let sound = tool_run::sound(&loaded, arguments.dialect.dialect, "run", printer)?;
     drop(resolving);
-    if tool_name.is_none() && prompting::is_prompt(&sound.skill) {
+    if tool_name.is_none() && prompt_run::is_prompt(&sound.skill) {
         return Ok(start_prompt(arguments, &sound, printer)?);
     }
     for (option, is_given) in
@@ -186,13 +186,13 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
     let mut approver = Terminal { printer };
     let allowed = approve(&prepared, consent, &mut approver, &SystemClock, &store)?;
     let cancel = Cancel::default();
-    running::listen_for_signals(&cancel);
+    tool_run::listen_for_signals(&cancel);
     let mut show = Show::new(arguments.format, printer);
     let envelope = prowess_engine::run(&prepared, &allowed, &world, &cancel, &mut |event| {
         show.event(event);
         // As with any program in a pipe: who has no reader any more has nothing left to do.
         if show.is_unread() {
-            cancel.cancel_by(running::SIGPIPE);
+            cancel.cancel_by(tool_run::SIGPIPE);
         }
     });
     show.finish();
@@ -212,7 +212,7 @@ fn start_prompt(
     let values = inputs::values(&arguments.inputs, &sound.skill.inputs)?;
     inputs::refuse_unknown(&values, &sound.skill.inputs)?;
     let cancel = Cancel::default();
-    running::listen_for_signals(&cancel);
+    tool_run::listen_for_signals(&cancel);
     let wish = Wish {
         sound,
         values: &values,
@@ -220,7 +220,7 @@ fn start_prompt(
         output: arguments.output.as_deref(),
         format: arguments.format,
     };
-    let envelope = prompting::run(&wish, &cancel, printer)?;
+    let envelope = prompt_run::run(&wish, &cancel, printer)?;
     match arguments.format {
         Format::Text => tell_ending(&envelope, printer),
         Format::Json => printer.json(&wire::envelope(&envelope)),
@@ -232,11 +232,11 @@ fn start_prompt(
 fn choose<'s>(
     sound: &'s LoadedSkill,
     name: Option<&str>,
-    loaded: &loading::Loaded,
+    loaded: &skill_ref::Loaded,
 ) -> Result<&'s Tool, Error> {
-    choosing::choose(&sound.skill, name, loaded, "run")?.ok_or_else(|| {
+    tool_ref::choose(&sound.skill, name, loaded, "run")?.ok_or_else(|| {
         let shown = &loaded.shown;
-        running::refused(format!("`{shown}` is a text for an agent, and has nothing to run"))
+        tool_run::refused(format!("`{shown}` is a text for an agent, and has nothing to run"))
             .hint(format!("`prowess render {shown}` prints what an agent gets to read"))
             .hint("an agent follows it: put the skill's folder where yours looks for skills")
     })

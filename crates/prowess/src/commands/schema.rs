@@ -6,8 +6,8 @@ use prowess_format::{dialect, manifest};
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
-use crate::checking::MANIFEST;
-use crate::printer::Printer;
+use crate::skill::check_report::MANIFEST;
+use crate::terminal::printer::Printer;
 
 /// Print the JSON Schema of a dialect
 ///

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::install::Format;
 use crate::error::Error;
-use crate::packages::{Packages, source_failed};
-use crate::printer::{Channel, Printer, inline};
-use crate::wrapping::wrap;
+use crate::store::packages::{Packages, source_failed};
+use crate::terminal::printer::{Channel, Printer, inline};
+use crate::terminal::wrap::wrap;
 
 /// Search the registry for skills
 ///

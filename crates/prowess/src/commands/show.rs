@@ -16,15 +16,15 @@ use prowess_format::{ReadOptions, check_bytes};
 use serde_json::{Value, json};
 
 use super::Outcome;
-use crate::checking;
 use crate::cli::DialectOption;
 use crate::error::Error;
-use crate::loading::{self, Loaded};
-use crate::printer::{Channel, Printer, inline, visible_lines};
+use crate::render::wire::{self, Origin};
 use crate::session;
-use crate::sources;
-use crate::wire::{self, Origin};
-use crate::wrapping::wrap;
+use crate::skill::check_report;
+use crate::skill::prose_warning;
+use crate::skill::skill_ref::{self, Loaded};
+use crate::terminal::printer::{Channel, Printer, inline, visible_lines};
+use crate::terminal::wrap::wrap;
 
 /// Show what a skill declares
 ///
@@ -86,7 +86,7 @@ fn nothing_to_show(
 }
 
 fn show(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let loaded = loading::load(&arguments.path, printer)?;
+    let loaded = skill_ref::load(&arguments.path, printer)?;
     session::library()?.require_unchanged(&loaded)?;
     if loaded.form == Form::Yaml {
         return Ok(show_manifest(&loaded, arguments, printer));
@@ -101,10 +101,10 @@ fn show(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> 
     let mut text = Cow::Borrowed("");
     let checked = check_bytes(&loaded.bytes, &mut text, read);
     if !checked.is_skill() {
-        let findings = checking::print_problems(&loaded, arguments.dialect.dialect, printer);
+        let findings = check_report::print_problems(&loaded, arguments.dialect.dialect, printer);
         return Ok(nothing_to_show(&loaded, &findings, arguments.format, printer));
     }
-    let resources = loaded.directory.as_deref().map(loading::resources).unwrap_or_default();
+    let resources = loaded.directory.as_deref().map(skill_ref::resources).unwrap_or_default();
     let origin = Origin {
         path: &loaded.shown,
         file_name: &loaded.file_name,
@@ -112,7 +112,7 @@ fn show(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> 
         directory_name: directory_name.as_deref(),
         resources: &resources,
     };
-    sources::warn_of_prose(&checked.skill, &loaded, printer);
+    prose_warning::warn_of_prose(&checked.skill, &loaded, printer);
     match arguments.format {
         Format::Json => printer.json(&wire::skill(&checked.skill, &origin)),
         Format::Text => {
@@ -129,7 +129,7 @@ fn show_manifest(loaded: &Loaded, arguments: &Arguments, printer: &mut Printer) 
     let text = String::from_utf8_lossy(&loaded.bytes);
     let checked = manifest::check(&text);
     if checked.manifest == AgentManifest::default() && !checked.diagnostics.is_empty() {
-        let findings = checking::print_problems(loaded, None, printer);
+        let findings = check_report::print_problems(loaded, None, printer);
         return nothing_to_show(loaded, &findings, arguments.format, printer);
     }
     let origin = Origin {

@@ -13,9 +13,10 @@ use prowess_trust::{KeyName, Purpose, Refusal, SecretKey, Verdict, attest, sign,
 use super::Outcome;
 use super::key::{key_name, open};
 use crate::error::Error;
-use crate::packages::{Packages, author_skill, now};
-use crate::printer::Printer;
-use crate::{python_requirements, writing};
+use crate::python_requirements;
+use crate::skill::skill_writer;
+use crate::store::packages::{Packages, author_skill, now};
+use crate::terminal::printer::Printer;
 
 /// Sign a skill: its name, its version and every file
 ///
@@ -60,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     let (mut read, described) = author_skill(folder, "signed")?;
     if let Some(text) = python_requirements::missing(&read.tree, &described, printer) {
         let path = folder.join(python_requirements::FILE);
-        writing::whole_file(&path, text.as_bytes())?;
+        skill_writer::whole_file(&path, text.as_bytes())?;
         printer.note(&format!("wrote `{}`, which is signed with the rest", path.display()));
         read = Tree::read(folder, &Limits::PACKAGE).map_err(|error| failed(&error))?;
     }
@@ -113,7 +114,7 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     };
     let text = text.map_err(|error| failed(&error))?;
     let path = folder.join(file);
-    writing::whole_file(&path, text.as_bytes())?;
+    skill_writer::whole_file(&path, text.as_bytes())?;
     printer.say(&format!(
         "signed {} {} with the key {} (`{}`)",
         described.name,

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::install::Format;
 use crate::error::Error;
-use crate::packages::Packages;
-use crate::printer::{Printer, inline};
+use crate::store::packages::Packages;
+use crate::terminal::printer::{Printer, inline};
 
 /// Ask domains which skill they publish
 ///

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::install::Format;
 use crate::error::Error;
-use crate::packages::{Packages, install_failed, lock_of, now, skill_name};
-use crate::printer::{Printer, inline};
+use crate::store::packages::{Packages, install_failed, lock_of, now, skill_name};
+use crate::terminal::printer::{Printer, inline};
 
 /// Decide whose signatures count, and for what
 ///

@@ -10,10 +10,10 @@ use serde_json::json;
 use super::Outcome;
 use super::install::{Doing, FetchOptions, Format, LeaveOptions, carry_out};
 use crate::error::Error;
-use crate::packages::{Packages, ScopeOption, skill_names};
-use crate::placing::Placing;
-use crate::printer::Printer;
-use crate::reporting::{Report, changing};
+use crate::render::change_report::{Report, changing};
+use crate::store::agent_folders::Placing;
+use crate::store::packages::{Packages, ScopeOption, skill_names};
+use crate::terminal::printer::Printer;
 
 /// Install newer versions of installed skills
 ///

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::install::Format;
 use crate::error::Error;
-use crate::packages::{
+use crate::store::packages::{
     Packages, ScopeOption, install_failed, now, skill_names, source_failed, with_version,
 };
-use crate::printer::{Printer, inline};
+use crate::terminal::printer::{Printer, inline};
 
 /// Check that installed skills are what was installed, and their signatures
 ///

@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::install::Format;
 use crate::error::Error;
-use crate::packages::Packages;
-use crate::printer::{Channel, Printer, inline};
-use crate::survey::{self, Survey, shown};
-use crate::wrapping::wrap;
+use crate::store::packages::Packages;
+use crate::store::survey::{self, Survey, shown};
+use crate::terminal::printer::{Channel, Printer, inline};
+use crate::terminal::wrap::wrap;
 
 /// Show which copy of a skill each agent loads, and why
 ///

@@ -23,17 +23,17 @@ use serde_json::{Value, json};
 use tracing::Instrument as _;
 
 use super::Outcome;
-use crate::approving::Terminal;
-use crate::checking::{self, CheckOptions};
 use crate::error::Error;
-use crate::inputs::{self, InputOptions};
-use crate::loading;
-use crate::output::{concise, full, github, json, sarif};
-use crate::printer::Printer;
-use crate::prompting;
-use crate::running;
+use crate::render::run_events::Format;
+use crate::render::{concise, full, github, json, sarif};
+use crate::run::inputs::{self, InputOptions};
+use crate::run::prompt_run;
+use crate::run::tool_run;
 use crate::session;
-use crate::showing::Format;
+use crate::skill::check_report::{self, CheckOptions};
+use crate::skill::skill_ref;
+use crate::terminal::approval_prompt::Terminal;
+use crate::terminal::printer::Printer;
 use crate::walk::Walked;
 use show::Show;
 
@@ -127,7 +127,7 @@ Examples:
         #[command(flatten)]
         skills: SkillOptions,
         /// The situation: Global, Dev, Meeting or Writer
-        #[arg(long, value_name = "MODE", default_value = "Global", value_parser = running::parse_mode)]
+        #[arg(long, value_name = "MODE", default_value = "Global", value_parser = tool_run::parse_mode)]
         mode: Mode,
         #[command(flatten)]
         run: RunOptions,
@@ -245,7 +245,7 @@ fn check(
         && !printer.is_quiet()
     {
         let (nodes, edges) = (workflow.nodes.len(), workflow.edges.len());
-        let shown = loading::shown(file);
+        let shown = skill_ref::shown(file);
         printer.data(&format!("{shown}: ok (workflow, {nodes} nodes, {edges} edges)\n"));
     }
     Ok(Outcome::Fine)
@@ -257,7 +257,7 @@ fn examined(
     world: &World,
 ) -> (Option<Workflow>, Vec<Diagnostic>) {
     // Without the list nobody can say that a base is missing.
-    let bases = prompting::bases(world).names().ok();
+    let bases = prompt_run::bases(world).names().ok();
     let bases = bases.map(|it| it.iter().map(ToString::to_string).collect::<Vec<_>>());
     workflow::check(text, CheckSurroundings { skills, bases: bases.as_deref() })
 }
@@ -268,7 +268,7 @@ fn examine(
     workflow: Option<&Workflow>,
     diagnostics: Vec<Diagnostic>,
     format: CheckFormat,
-) -> checking::Examined {
+) -> check_report::Examined {
     let options = CheckOptions {
         dialect: None,
         strict: false,
@@ -278,7 +278,7 @@ fn examine(
         clients: &[],
     };
     let name = workflow.and_then(|workflow| workflow.name.clone());
-    checking::examine_workflow(file, text, name, diagnostics, &options)
+    check_report::examine_workflow(file, text, name, diagnostics, &options)
 }
 
 fn is_error(diagnostic: &Diagnostic) -> bool {
@@ -287,12 +287,12 @@ fn is_error(diagnostic: &Diagnostic) -> bool {
 
 fn load(file: &Path) -> Result<String, Error> {
     let bytes = if file == Path::new("-") {
-        loading::load_stdin()?.bytes
+        skill_ref::load_stdin()?.bytes
     } else {
-        loading::read(file).map_err(|source| Error::io("read", file, &source))?
+        skill_ref::read(file).map_err(|source| Error::io("read", file, &source))?
     };
-    let shown = loading::shown(file);
-    loading::within_bounds(&bytes, &shown)?;
+    let shown = skill_ref::shown(file);
+    skill_ref::within_bounds(&bytes, &shown)?;
     String::from_utf8(bytes).map_err(|_| {
         Error::failed(format!("`{shown}` is not UTF-8")).hint("save the workflow as UTF-8")
     })
@@ -378,8 +378,9 @@ fn sound(
     if !failed && let Some(workflow) = workflow {
         return Ok(workflow);
     }
-    let error = running::refused(format!("`{}` has errors and was not run", loading::shown(file)))
-        .hint("correct them first");
+    let error =
+        tool_run::refused(format!("`{}` has errors and was not run", skill_ref::shown(file)))
+            .hint("correct them first");
     Err(Error { findings: reports.iter().flat_map(json::diagnostics).collect(), ..error })
 }
 
@@ -391,7 +392,7 @@ fn not_kept(error: &RunStoreError) -> Error {
     let told = match error {
         RunStoreError::NotThere(_) => Error::not_found(error.to_string()),
         RunStoreError::Busy(_) | RunStoreError::Broken { .. } | RunStoreError::Disk { .. } => {
-            running::refused(error.to_string())
+            tool_run::refused(error.to_string())
         }
     };
     told.hint(error.hint())
@@ -416,11 +417,11 @@ impl Whole<'_> {
         let world = self.world;
         let configured =
             Configured { default: model.map(str::to_owned), library: session::library()? };
-        let bases = prompting::bases(world);
+        let bases = prompt_run::bases(world);
         let approvals = ApprovalStore::of(&world.state);
         let fetcher = workflow::public_fetcher();
         let cancel = Cancel::default();
-        running::listen_for_signals(&cancel);
+        tool_run::listen_for_signals(&cancel);
         let around = Surroundings {
             world,
             models: &configured,
@@ -442,13 +443,13 @@ impl Whole<'_> {
             show.event(event);
             // As with any program in a pipe: who has no reader any more has nothing left to do.
             if show.is_unread() {
-                cancel.cancel_by(running::SIGPIPE);
+                cancel.cancel_by(tool_run::SIGPIPE);
             }
         };
         let mut approver = Asking { show: &show };
         let span = tracing::info_span!("run", run_id = open.id.as_str());
         let work = workflow::run(self.workflow, &mut open, &around, &mut approver, &mut sink);
-        let ended = prompting::runtime()?.block_on(work.instrument(span));
+        let ended = prompt_run::runtime()?.block_on(work.instrument(span));
         let show = show.into_inner().unwrap_or_else(PoisonError::into_inner);
         show.ended(open.id.as_str(), &ended);
         Ok(ended)

@@ -3,7 +3,7 @@
 //! A walk of ten thousand skills spends most of its time in the system, so on Linux it asks for no more than it needs:
 //! open, list and close for a folder; open, read and close for a file.
 
-use crate::loading::Buffer;
+use crate::skill::skill_ref::Buffer;
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

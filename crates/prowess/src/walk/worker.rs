@@ -12,10 +12,10 @@ use prowess_format::form_of;
 use super::folder::{Folder, Kind, Scratch};
 use super::ignored::{self, Ignored};
 use super::{Job, Root, Walked};
-use crate::checking::{self, CheckOptions, Examined, Source};
 use crate::error::Error;
-use crate::fixing;
-use crate::loading::{self, Buffer};
+use crate::skill::check_report::{self, CheckOptions, Examined, Source};
+use crate::skill::fixes;
+use crate::skill::skill_ref::{self, Buffer};
 
 /// A part of a walk.
 pub(super) enum Task {
@@ -130,7 +130,7 @@ impl<'w> Worker<'w> {
     fn check_file(&mut self, path: PathBuf, folder: Option<&Folder>) {
         if let Some(visited) = &self.job.visited
             && let Ok(mut visited) = visited.lock()
-            && !visited.insert(loading::shown(&path))
+            && !visited.insert(skill_ref::shown(&path))
         {
             return;
         }
@@ -157,7 +157,7 @@ impl<'w> Worker<'w> {
             &CheckOptions { clean_files: first || self.job.check.clean_files, ..*self.job.check };
         let mut examined = examine(&path, bytes, check, None);
         if self.job.options.fix && examined.errors + examined.warnings > 0 {
-            match fixing::fix(&source(&path, bytes), check.dialect) {
+            match fixes::fix(&source(&path, bytes), check.dialect) {
                 Ok(None) => {}
                 Ok(Some(fixed)) => {
                     self.share.fixed.0 += fixed.problems;
@@ -196,13 +196,13 @@ enum Interest {
 
 fn interest(name: &OsStr) -> Interest {
     let Some(name) = name.to_str() else { return Interest::None };
-    let wanted = name == loading::SPELLINGS[0]
-        || name == loading::TOOL_PACK
-        || loading::MANIFESTS.contains(&name)
-        || name.ends_with(loading::TOOL_PACK_ENDING);
+    let wanted = name == skill_ref::SPELLINGS[0]
+        || name == skill_ref::TOOL_PACK
+        || skill_ref::MANIFESTS.contains(&name)
+        || name.ends_with(skill_ref::TOOL_PACK_ENDING);
     if wanted {
         Interest::Wanted
-    } else if loading::SPELLINGS.contains(&name) {
+    } else if skill_ref::SPELLINGS.contains(&name) {
         Interest::OtherSpelling
     } else {
         Interest::None
@@ -216,12 +216,12 @@ pub(super) fn examine(
     check: &CheckOptions<'_>,
     rival: Option<&str>,
 ) -> Examined {
-    checking::examine(&source(path, bytes), check, rival)
+    check_report::examine(&source(path, bytes), check, rival)
 }
 
 fn source<'s>(path: &'s Path, bytes: &'s [u8]) -> Source<'s> {
     let file_name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    let main = loading::is_main_name(file_name);
+    let main = skill_ref::is_main_name(file_name);
     Source {
         path,
         form: form_of(file_name),

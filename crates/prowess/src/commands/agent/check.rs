@@ -12,13 +12,13 @@ use prowess_store::source::Catalogue as _;
 use serde_json::{Value, json};
 
 use super::{Agent, AgentOptions, FINDINGS};
-use crate::checking;
 use crate::commands::Outcome;
 use crate::commands::install::Format;
 use crate::error::Error;
-use crate::output::{full, json};
-use crate::packages::{Packages, Reach};
-use crate::printer::{Printer, inline};
+use crate::render::{full, json};
+use crate::skill::check_report;
+use crate::store::packages::{Packages, Reach};
+use crate::terminal::printer::{Printer, inline};
 
 /// Check a manifest against the installed skills
 ///
@@ -59,7 +59,7 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
             Format::Json => {
                 let diagnostics: Vec<Value> = report.iter().flat_map(json::diagnostics).collect();
                 printer.json(&json!({
-                    "path": crate::loading::shown(&agent.path),
+                    "path": crate::skill::skill_ref::shown(&agent.path),
                     "agent": agent.manifest.name.as_ref().map(|name| name.as_str()),
                     "diagnostics": diagnostics,
                 }));
@@ -76,13 +76,13 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
         .iter()
         .map(|member| available(member, &reach, arguments.offline, printer))
         .collect();
-    let findings = checking::read_manifest(agent.text.as_bytes()).1.diagnostics;
+    let findings = check_report::read_manifest(agent.text.as_bytes()).1.diagnostics;
     let has_errors = composition.has_errors();
     let mut all = findings;
     all.extend(composition.diagnostics.iter().cloned());
     all.sort_by_key(|found| found.span);
     let examined =
-        checking::examine_agent(&agent.path, &agent.text, &agent.manifest, all, &FINDINGS);
+        check_report::examine_agent(&agent.path, &agent.text, &agent.manifest, all, &FINDINGS);
     let report = examined.report.as_slice();
     match arguments.format {
         Format::Text => {
@@ -203,7 +203,7 @@ fn wire(
     let text = |text: &prowess_format::skill::Text| text.as_ref().map(|text| text.value.clone());
     let tools: Vec<&str> = agent.manifest.tools.iter().map(|tool| tool.name.as_str()).collect();
     json!({
-        "path": crate::loading::shown(&agent.path),
+        "path": crate::skill::skill_ref::shown(&agent.path),
         "agent": text(&agent.manifest.name),
         "version": text(&agent.manifest.version),
         "set": active.set,

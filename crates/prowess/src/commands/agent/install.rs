@@ -21,10 +21,10 @@ use super::{Agent, AgentOptions};
 use crate::commands::Outcome;
 use crate::commands::install::{Doing, FetchOptions, Format, carry_out};
 use crate::error::Error;
-use crate::packages::{Packages, Reach, Stop, lock_of, skill_name, source_failed};
-use crate::placing::Placing;
-use crate::printer::{Printer, inline};
-use crate::reporting::{Report, changing};
+use crate::render::change_report::{Report, changing};
+use crate::store::agent_folders::Placing;
+use crate::store::packages::{Packages, Reach, Stop, lock_of, skill_name, source_failed};
+use crate::terminal::printer::{Printer, inline};
 
 /// Install the skills that an agent lists, beside its manifest
 ///

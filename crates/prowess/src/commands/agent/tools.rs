@@ -15,9 +15,10 @@ use super::{Agent, AgentOptions};
 use crate::commands::Outcome;
 use crate::commands::install::Format;
 use crate::error::Error;
-use crate::packages::Packages;
-use crate::printer::{Printer, inline};
-use crate::{loading, running};
+use crate::run::tool_run;
+use crate::skill::skill_ref;
+use crate::store::packages::Packages;
+use crate::terminal::printer::{Printer, inline};
 
 /// List the tools of an agent: those of its skills and its own
 ///
@@ -67,15 +68,15 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
     {
         let why = composition.diagnostics.iter().find(|it| it.span == member.dependency.name.span);
         let why = why.map(|found| inline(&found.message).into_owned()).unwrap_or_default();
-        let shown = loading::shown(&agent.path);
+        let shown = skill_ref::shown(&agent.path);
         return Err(Error::failed(format!("the tools of `{}` are not known: {why}", agent.name()))
             .hint(format!("`prowess agent install {shown}` installs what it needs")));
     }
     let mut roof = Roof { own: agent.name().to_owned(), ..Roof::default() };
     for member in composition.members.iter().filter(|member| member.fit == Fit::Fits) {
         let Some(present) = &member.present else { continue };
-        let loaded = loading::load(&present.directory, printer)?;
-        let sound = running::sound(&loaded, None, "loaded", printer)?;
+        let loaded = skill_ref::load(&present.directory, printer)?;
+        let sound = tool_run::sound(&loaded, None, "loaded", printer)?;
         let version = sound.skill.version.as_ref().map(|version| version.as_str());
         roof.add(&sound.name, version, &present.directory, &sound.skill.tools)?;
     }

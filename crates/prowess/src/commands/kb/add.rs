@@ -14,9 +14,9 @@ use serde_json::json;
 use super::{Format, count, failed, parse_name, parse_own_field, waiting};
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::printer::{Printer, inline};
-use crate::progress::Progress;
-use crate::running::Interrupt;
+use crate::run::tool_run::Interrupt;
+use crate::terminal::printer::{Printer, inline};
+use crate::terminal::progress::Progress;
 
 /// A commit takes some hundredths of a second; what was added before it survives whatever happens.
 const COMMIT_EVERY: Duration = Duration::from_secs(5);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Format, failed, parse_name, size};
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::printer::{Printer, inline};
+use crate::terminal::printer::{Printer, inline};
 
 /// Show a knowledge base and its documents
 #[derive(Args)]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Format, count, failed, size};
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::printer::Printer;
+use crate::terminal::printer::Printer;
 
 /// List the knowledge bases of this machine
 #[derive(Args)]

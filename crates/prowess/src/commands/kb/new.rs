@@ -9,7 +9,7 @@ use prowess_knowledge::{BaseName, Bases, Language, Settings};
 use super::{failed, parse_name};
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::printer::Printer;
+use crate::terminal::printer::Printer;
 
 /// Make an empty knowledge base
 ///

@@ -8,7 +8,7 @@ use prowess_knowledge::{BaseName, Bases, Room};
 use super::{count, failed, parse_name, waiting};
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::printer::{Channel, Printer};
+use crate::terminal::printer::{Channel, Printer};
 
 /// Take documents out of a knowledge base, or take the whole base away
 ///

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::{Format, failed, parse_field, parse_name};
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::printer::{Printer, inline};
-use crate::showing;
+use crate::render::run_events;
+use crate::terminal::printer::{Printer, inline};
 
 /// Characters of a passage that are shown to people.
 const SNIPPET: usize = 240;
@@ -87,7 +87,7 @@ fn show(base: &Base, question: &str, number: usize, passage: &Passage) -> String
     let Range { start, end } = passage.range;
     let mut shown = format!("{number}. {}  bytes {start}-{end}", inline(&passage.doc_id));
     if let Some(pages) = &passage.pages {
-        let _ = write!(shown, "  {}", showing::pages(pages));
+        let _ = write!(shown, "  {}", run_events::pages(pages));
     }
     let _ = writeln!(shown, "  score {:.4}", passage.score);
     let snippet = snippet(&passage.text, &base.places(question, &passage.text));

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::not_kept;
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::printer::{Printer, inline};
 use crate::session;
+use crate::terminal::printer::{Printer, inline};
 
 /// Names that a hint offers: enough to recognise one.
 const MOST_OFFERED: usize = 5;

@@ -6,8 +6,8 @@ use prowess_engine::workflow::{Ended, text_of};
 use serde_json::{Value, json};
 
 use crate::error::Error;
-use crate::printer::{Channel, Printer, visible_lines};
-use crate::showing::Format;
+use crate::render::run_events::Format;
+use crate::terminal::printer::{Channel, Printer, visible_lines};
 
 /// Shows events in the wanted format, as they come.
 pub(super) struct Show<'p> {

@@ -1,0 +1,24 @@
+//! Output: findings in one file per format, runs, changes of a store, problems.
+
+pub(crate) mod change_report;
+pub(crate) mod concise;
+pub(crate) mod excerpt;
+pub(crate) mod full;
+pub(crate) mod github;
+pub(crate) mod json;
+pub(crate) mod problem_text;
+pub(crate) mod run_events;
+pub(crate) mod sarif;
+pub(crate) mod verdicts;
+pub(crate) mod wire;
+
+use crate::skill::check_report::{FileReport, Finding};
+
+/// The path of the file a finding is in: the skill's main file, or one beside it.
+pub(crate) fn path_of(report: &FileReport, finding: &Finding) -> String {
+    let Some(file) = &finding.file else { return report.path.clone() };
+    match report.path.rsplit_once('/') {
+        Some((folder, _)) => format!("{folder}/{file}"),
+        None => file.clone(),
+    }
+}

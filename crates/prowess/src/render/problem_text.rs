@@ -1,0 +1,110 @@
+//! Problems of the libraries in the words of the terminal: remedies become verbs and flags here and nowhere else.
+
+use std::path::Path;
+
+use prowess_core::{Problem, ProblemKind, Remedy};
+use prowess_library::{Located, Other};
+use prowess_store::places::{Places, Scope};
+
+use crate::error::{Error, ErrorKind};
+use crate::skill::skill_ref::shown;
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        let failed = Error { kind: kind(problem.kind), ..Error::failed(problem.message) };
+        problem.remedies.iter().map(remedy_text).fold(failed, Error::hint)
+    }
+}
+
+/// The kind that picks the exit code.
+pub(crate) fn kind(kind: ProblemKind) -> ErrorKind {
+    match kind {
+        ProblemKind::InvalidInput => ErrorKind::Usage,
+        ProblemKind::NotFound => ErrorKind::NotFound,
+        ProblemKind::Refused => ErrorKind::Refused,
+        ProblemKind::Unauthorized
+        | ProblemKind::Conflict
+        | ProblemKind::RateLimited { .. }
+        | ProblemKind::Unavailable
+        | ProblemKind::TimedOut
+        | ProblemKind::Cancelled
+        | ProblemKind::Corrupt
+        | ProblemKind::Failed
+        | ProblemKind::Internal => ErrorKind::Failed,
+    }
+}
+
+/// A remedy as a hint.
+pub(crate) fn remedy_text(remedy: &Remedy) -> String {
+    match remedy {
+        Remedy::Advice(text) => text.clone(),
+        Remedy::Approve => "agree in advance with `--yes`".to_owned(),
+        Remedy::ApproveInPerson => "run it in a terminal and answer the question".to_owned(),
+        Remedy::SetMode(mode) => format!("choose the mode with `--mode {mode}`"),
+        Remedy::Diagnose => "`prowess doctor` shows what this machine lacks".to_owned(),
+        Remedy::GoOnline => "run without `--offline`".to_owned(),
+        Remedy::Install(name) => format!("install it with `prowess install {name}`"),
+        Remedy::Update(name) => format!("`prowess update {name}` installs what is there now"),
+        Remedy::Uninstall(names) => {
+            format!("remove those as well: `prowess remove {names}`")
+        }
+        Remedy::ListInstalled => "`prowess list` shows the installed skills".to_owned(),
+        Remedy::Restore(scope) => {
+            let project = if scope == Scope::Project.as_str() { " --project" } else { "" };
+            format!("`prowess install{project}` puts back what the lock file says")
+        }
+        Remedy::Check(path) => format!("`prowess check {path}` shows everything that is wrong"),
+        Remedy::Fix(path) => {
+            format!("correct it first, or try `prowess check --fix {path}`")
+        }
+        Remedy::ReadFirst(reference) => {
+            format!("read it first: `prowess show {reference}`, `prowess policy {reference}`")
+        }
+        Remedy::AllowExperimental => "allow it with `--allow-experimental`".to_owned(),
+        Remedy::AllowUnsigned => "allow it with `--allow-unsigned`".to_owned(),
+        Remedy::ReplaceOwner => "allow it with `--replace-owner`".to_owned(),
+        Remedy::ChooseSkill(name) => format!("choose one with `--skill {name}`"),
+        Remedy::InstallAs(name) => format!("give it a name that can be installed: `--as {name}`"),
+        Remedy::TrustPublisher => "trust whoever signed it with `prowess trust add`".to_owned(),
+        Remedy::AcceptKey(skill) => {
+            format!("accept the new key with `prowess trust accept {skill}`")
+        }
+        Remedy::CreateKey(name) => format!("create one with `prowess key new {name}`"),
+        Remedy::ListModels => "`prowess models` shows which models there are".to_owned(),
+        Remedy::ChooseModel(model) => format!("choose one with `--model {model}`"),
+        Remedy::ListKnowledgeBases => "`prowess kb list` shows the knowledge bases".to_owned(),
+        Remedy::CreateKnowledgeBase(name) => format!("create it with `prowess kb new {name}`"),
+        Remedy::AddDocuments(name) => format!("add documents with `prowess kb add {name} FILE`"),
+        Remedy::DeleteKnowledgeBase(name) => format!("delete it with `prowess kb remove {name}`"),
+        Remedy::ListRuns => "`prowess workflow list` shows the runs".to_owned(),
+        Remedy::ResumeRun(run) => format!("go on with `prowess workflow resume {run}`"),
+        Remedy::NameSkillsFolder => "say where it is with `--skills FOLDER`".to_owned(),
+        Remedy::Explain(code) => format!("`prowess explain {code}` says more"),
+        _ => remedy.action().replace('_', " "),
+    }
+}
+
+/// What else a reference could have meant, and how to name that.
+pub(crate) fn ambiguity(reference: &Path, located: &Located, places: &Places) -> Option<String> {
+    let name = shown(reference);
+    let used = match located.installed {
+        Some(Scope::User) => "the installed skill",
+        Some(Scope::Project) => "the project's installed skill",
+        None => "the path",
+    };
+    let others: Vec<String> = located
+        .others
+        .iter()
+        .map(|other| match other {
+            Other::Path(path) => format!("a path (`./{}`)", shown(path)),
+            Other::Installed { scope: Scope::Project, directory } => {
+                format!("a skill in the project's store (`{}`)", places.shown(directory))
+            }
+            Other::Installed { scope: Scope::User, directory } => {
+                format!("your installed skill (`{}`)", places.shown(directory))
+            }
+        })
+        .collect();
+    (!others.is_empty())
+        .then(|| format!("`{name}` is {used}; there is also {}", others.join(", and ")))
+}

@@ -1,0 +1,5 @@
+//! Runs of tools and prompts as verbs start them.
+
+pub(crate) mod inputs;
+pub(crate) mod prompt_run;
+pub(crate) mod tool_run;

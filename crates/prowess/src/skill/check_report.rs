@@ -1,0 +1,419 @@
+//! One file to one report: what the rules found, with lines and columns, and nothing that nobody will read.
+
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::Path;
+
+use prowess_engine::DirectoryFiles;
+use prowess_format::binary::not_text;
+use prowess_format::client::{self, Client, Verdict};
+use prowess_format::diagnostic::{Diagnostic, Findings, Fix, Rule, Severity};
+use prowess_format::dialect::Dialect;
+use prowess_format::document::{Form, decode};
+use prowess_format::manifest::{self, AgentManifest, CheckedManifest};
+use prowess_format::rules::{self, SkillFiles, SkillLocation};
+use prowess_format::skill::{Kind, Text};
+use prowess_format::span::{LineIndex, Position, Span};
+use prowess_format::{Checked, ReadOptions, check_bytes};
+use serde_json::Value;
+
+use crate::render::excerpt::Excerpt;
+use crate::render::{full, json};
+use crate::skill::skill_ref::{self, Loaded};
+use crate::terminal::printer::Printer;
+
+/// What a check looks for, and what its reader wants to see.
+#[derive(Clone, Copy)]
+pub(crate) struct CheckOptions<'o> {
+    /// The dialect, where the user named one.
+    pub(crate) dialect: Option<&'static Dialect>,
+    /// Whether the strict severities count.
+    pub(crate) strict: bool,
+    /// Findings below this level are left out.
+    pub(crate) least: Severity,
+    /// Whether files without findings are reported too.
+    pub(crate) clean_files: bool,
+    /// Whether findings come with their source line.
+    pub(crate) excerpts: bool,
+    /// The clients whose verdict is wanted.
+    pub(crate) clients: &'o [&'static Client],
+}
+
+/// A file to check.
+pub(crate) struct Source<'s> {
+    /// Where it was read from.
+    pub(crate) path: &'s Path,
+    /// What kind of text it is.
+    pub(crate) form: Form,
+    /// What it holds.
+    pub(crate) bytes: &'s [u8],
+    /// The skill's directory.
+    pub(crate) directory: Option<&'s Path>,
+    /// The name that the directory will have, where that is not the one it has now.
+    pub(crate) directory_name: Option<&'s str>,
+}
+
+impl Source<'_> {
+    /// The name of the directory that the skill's must match (R4). It makes no difference whether the user named the
+    /// directory or the SKILL.md in it; a text, and a file with a name of its own, have no directory.
+    pub(crate) fn directory_name(&self) -> Option<Cow<'_, str>> {
+        let given = self.directory_name.map(Cow::Borrowed);
+        given.or_else(|| self.directory.and_then(skill_ref::directory_name))
+    }
+}
+
+impl<'l> From<&'l Loaded> for Source<'l> {
+    fn from(loaded: &'l Loaded) -> Self {
+        Source {
+            path: &loaded.path,
+            form: loaded.form,
+            bytes: &loaded.bytes,
+            directory: loaded.directory.as_deref(),
+            directory_name: None,
+        }
+    }
+}
+
+/// What was found in one file.
+#[derive(Debug)]
+pub(crate) struct FileReport {
+    /// The path, for people.
+    pub(crate) path: String,
+    /// Its size.
+    pub(crate) bytes: usize,
+    /// The main dialect.
+    pub(crate) dialect: &'static str,
+    /// All layers.
+    pub(crate) layers: Vec<&'static str>,
+    /// What it is: the word of its kind, or `agent`.
+    pub(crate) kind: &'static str,
+    /// Whether it has front matter; prose has none.
+    pub(crate) structured: bool,
+    /// Its name; the directory's where it declares none (R3).
+    pub(crate) name: Option<String>,
+    /// Its declared version.
+    pub(crate) version: Option<String>,
+    /// What is wrong, in the order of places.
+    pub(crate) findings: Vec<Finding>,
+    /// What clients make of it, in the order in which the user named them.
+    pub(crate) verdicts: Vec<Verdict>,
+}
+
+/// One finding with its place.
+#[derive(Debug)]
+pub(crate) struct Finding {
+    /// The rule.
+    pub(crate) rule: &'static Rule,
+    /// The severity that counts.
+    pub(crate) severity: Severity,
+    /// What is wrong.
+    pub(crate) message: String,
+    /// What to do.
+    pub(crate) help: Option<String>,
+    /// A change that resolves it.
+    pub(crate) fix: Option<Fix>,
+    /// Another file of the skill.
+    pub(crate) file: Option<String>,
+    /// Where it starts.
+    pub(crate) start: Position,
+    /// Where it ends, one past the last character.
+    pub(crate) end: Position,
+    /// The start and end of each edit of the fix.
+    pub(crate) edits: Vec<(Position, Position)>,
+    /// The source line.
+    pub(crate) excerpt: Option<Excerpt>,
+}
+
+/// What a check of one file gives.
+#[derive(Debug, Default)]
+pub(crate) struct Examined {
+    /// The report, where there is anything to report.
+    pub(crate) report: Option<FileReport>,
+    /// How many findings are errors.
+    pub(crate) errors: usize,
+    /// How many findings are warnings.
+    pub(crate) warnings: usize,
+    /// A key that two skills of one folder share when their names do.
+    pub(crate) name_key: Option<u64>,
+}
+
+/// Checks one file. `rival` is the path of another skill in the same folder that has its name.
+pub(crate) fn examine(
+    source: &Source<'_>,
+    options: &CheckOptions<'_>,
+    rival: Option<&str>,
+) -> Examined {
+    let files = source.directory.map(DirectoryFiles::new);
+    let directory_name = source.directory_name();
+    let place = SkillLocation {
+        directory: directory_name.as_deref(),
+        files: files.as_ref().map(|files| files as &dyn SkillFiles),
+    };
+    let read = ReadOptions { form: source.form, dialect: options.dialect, place };
+    if is_manifest(source) {
+        return examine_manifest(source, options);
+    }
+    let mut text = Cow::Borrowed("");
+    let mut checked = check_bytes(source.bytes, &mut text, read);
+    if let Some(rival) = rival {
+        checked.diagnostics.push(not_unique(&checked, rival));
+        checked.diagnostics.sort_by_key(|found| (found.file.is_some(), found.span));
+    }
+    let mut examined = count(&checked.diagnostics, options);
+    examined.name_key = name_key(source, &checked);
+    if is_reported(&checked.diagnostics, options) {
+        examined.report = Some(report(source, checked, files.as_ref(), options));
+    }
+    examined
+}
+
+fn count(diagnostics: &[Diagnostic], options: &CheckOptions<'_>) -> Examined {
+    let mut examined = Examined::default();
+    for diagnostic in diagnostics {
+        match diagnostic.effective(options.strict) {
+            Severity::Error => examined.errors += 1,
+            Severity::Warning => examined.warnings += 1,
+            Severity::Info => {}
+        }
+    }
+    examined
+}
+
+fn is_reported(diagnostics: &[Diagnostic], options: &CheckOptions<'_>) -> bool {
+    options.clean_files
+        || !options.clients.is_empty()
+        || diagnostics.iter().any(|found| found.effective(options.strict) >= options.least)
+}
+
+fn is_manifest(source: &Source<'_>) -> bool {
+    source.form == Form::Yaml
+}
+
+/// Checks an agent manifest (GAIA §9), which is no skill and has no dialect of its own.
+fn examine_manifest(source: &Source<'_>, options: &CheckOptions<'_>) -> Examined {
+    let (text, checked) = read_manifest(source.bytes);
+    examine_agent(source.path, &text, &checked.manifest, checked.diagnostics, options)
+}
+
+/// Reads an agent manifest: its text, and what is in it.
+pub(crate) fn read_manifest(bytes: &[u8]) -> (String, CheckedManifest) {
+    let mut decoding = Findings::default();
+    let text = decode(bytes, &mut decoding).into_owned();
+    let mut checked = manifest::check(&text);
+    match not_text(bytes) {
+        Some(diagnostic) => checked.diagnostics = vec![diagnostic],
+        None => _ = checked.diagnostics.splice(..0, decoding.into_sorted()),
+    }
+    (text, checked)
+}
+
+/// What was found out about an agent manifest, as a report like that of a skill.
+pub(crate) fn examine_agent(
+    path: &Path,
+    text: &str,
+    manifest: &AgentManifest,
+    diagnostics: Vec<Diagnostic>,
+    options: &CheckOptions<'_>,
+) -> Examined {
+    let mut examined = count(&diagnostics, options);
+    if is_reported(&diagnostics, options) {
+        let value = |text: &Text| text.as_ref().map(|text| text.value.clone());
+        examined.report = Some(FileReport {
+            path: shown_path(path),
+            bytes: text.len(),
+            dialect: MANIFEST,
+            layers: vec![MANIFEST],
+            kind: "agent",
+            structured: true,
+            name: value(&manifest.name),
+            version: value(&manifest.version),
+            findings: findings(text, diagnostics, None, options),
+            verdicts: Vec::new(),
+        });
+    }
+    examined
+}
+
+/// What a check of a workflow has found, as a report like that of a skill.
+pub(crate) fn examine_workflow(
+    path: &Path,
+    text: &str,
+    name: Option<String>,
+    diagnostics: Vec<Diagnostic>,
+    options: &CheckOptions<'_>,
+) -> Examined {
+    let mut examined = count(&diagnostics, options);
+    examined.report = Some(FileReport {
+        path: shown_path(path),
+        bytes: text.len(),
+        dialect: WORKFLOW,
+        layers: vec![WORKFLOW],
+        kind: WORKFLOW,
+        structured: true,
+        name,
+        version: None,
+        findings: findings(text, diagnostics, None, options),
+        verdicts: Vec::new(),
+    });
+    examined
+}
+
+/// What a workflow is called where a skill has its dialect.
+const WORKFLOW: &str = "workflow";
+/// What an agent manifest is called where a skill has its dialect.
+pub(crate) const MANIFEST: &str = "agent-manifest";
+
+fn shown_path(path: &Path) -> String {
+    if path == Path::new("-") { skill_ref::STDIN.to_owned() } else { skill_ref::shown(path) }
+}
+
+fn report(
+    source: &Source<'_>,
+    checked: Checked<'_>,
+    files: Option<&DirectoryFiles<'_>>,
+    options: &CheckOptions<'_>,
+) -> FileReport {
+    let skill = &checked.skill;
+    let declared = skill.name_text().map(str::to_owned);
+    let directory_name = source.directory_name();
+    let name = declared.or_else(|| {
+        directory_name.clone().filter(|_| skill.kind != Kind::Prose).map(Cow::into_owned)
+    });
+    let file_name = source.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let file_name = if file_name == "-" { "SKILL.md" } else { file_name };
+    let verdict = |client: &&'static Client| {
+        client::verdict(&checked, file_name, directory_name.as_deref(), client)
+    };
+    let verdicts = options.clients.iter().map(verdict).collect();
+    FileReport {
+        path: shown_path(source.path),
+        bytes: source.bytes.len(),
+        dialect: skill.dialect.id,
+        layers: skill.layers.iter().map(|layer| layer.id).collect(),
+        kind: skill.kind.as_str(),
+        structured: skill.kind != Kind::Prose,
+        name,
+        version: skill.version.as_ref().map(|version| version.value.clone()),
+        verdicts,
+        findings: findings(checked.document.text, checked.diagnostics, files, options),
+    }
+}
+
+fn findings(
+    text: &str,
+    diagnostics: Vec<Diagnostic>,
+    files: Option<&DirectoryFiles<'_>>,
+    options: &CheckOptions<'_>,
+) -> Vec<Finding> {
+    let mut diagnostics = diagnostics;
+    diagnostics.retain(|diagnostic| diagnostic.effective(options.strict) >= options.least);
+    if diagnostics.is_empty() {
+        return Vec::new();
+    }
+    let text = up_to_last(text, &diagnostics);
+    let lines = LineIndex::new(text);
+    // Findings in other files stand together, so remembering the last file is enough.
+    let mut other: Option<(String, String, LineIndex)> = None;
+    diagnostics
+        .into_iter()
+        .map(|diagnostic| {
+            let Some(file) = &diagnostic.file else {
+                return finding(diagnostic, text, &lines, options);
+            };
+            if other.as_ref().is_none_or(|(name, ..)| name != file) {
+                let text = files.and_then(|files| files.text(file)).unwrap_or_default();
+                let lines = LineIndex::new(&text);
+                other = Some((file.clone(), text, lines));
+            }
+            let (_, text, lines) = other.as_ref().expect("set in the line above");
+            finding(diagnostic, text, lines, options)
+        })
+        .collect()
+}
+
+/// The text up to the last line that a finding mentions: most findings are in the front matter, and bodies are long.
+fn up_to_last<'t>(text: &'t str, diagnostics: &[Diagnostic]) -> &'t str {
+    let own = diagnostics.iter().filter(|diagnostic| diagnostic.file.is_none());
+    let last = own
+        .flat_map(|diagnostic| {
+            let edits = diagnostic.fix.iter().flat_map(|fix| &fix.edits);
+            edits.map(|edit| edit.span.end).chain([diagnostic.span.end])
+        })
+        .max()
+        .unwrap_or_default() as usize;
+    let rest = text.as_bytes().get(last..).unwrap_or_default();
+    match rest.iter().position(|byte| *byte == b'\n') {
+        Some(length) => &text[..last + length],
+        None => text,
+    }
+}
+
+fn finding(
+    diagnostic: Diagnostic,
+    text: &str,
+    lines: &LineIndex,
+    options: &CheckOptions<'_>,
+) -> Finding {
+    let ends = |span: Span| {
+        let range = span.range();
+        (lines.position(text, range.start), lines.position(text, range.end))
+    };
+    let (start, end) = ends(diagnostic.span);
+    let edits = diagnostic.fix.iter().flat_map(|fix| &fix.edits);
+    Finding {
+        rule: diagnostic.rule,
+        severity: diagnostic.effective(options.strict),
+        start,
+        end,
+        edits: edits.map(|edit| ends(edit.span)).collect(),
+        excerpt: options.excerpts.then(|| Excerpt::new(text, lines, diagnostic.span)),
+        message: diagnostic.message,
+        help: diagnostic.help,
+        fix: diagnostic.fix,
+        file: diagnostic.file,
+    }
+}
+
+/// AFL §4, rule 6: names are unique ignoring case, among the skills of one folder.
+fn name_key(source: &Source<'_>, checked: &Checked<'_>) -> Option<u64> {
+    if source.form == Form::Yaml {
+        return None;
+    }
+    let name = checked.skill.name_text()?;
+    let parent = source.path.parent()?;
+    // A tool pack `x.tool.json` is a file of its folder; every other skill is a folder of it.
+    let folder = if source.directory.is_some() { parent.parent()? } else { parent };
+    let mut hasher = DefaultHasher::new();
+    folder.as_os_str().hash(&mut hasher);
+    name.chars().flat_map(char::to_lowercase).for_each(|character| character.hash(&mut hasher));
+    Some(hasher.finish())
+}
+
+fn not_unique(checked: &Checked<'_>, rival: &str) -> Diagnostic {
+    let rule = rules::by_name("name-not-unique").expect("the rule is in the list of rules");
+    let name = checked.skill.name.as_ref();
+    let span = name.map_or(checked.document.opening, |name| name.span);
+    let text = name.map_or("", |name| name.as_str());
+    rule.at(span, format!("the name `{text}` is taken by `{rival}`"))
+        .help("give each skill of a folder a name of its own")
+}
+
+/// Shows the findings of a file that another verb can't use, on stderr, and gives them for programs.
+pub(crate) fn print_problems(
+    loaded: &Loaded,
+    dialect: Option<&'static Dialect>,
+    printer: &mut Printer,
+) -> Vec<Value> {
+    let options = CheckOptions {
+        dialect,
+        strict: false,
+        least: Severity::Warning,
+        clean_files: false,
+        excerpts: true,
+        clients: &[],
+    };
+    let examined = examine(&Source::from(loaded), &options, None);
+    let reports: Vec<FileReport> = examined.report.into_iter().collect();
+    printer.talk_report(|colour| full::render(&reports, colour));
+    reports.iter().flat_map(json::diagnostics).collect()
+}

@@ -1,0 +1,9 @@
+//! Skills as verbs take them: references, checks, fixes, and files that are written.
+
+pub(crate) mod check_report;
+pub(crate) mod error_free;
+pub(crate) mod fixes;
+pub(crate) mod prose_warning;
+pub(crate) mod skill_ref;
+pub(crate) mod skill_writer;
+pub(crate) mod tool_ref;

@@ -1,0 +1,123 @@
+//! The question on the terminal: what a skill wants to do, in full, before it does it (GIB §6.3).
+
+use std::fmt::Write as _;
+use std::io::{self, BufRead as _, IsTerminal as _};
+
+use anstyle::{AnsiColor, Style};
+use prowess_engine::{Approver, Asked, Reply};
+use prowess_format::command;
+use prowess_policy::{LineKind, Remember};
+
+use crate::terminal::printer::{Channel, Printer, inline};
+use crate::terminal::wrap::wrap;
+
+/// Asks whoever sits at the terminal. Where nobody does, the answer is no answer.
+pub(crate) struct Terminal<'p> {
+    pub(crate) printer: &'p mut Printer,
+}
+
+impl Approver for Terminal<'_> {
+    fn ask(&mut self, asked: &Asked<'_>) -> Reply {
+        if !io::stdin().is_terminal() || !self.printer.is_terminal(Channel::Err) {
+            return Reply::Nobody;
+        }
+        let can_remember = asked.question.can_be_remembered();
+        let width = self.printer.width(Channel::Err);
+        self.printer.talk_report(|colour| page(asked, colour, width));
+        forget_typed_ahead();
+        for _ in 0..3 {
+            let prompt = wrap(prompt(can_remember), 2, width);
+            self.printer.piece(Channel::Err, prompt.as_bytes());
+            let mut line = String::new();
+            // The end of the input is no answer, and no answer is a no.
+            if !matches!(io::stdin().lock().read_line(&mut line), Ok(count) if count > 0) {
+                return Reply::No;
+            }
+            if let Some(reply) = reply(&line, can_remember) {
+                return reply;
+            }
+            let known = if can_remember { "y, a, o or n" } else { "y or n" };
+            self.printer.piece(Channel::Err, format!("Please answer {known}.\n").as_bytes());
+        }
+        Reply::No
+    }
+}
+
+/// What was typed before the question was shown is no answer to it.
+pub(crate) fn forget_typed_ahead() {
+    #[cfg(target_os = "linux")]
+    {
+        // A terminal that can't forget is asked all the same.
+        let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+    }
+}
+
+/// Everything that has to be known, safe for a terminal.
+fn page(asked: &Asked<'_>, colour: bool, width: Option<usize>) -> String {
+    let question = asked.question;
+    let style = |wanted: Style| if colour { wanted } else { Style::new() };
+    let (bold, red) = (style(Style::new().bold()), style(AnsiColor::Red.on_default().bold()));
+    let mut page = String::from("\n");
+    if question.has_banner() {
+        let _ = writeln!(
+            page,
+            "{red}WARNING{red:#}: this skill was downloaded, and nobody vouches for it.\n\
+             Run it only if you trust where it came from.\n"
+        );
+    }
+    let line = |page: &mut String, text: &str, indent: usize| {
+        let _ = writeln!(page, "{}", wrap(text, indent, width));
+    };
+    let name = format!("{}/{}", question.skill(), question.tool());
+    line(&mut page, &format!("{bold}{}{bold:#} wants to run", inline(&name)), 2);
+    // Both folders, because the words below are about them: a skill of the same name may lie elsewhere, and `./` is
+    // another place in every project.
+    let at = question.places().map_or(String::new(), |places| format!(" in {}", places.skill));
+    line(&mut page, &format!("  skill    {}{}", inline(question.skill()), inline(&at)), 11);
+    line(&mut page, &format!("  about    {}", inline(asked.description)), 11);
+    let command = command::join(asked.command);
+    line(&mut page, &format!("  command  {bold}{}{bold:#}", inline(&command)), 11);
+    if let Some(places) = question.places() {
+        line(&mut page, &format!("  works in {}", inline(&places.project)), 11);
+    }
+    for (parameter, value) in asked.option_like {
+        let text = format!("`{parameter}` is `{value}`, which the program may take for an option");
+        line(&mut page, &format!("  {red}beware{red:#}   {}", inline(&text)), 11);
+    }
+    page.push('\n');
+    for explained in asked.lines {
+        let mark = match explained.kind {
+            // The folders stand above.
+            LineKind::Verdict | LineKind::Place | LineKind::Hint => continue,
+            LineKind::May => "+",
+            LineKind::MayNot => "-",
+            LineKind::Asks | LineKind::Refused => "?",
+            LineKind::Trust | LineKind::Note | LineKind::Limit => " ",
+        };
+        line(&mut page, &format!("  {mark} {}", inline(&explained.text)), 4);
+    }
+    page.push('\n');
+    page
+}
+
+fn prompt(can_remember: bool) -> &'static str {
+    if can_remember {
+        "Run it? [y]es, from now on / [a]ll tools of this skill / [o]nce / [N]o: "
+    } else {
+        "Run it this time? [y]es / [N]o: "
+    }
+}
+
+/// What a line means; `None` for one that means nothing. Only a clear yes is a yes.
+fn reply(line: &str, can_remember: bool) -> Option<Reply> {
+    match (line.trim().to_lowercase().as_str(), can_remember) {
+        ("y" | "yes", true) => Some(Reply::Yes(Remember::Tool)),
+        ("a" | "all", true) => Some(Reply::Yes(Remember::Skill)),
+        ("o" | "once", true) | ("y" | "yes", false) => Some(Reply::Yes(Remember::Once)),
+        ("" | "n" | "no", _) => Some(Reply::No),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,8 @@
+//! The terminal: output with colour and width, progress, questions, signals.
+
+pub(crate) mod approval_prompt;
+pub(crate) mod passphrase;
+pub(crate) mod printer;
+pub(crate) mod progress;
+pub(crate) mod signals;
+pub(crate) mod wrap;
