@@ -14,8 +14,8 @@ use prowess_engine::service::{
     EventLimits, EventReceiver, ExecutionService, Owner, QueueLimits, ServiceLimits, StreamLimits,
 };
 use prowess_engine::{
-    ApprovalStore, Call, Cancel, Consent, LoadedSkill, NoApprover, PromptCall, PromptSurroundings,
-    SkillFolders, SkillResolver as _, SystemClock, World, approve, prepare, run_prompt,
+    Call, Cancel, Consent, Engine, LoadedSkill, NoApprover, PromptCall, PromptSurroundings,
+    SkillFolders, SkillResolver as _, World, approve, prepare, run_prompt,
 };
 use prowess_policy::{Mode, Origin, Tier, Trust};
 use prowess_sandbox::{Observer, Spec, Stream};
@@ -101,10 +101,9 @@ impl Tools {
         let tool = skill.skill.tool("say").ok_or("the skill has the tool")?.clone();
         let call = Call { skill, tool, values: Map::new(), mode: Mode::Global };
         let prepared = prepare(call, &self.world)?;
-        let store = ApprovalStore::of(&self.world.state);
-        let allowed =
-            approve(&prepared, Consent::InAdvance, &mut NoApprover, &SystemClock, &store)?;
-        Ok(service.submit_prepared(owner, prepared, allowed)?)
+        let engine = Engine::new(Arc::clone(&self.world));
+        let ready = approve(prepared, &engine, Consent::InAdvance, &mut NoApprover)?;
+        Ok(service.submit_run(owner, ready)?)
     }
 }
 

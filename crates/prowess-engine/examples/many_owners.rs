@@ -4,20 +4,19 @@
 //! A web server would have the parts of `main` in its handlers: one prepares a call and shows the question, one takes the
 //! answer, one streams events, one cancels. Run it with `cargo run -p prowess-engine --example many_owners`.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prowess_core::{Event, Problem};
+use prowess_core::{Event, Problem, RunId};
 use prowess_engine::service::{
     EventLimits, ExecutionService, Owner, QueueLimits, RunHandle, ServiceLimits, Shutdown,
     StreamLimits,
 };
 use prowess_engine::{
-    ApprovalStore, Call, Clock as _, LoadedSkill, Prepared, SkillFolders, SkillResolver as _,
-    SystemClock, World, prepare,
+    ApprovalRequest, Call, Consent, Engine, LoadedSkill, PendingLimits, PendingRuns, Reply,
+    SkillFolders, SkillResolver as _, SystemClock, Verdict, World, prepare,
 };
-use prowess_policy::{Answer, Decision, Mode, Question, Remember};
+use prowess_policy::{Mode, Remember};
 use serde_json::{Map, Value};
 
 type Error = Box<dyn std::error::Error>;
@@ -27,55 +26,48 @@ const SKILL: &str = "---\nname: clock\nversion: 1.0.0\ndescription: Waits and sa
 /// What a server keeps: it is shared by all handlers.
 struct Server {
     service: ExecutionService,
-    world: Arc<World>,
+    engine: Engine,
     skill: Arc<LoadedSkill>,
-    /// Calls that wait for a person, by the number that the person's page has.
-    questions: HashMap<u64, (Owner, Prepared, Box<Question>)>,
-    next: u64,
+    /// Runs that wait for a person, by the id that the person's page has.
+    pending: PendingRuns,
 }
 
 /// What a request for a run comes to.
 enum Requested {
     /// It is queued.
     Run(Box<RunHandle>),
-    /// A person has to be asked; the lines are what the page shows.
-    Question { id: u64, lines: Vec<String> },
+    /// A person has to be asked; the page shows the question.
+    Question(Box<ApprovalRequest>),
 }
 
 impl Server {
     /// Prepares a call and decides about it. Nothing waits here for a person.
     fn request(
-        &mut self,
+        &self,
         owner: &Owner,
         tool: &str,
         values: Map<String, Value>,
     ) -> Result<Requested, Error> {
         let skill = Arc::clone(&self.skill);
         let tool = skill.skill.tool(tool).ok_or("the skill has the tool")?.clone();
-        let prepared = prepare(Call { skill, tool, values, mode: Mode::Global }, &self.world)?;
-        let decision = prepared.decide(&ApprovalStore::of(&self.world.state).load()?);
-        let lines = prepared.explain(&decision).into_iter().map(|line| line.text).collect();
-        match decision {
-            Decision::Allow(allowed) => {
-                let handle = self.service.submit_prepared(owner, prepared, allowed)?;
-                Ok(Requested::Run(Box::new(handle)))
+        let call = Call { skill, tool, values, mode: Mode::Global };
+        match prepare(call, &self.engine.world)?.decide(&self.engine, Consent::None)? {
+            Verdict::Ready(ready) => {
+                Ok(Requested::Run(Box::new(self.service.submit_run(owner, ready)?)))
             }
-            Decision::Ask(question) => {
-                let id = self.next;
-                self.next += 1;
-                self.questions.insert(id, (owner.clone(), prepared, Box::new(question)));
-                Ok(Requested::Question { id, lines })
+            Verdict::Ask(pending) => {
+                let question = self.pending.keep(owner.as_str(), *pending)?;
+                Ok(Requested::Question(Box::new(question)))
             }
-            Decision::Deny(denied) => Err(format!("refused: {:?}", denied.reasons()).into()),
+            Verdict::Denied(denied) => Err(format!("refused: {:?}", denied.reasons()).into()),
         }
     }
 
-    /// Takes a person's yes, minutes or days later. Whatever has changed meanwhile is found when the run starts.
-    fn approve(&mut self, id: u64) -> Result<RunHandle, Error> {
-        let (owner, prepared, question) =
-            self.questions.remove(&id).ok_or("the question was answered or dropped")?;
-        let allowed = question.approve(Answer { remember: Remember::Once, at: SystemClock.now() });
-        Ok(self.service.submit_prepared(&owner, prepared, allowed)?)
+    /// Takes a person's yes, minutes later. Whatever has changed meanwhile is found when the run starts.
+    fn approve(&self, owner: &Owner, id: RunId) -> Result<RunHandle, Error> {
+        let pending = self.pending.take(owner.as_str(), id)?;
+        let ready = pending.answer(Reply::Yes(Remember::Once))?;
+        Ok(self.service.submit_run(owner, ready)?)
     }
 }
 
@@ -112,40 +104,39 @@ async fn main() -> Result<(), Error> {
         streams: StreamLimits { running: 100, running_per_owner: 10 },
         events: EventLimits::USUAL,
     };
-    let mut server = Server {
+    let world = World::at(&root.join("home"), &root.join("project"), &path, Vec::new())?;
+    let server = Server {
         service: ExecutionService::new(limits),
-        world: Arc::new(World::at(&root.join("home"), &root.join("project"), &path, Vec::new())?),
+        engine: Engine::new(Arc::new(world)),
         skill: SkillFolders { folders: vec![root.join("skills")] }.resolve("clock")?,
-        questions: HashMap::new(),
-        next: 1,
+        pending: PendingRuns::new(PendingLimits::USUAL, Arc::new(SystemClock)),
     };
 
-    // Two people want something, and each is shown a question. Their pages may stay open for days.
+    // Two people want something, and each is shown a question. Their pages may stay open for an hour.
     let mut pending = Vec::new();
     for name in ["ada", "grace"] {
         let values = Map::from_iter([("text".to_owned(), format!("hello from {name}").into())]);
         match server.request(&Owner::new(name), "say", values)? {
             Requested::Run(handle) => stream(name, *handle).await?,
-            Requested::Question { id, lines } => {
-                println!("{name} is asked ({id}): {}", lines.first().map_or("", String::as_str));
-                pending.push((name, id));
+            Requested::Question(question) => {
+                println!("{name} is asked: {}", question.reasons.join("; "));
+                pending.push((name, question.id));
             }
         }
     }
     for (name, id) in pending {
-        let handle = server.approve(id)?;
+        let handle = server.approve(&Owner::new(name), id)?;
         stream(name, handle).await?;
     }
 
     // Ada fills her part of the queue; grace is not held up by it.
     let mut waiting = Vec::new();
+    let ada = Owner::new("ada");
     let refused: Problem = loop {
-        let Requested::Question { id, .. } =
-            server.request(&Owner::new("ada"), "wait", Map::new())?
-        else {
+        let Requested::Question(question) = server.request(&ada, "wait", Map::new())? else {
             return Err("it is asked about each time".into());
         };
-        match server.approve(id) {
+        match server.approve(&ada, question.id) {
             Ok(handle) => waiting.push(handle),
             Err(error) => break *error.downcast::<Problem>()?,
         }

@@ -9,8 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use prowess_engine::{
-    ApprovalStore, Cancel, Consent, LoadedSkill, NoApprover, PythonWorkers, Surroundings,
-    SystemClock, ToolHandle, World,
+    Cancel, Consent, Engine, LoadedSkill, NoApprover, PythonWorkers, ToolHandle, World,
 };
 use prowess_policy::{Mode, Origin, Tier, Trust};
 
@@ -73,14 +72,12 @@ impl Bare {
 /// happens to all of them.
 fn times(folder: &Path) -> Result<[Vec<Duration>; 3], Error> {
     let world = Arc::new(World::of_this_process()?);
-    let workers = PythonWorkers::new(2);
     let file = folder.join("SKILL.md");
     let text = std::fs::read_to_string(&file)?;
     let skill = prowess_format::check(&text, prowess_format::ReadOptions::DETECT).skill;
     let tool = skill.tool("greet").ok_or("the skill greets")?.clone();
     let values = serde_json::json!({ "name": "world" });
     let values = values.as_object().ok_or("an object")?;
-    let store = ApprovalStore::of(&world.state);
     let loaded = Arc::new(LoadedSkill {
         trust: Trust::of(&skill, Tier::Experimental, None, Origin::Local),
         skill,
@@ -90,30 +87,31 @@ fn times(folder: &Path) -> Result<[Vec<Duration>; 3], Error> {
         diagnostics: Vec::new(),
         digest: None,
     });
-    let surroundings = Surroundings {
-        world: &world,
-        workers: &workers,
-        approvals: &store,
-        clock: &SystemClock,
-        consent: Consent::InAdvance,
-    };
-    let call = |handle: &mut ToolHandle| -> Result<(), Error> {
+    let engine = Engine { workers: PythonWorkers::new(2), ..Engine::new(world) };
+    let call = |handle: &ToolHandle| -> Result<(), Error> {
         let cancel = Cancel::default();
-        let envelope = handle.call(values, surroundings, &mut NoApprover, &cancel, &mut |_| ())?;
+        let envelope = handle.call(
+            values,
+            &engine,
+            Consent::InAdvance,
+            &mut NoApprover,
+            &cancel,
+            &mut |_| (),
+        )?;
         assert!(envelope.error.is_none(), "{:?}", envelope.error);
         Ok(())
     };
     let mut bare = Bare::start()?;
-    let mut standing = ToolHandle::new(Arc::clone(&loaded), tool.clone(), Mode::Global);
+    let standing = ToolHandle::new(Arc::clone(&loaded), tool.clone(), Mode::Global);
     let mut times = [Vec::new(), Vec::new(), Vec::new()];
     for turn in 0..WARM_UP_CALLS + CALLS {
-        let mut anew = ToolHandle::new(Arc::clone(&loaded), tool.clone(), Mode::Global);
+        let anew = ToolHandle::new(Arc::clone(&loaded), tool.clone(), Mode::Global);
         let started = Instant::now();
         bare.call()?;
         let first = Instant::now();
-        call(&mut standing)?;
+        call(&standing)?;
         let second = Instant::now();
-        call(&mut anew)?;
+        call(&anew)?;
         let third = Instant::now();
         if turn >= WARM_UP_CALLS {
             for (times, time) in
@@ -124,7 +122,7 @@ fn times(folder: &Path) -> Result<[Vec<Duration>; 3], Error> {
         }
     }
     // A figure of something else would be worse than none.
-    assert!(standing.is_standing(), "files that were changed just now: try again");
+    assert!(standing.has_decision(), "files that were changed just now: try again");
     bare.end()?;
     Ok(times)
 }

@@ -9,11 +9,35 @@ use prowess_files::whole::{self, MOST_SMALL_BYTES, WriteOptions};
 use prowess_files::{private, with_lock};
 use prowess_policy::{Approval, Approvals};
 
+use crate::platform;
 use crate::world::State;
 
-/// Where the approvals are kept.
+/// Where approvals are kept: a file of the user by default, a database behind a server.
+///
+/// The methods block. The engine calls them on the caller's thread, and a workflow on the blocking pool of its runtime, so
+/// an implementation may wait for a database there.
+pub trait ApprovalStore: Send + Sync {
+    /// What is approved now.
+    fn load(&self) -> Result<Approvals, StoreError>;
+
+    /// Adds an approval.
+    fn add(&self, approval: Approval) -> Result<(), StoreError>;
+
+    /// Revokes the approvals of a skill, or everything that lets one of its tools run; gives what was revoked.
+    fn revoke(&self, skill: &str, tool: Option<&str>) -> Result<Vec<Approval>, StoreError>;
+
+    /// Revokes all approvals; gives what was revoked.
+    fn revoke_all(&self) -> Result<Vec<Approval>, StoreError>;
+
+    /// A text that changes with every change of the approvals. Without one, no decision outlives its call.
+    fn revision(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Approvals in a file of the user.
 #[derive(Clone, Debug)]
-pub struct ApprovalStore {
+pub struct FileApprovals {
     path: PathBuf,
 }
 
@@ -77,8 +101,8 @@ impl From<io::Error> for Failure {
     }
 }
 
-impl ApprovalStore {
-    /// The store of a user.
+impl FileApprovals {
+    /// The approvals of a user.
     pub fn of(state: &State) -> Self {
         Self { path: state.data.join("approvals.json") }
     }
@@ -86,26 +110,6 @@ impl ApprovalStore {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// What is approved now. Nothing, when there is no file yet.
-    pub fn load(&self) -> Result<Approvals, StoreError> {
-        self.read().map_err(|failure| self.error(failure))
-    }
-
-    /// Adds an approval.
-    pub fn add(&self, approval: Approval) -> Result<(), StoreError> {
-        self.change(|approvals| approvals.add(approval))
-    }
-
-    /// Takes back those of a skill, or everything that lets one of its tools run; gives what was taken back.
-    pub fn revoke(&self, skill: &str, tool: Option<&str>) -> Result<Vec<Approval>, StoreError> {
-        self.change(|approvals| approvals.revoke(skill, tool))
-    }
-
-    /// Takes all of them back; gives what was taken back.
-    pub fn revoke_all(&self) -> Result<Vec<Approval>, StoreError> {
-        self.change(|approvals| std::mem::take(approvals).records().to_vec())
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Approvals) -> T) -> Result<T, StoreError> {
@@ -141,6 +145,34 @@ impl ApprovalStore {
             Failure::File(source) => StoreError::File { path, source },
             Failure::Foreign(source) => StoreError::Foreign { path, source },
             Failure::Content(reason) => StoreError::Content { path, reason },
+        }
+    }
+}
+
+impl ApprovalStore for FileApprovals {
+    /// Nothing is approved when there is no file yet.
+    fn load(&self) -> Result<Approvals, StoreError> {
+        self.read().map_err(|failure| self.error(failure))
+    }
+
+    fn add(&self, approval: Approval) -> Result<(), StoreError> {
+        self.change(|approvals| approvals.add(approval))
+    }
+
+    fn revoke(&self, skill: &str, tool: Option<&str>) -> Result<Vec<Approval>, StoreError> {
+        self.change(|approvals| approvals.revoke(skill, tool))
+    }
+
+    fn revoke_all(&self) -> Result<Vec<Approval>, StoreError> {
+        self.change(|approvals| std::mem::take(approvals).records().to_vec())
+    }
+
+    /// Which file it is, its size and its times. A file that was changed a moment ago could change again without a trace.
+    fn revision(&self) -> Option<String> {
+        match std::fs::symlink_metadata(&self.path) {
+            Ok(data) => Some(format!("{:?}", platform::identity_of(&data)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Some("absent".to_owned()),
+            Err(_) => None,
         }
     }
 }

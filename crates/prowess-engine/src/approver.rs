@@ -1,20 +1,44 @@
 //! Who is asked, when a decision is a question.
 
-use prowess_policy::{Line, Question, Remember};
+use prowess_core::{BoxFuture, RunId};
+use prowess_policy::{Line, Places, Remember};
 
-/// A question with everything that has to be shown before it can be answered (GIB §6.3).
-#[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
-    /// What is asked, and why.
-    pub question: &'a Question,
-    /// The same in plain words: what it may and may not do, and why it asks.
-    pub lines: &'a [Line],
+/// A question with everything that has to be shown before it can be answered (GIB §6.3). It is plain data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApprovalRequest {
+    /// The run that waits for the answer.
+    pub id: RunId,
+    /// When the question expires, in seconds since 1970; never when absent.
+    pub expires_at: Option<u64>,
+    /// The skill's name.
+    pub skill: String,
+    /// The tool's name.
+    pub tool: String,
     /// What the skill says about itself.
-    pub description: &'a str,
+    pub description: String,
+    /// The folders of the skill and of the project.
+    pub places: Option<Places>,
     /// Program and arguments, exactly as they will be started.
-    pub command: &'a [String],
+    pub command: Vec<String>,
     /// Values that the program may take for options (NEG-12): parameter and value.
-    pub option_like: &'a [(String, String)],
+    pub option_like: Vec<(String, String)>,
+    /// What the tool may and may not do and why it asks, in plain words.
+    pub lines: Vec<Line>,
+    /// Why somebody is asked, one clause each.
+    pub reasons: Vec<String>,
+    /// Whether to warn of a download that nobody vouches for.
+    pub has_banner: bool,
+    /// Whether the answer can be remembered; otherwise it counts once.
+    pub can_be_remembered: bool,
+    /// Whether a yes in advance would have answered it.
+    pub allows_in_advance: bool,
+}
+
+impl ApprovalRequest {
+    /// Skill and tool.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.skill, self.tool)
+    }
 }
 
 /// What came back.
@@ -28,10 +52,33 @@ pub enum Reply {
     Nobody,
 }
 
-/// Somebody who can be asked: on a terminal, over HTTP, through a host agent.
-pub trait Approver {
+/// Somebody who is asked and waited for: a person at a terminal.
+pub trait Approver: Send {
     /// Asks, and waits for the answer.
-    fn ask(&mut self, asked: &Asked<'_>) -> Reply;
+    fn ask(&mut self, request: &ApprovalRequest) -> Reply;
+}
+
+impl<A: Approver + ?Sized> Approver for &mut A {
+    fn ask(&mut self, request: &ApprovalRequest) -> Reply {
+        (**self).ask(request)
+    }
+}
+
+/// Somebody who is asked and answers later, while other work goes on: over HTTP, through a host agent.
+pub trait AsyncApprover: Send {
+    /// Asks. The future is dropped when the run is cancelled.
+    fn ask<'a>(&'a mut self, request: &'a ApprovalRequest) -> BoxFuture<'a, Reply>;
+}
+
+/// Lets a workflow ask an [`Approver`]. The thread waits for the answer, which suits a program with one user.
+#[derive(Debug)]
+pub struct Blocking<A>(pub A);
+
+impl<A: Approver> AsyncApprover for Blocking<A> {
+    fn ask<'a>(&'a mut self, request: &'a ApprovalRequest) -> BoxFuture<'a, Reply> {
+        let reply = self.0.ask(request);
+        Box::pin(std::future::ready(reply))
+    }
 }
 
 /// Nobody: every question is refused.
@@ -39,7 +86,7 @@ pub trait Approver {
 pub struct NoApprover;
 
 impl Approver for NoApprover {
-    fn ask(&mut self, _asked: &Asked<'_>) -> Reply {
+    fn ask(&mut self, _request: &ApprovalRequest) -> Reply {
         Reply::Nobody
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Knows what time it is.
-pub trait Clock {
+pub trait Clock: Send + Sync {
     /// Seconds since 1970.
     fn now(&self) -> u64;
 }

@@ -97,6 +97,9 @@ pub enum RunError {
     /// The user said no.
     #[error("`{0}` was not approved")]
     Declined(String),
+    /// The question waited too long for its answer.
+    #[error("the question about `{0}` has expired: nothing was run")]
+    Expired(String),
     /// Something else is there than what was decided about (attack sandbox-G07).
     #[error("{0} changed while it was being approved: nothing was run")]
     Changed(&'static str),
@@ -154,6 +157,7 @@ impl RunError {
             | RunError::Denied(_)
             | RunError::NobodyToAsk { .. }
             | RunError::Declined(_)
+            | RunError::Expired(_)
             | RunError::Changed(_)
             | RunError::Store(_)
             | RunError::Files(_)
@@ -212,7 +216,7 @@ impl RunError {
             ],
             RunError::Load(error) => error.hints.clone(),
             RunError::Credential(error) => error.hints(),
-            RunError::Changed(_) => vec!["run it again".to_owned()],
+            RunError::Changed(_) | RunError::Expired(_) => vec!["run it again".to_owned()],
             _ => Vec::new(),
         }
     }

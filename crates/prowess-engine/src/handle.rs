@@ -1,183 +1,223 @@
-//! A tool that is called again and again, as agents do: what was decided stands as long as nothing has changed that it was
-//! decided on, and only the values are new.
+//! A tool that is called again and again, as agents and workflows do.
+//!
+//! A decision stays valid as long as nothing has changed that it was based on; then only the values are new.
 
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use prowess_core::{Envelope, Event};
 use prowess_format::skill::Tool;
 use prowess_policy::{Allowed, Mode};
 use serde_json::{Map, Value};
 
-use crate::approvals::ApprovalStore;
-use crate::approver::{Approver, Asked, Reply};
-use crate::clock::Clock;
-use crate::deciding::{Consent, approve};
+use crate::approver::Approver;
+use crate::decision::{self, Consent, Engine, ReadyRun, Verdict};
 use crate::error::RunError;
 use crate::evidence::Evidence;
 use crate::inputs;
 use crate::loaded::LoadedSkill;
-use crate::prepare::{Call, prepare};
-use crate::run::{self, Cancel, Kept};
+use crate::prepare::{Call, Prepared, prepare};
+use crate::run::{self, Cancel, WarmRun};
 use crate::tool::python::{Plan, PythonWorkers, Session};
 use crate::world::World;
-use prowess_core::Envelope;
-use prowess_core::Event;
 
-/// What calls take place in.
-#[derive(Clone, Copy)]
-pub struct Surroundings<'h> {
-    /// The machine.
-    pub world: &'h Arc<World>,
-    /// Where Python tools run.
-    pub workers: &'h PythonWorkers,
-    /// What is approved.
-    pub approvals: &'h ApprovalStore,
-    /// When an approval is given.
-    pub clock: &'h dyn Clock,
-    /// What the user said before anything was asked.
-    pub consent: Consent,
-}
-
-/// A tool of a skill, to be called as often as somebody likes.
+/// A tool of a skill, to be called any number of times, from several threads at once. Clones are the same tool.
 ///
-/// The first call goes the whole way: [`prepare`], [`approve`], [`run::run_with`]. Where that has left a warm worker and
-/// nobody had to answer a question that counts only once, the next one looks whether everything is as it was: the skill's
-/// files, the approvals, the programs and what the worker has in view. If so, only the values are checked and the worker
-/// is called. Another program of the same name further up in PATH does not matter: the one that was approved runs on.
+/// The first call goes the whole way: prepare, decide, run. Where that has left a warm worker and nobody had to answer a
+/// question that counts only once, the next one checks whether everything is as it was: the skill's files, the approvals,
+/// the programs and what the worker can see. If so, only the values are checked and the worker is called. Another program
+/// of the same name further up in PATH does not matter: the approved one keeps running.
+#[derive(Clone, Debug)]
 pub struct ToolHandle {
     skill: Arc<LoadedSkill>,
     tool: Tool,
     mode: Mode,
-    standing: Option<Standing>,
+    valid: Shared,
 }
 
-/// A decision that stands.
-struct Standing {
+/// The decision that is still valid, where there is one. A call takes it and puts it back.
+type Shared = Arc<Mutex<Option<ValidDecision>>>;
+
+/// A decision with what it was based on and the worker that it started.
+#[derive(Debug)]
+struct ValidDecision {
     evidence: Evidence,
+    /// Of the approvals.
+    revision: String,
+    consent: Consent,
     allowed: Allowed,
     plan: Plan,
-    kept: Kept,
+    warm: WarmRun,
+}
+
+/// Where a run leaves its decision for the next call.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    shared: Shared,
+    evidence: Evidence,
+    revision: String,
+    consent: Consent,
+}
+
+/// A call that an earlier decision and its worker serve.
+#[derive(Debug)]
+pub(crate) struct WarmCall {
+    call: Call,
+    plan: Plan,
+    decision: ValidDecision,
+    shared: Shared,
+    world: Arc<World>,
 }
 
 impl ToolHandle {
     /// A tool that was not called yet.
     pub fn new(skill: Arc<LoadedSkill>, tool: Tool, mode: Mode) -> Self {
-        Self { skill, tool, mode, standing: None }
+        Self { skill, tool, mode, valid: Shared::default() }
     }
 
-    /// Whether the next call can do without the whole way, as far as is known before looking.
-    pub fn is_standing(&self) -> bool {
-        self.standing.is_some()
+    /// Whether a decision may still be valid, as far as is known before the files are checked.
+    pub fn has_decision(&self) -> bool {
+        lock(&self.valid).is_some()
     }
 
-    /// Calls the tool. An error is one of before the start; everything later is in the envelope.
-    pub fn call(
-        &mut self,
-        values: &Map<String, Value>,
-        surroundings: Surroundings<'_>,
-        approver: &mut dyn Approver,
-        cancel: &Cancel,
-        sink: &mut dyn FnMut(&Event),
-    ) -> Result<Envelope, RunError> {
-        if let Some(standing) = self.standing.take().filter(|standing| standing.evidence.holds())
-            && let Some(envelope) =
-                self.call_standing(&standing, values, surroundings, cancel, sink)?
-        {
-            self.standing = Some(standing);
-            return Ok(envelope);
-        }
-        self.call_anew(values, surroundings, approver, cancel, sink)
+    /// Where the skill is, and the tool's name.
+    pub(crate) fn key(&self) -> (PathBuf, String) {
+        (self.skill.place().to_owned(), self.tool.name.value.clone())
     }
 
-    /// `None` when the whole way is needed after all.
-    fn call_standing(
+    /// Whether both are of one loaded skill, and not of what lay in its folder at different times.
+    pub(crate) fn is_same_skill(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.skill, &other.skill) && self.mode == other.mode
+    }
+
+    /// Prepares and decides about a call.
+    pub fn decide(
         &self,
-        standing: &Standing,
-        values: &Map<String, Value>,
-        surroundings: Surroundings<'_>,
-        cancel: &Cancel,
-        sink: &mut dyn FnMut(&Event),
-    ) -> Result<Option<Envelope>, RunError> {
-        let Surroundings { world, workers, .. } = surroundings;
-        let tool = &self.tool;
-        let files = inputs::check(tool, values, &world.working_directory)
-            .map_err(|errors| RunError::Inputs { tool: tool.name.value.clone(), errors })?;
-        if !files.is_empty() {
-            // Each of them is a grant of its own.
-            return Ok(None);
-        }
-        let call = self.request(values);
-        let plan = standing.plan.again(&call);
-        let session = Session {
-            skill: &self.skill,
-            plan: &plan,
-            allowed: &standing.allowed,
-            world,
-            workers,
-            cancel,
-            time: standing.kept.time,
-        };
-        Ok(run::run_again(&session, &standing.kept, &call, sink))
-    }
-
-    fn call_anew(
-        &mut self,
-        values: &Map<String, Value>,
-        surroundings: Surroundings<'_>,
-        approver: &mut dyn Approver,
-        cancel: &Cancel,
-        sink: &mut dyn FnMut(&Event),
-    ) -> Result<Envelope, RunError> {
-        let Surroundings { world, workers, approvals, clock, consent } = surroundings;
-        // Before anything is read: what changes from now on is seen.
-        let evidence = self.evidence(approvals);
-        let call = self.request(values);
-        let prepared = prepare(call, world)?;
-        let evidence = evidence.and_then(|mut evidence| {
-            let mut programs = prepared.images.programs.iter();
-            programs.try_for_each(|image| evidence.unchanged(image.clone()))?;
-            Some(evidence)
-        });
-        let mut approver = Heard { approver, was_asked: false };
-        let allowed = approve(&prepared, consent, &mut approver, clock, approvals)?;
-        let (envelope, kept) = run::run_and_keep(workers, &prepared, &allowed, world, cancel, sink);
-        let counts_once = approver.was_asked && allowed.approval().is_none();
-        if let Some(plan) = prepared.recipe.python.filter(|_| !counts_once)
-            && let (Some(mut evidence), Some(mut kept)) = (evidence, kept)
-            && let Some(places) = kept.warmth.places.take()
-        {
-            evidence.extend(places);
-            self.standing = Some(Standing { evidence, allowed, plan, kept });
-        }
-        Ok(envelope)
-    }
-
-    fn request(&self, values: &Map<String, Value>) -> Call {
-        Call {
+        values: Map<String, Value>,
+        engine: &Engine,
+        consent: Consent,
+    ) -> Result<Verdict, RunError> {
+        let call = Call {
             skill: Arc::clone(&self.skill),
             tool: self.tool.clone(),
-            values: values.clone(),
+            values,
             mode: self.mode,
-        }
+        };
+        let valid = lock(&self.valid).take().filter(|valid| valid.holds(engine, consent));
+        let call = match valid {
+            None => call,
+            Some(decision) => {
+                let files =
+                    inputs::check(&call.tool, &call.values, &engine.world.working_directory)
+                        .map_err(|errors| {
+                            let tool = call.tool.name.value.clone();
+                            RunError::Inputs { tool, errors }
+                        });
+                match files {
+                    // Each file is a grant of its own.
+                    Ok(files) if !files.is_empty() => call,
+                    Ok(_) => {
+                        let plan = decision.plan.again(&call);
+                        let (shared, world) = (Arc::clone(&self.valid), Arc::clone(&engine.world));
+                        let warm = WarmCall { call, plan, decision, shared, world };
+                        return Ok(Verdict::Ready(ReadyRun::warm(warm, engine)));
+                    }
+                    Err(error) => {
+                        lock(&self.valid).get_or_insert(decision);
+                        return Err(error);
+                    }
+                }
+            }
+        };
+        // Before anything is read: what changes from now on is seen.
+        let seen = self.evidence().zip(engine.approvals.revision());
+        let prepared = prepare(call, &engine.world)?;
+        let slot = seen.and_then(|(mut evidence, revision)| {
+            let mut programs = prepared.images.programs.iter();
+            programs.try_for_each(|image| evidence.unchanged(image.clone()))?;
+            Some(Slot { shared: Arc::clone(&self.valid), evidence, revision, consent })
+        });
+        decision::decide(prepared, engine, consent, slot)
     }
 
-    /// What can be named before a call is prepared.
-    fn evidence(&self, approvals: &ApprovalStore) -> Option<Evidence> {
+    /// Calls the tool and waits for it. An error is one of before the start; everything later is in the envelope.
+    pub fn call(
+        &self,
+        values: &Map<String, Value>,
+        engine: &Engine,
+        consent: Consent,
+        approver: &mut dyn Approver,
+        cancel: &Cancel,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Result<Envelope, RunError> {
+        let verdict = self.decide(values.clone(), engine, consent)?;
+        Ok(verdict.answered(approver)?.run(cancel, sink))
+    }
+
+    /// The files of the skill.
+    fn evidence(&self) -> Option<Evidence> {
         let mut evidence = Evidence::default();
         evidence.tree(self.skill.directory.as_deref()?)?;
-        evidence.unchanged(approvals.path().to_owned())?;
         Some(evidence)
     }
 }
 
-/// Knows whether anybody was asked.
-struct Heard<'a> {
-    approver: &'a mut dyn Approver,
-    was_asked: bool,
+impl ValidDecision {
+    fn holds(&self, engine: &Engine, consent: Consent) -> bool {
+        // A yes in advance counts where it is given again.
+        let is_agreed = self.consent == Consent::None || consent == Consent::InAdvance;
+        is_agreed
+            && self.evidence.holds()
+            && engine.approvals.revision().as_ref() == Some(&self.revision)
+    }
 }
 
-impl Approver for Heard<'_> {
-    fn ask(&mut self, asked: &Asked<'_>) -> Reply {
-        self.was_asked = true;
-        self.approver.ask(asked)
+impl Slot {
+    /// Leaves the decision of a run for the next call.
+    pub(crate) fn fill(mut self, prepared: Prepared, allowed: Allowed, mut warm: WarmRun) {
+        if let Some(plan) = prepared.recipe.python
+            && let Some(places) = warm.worker.places.take()
+        {
+            self.evidence.extend(places);
+            let Self { shared, evidence, revision, consent } = self;
+            let valid = ValidDecision { evidence, revision, consent, allowed, plan, warm };
+            *lock(&shared) = Some(valid);
+        }
     }
+}
+
+impl WarmCall {
+    /// Calls the worker. Where it is gone, the call is prepared again and starts one by the same decision: what it was
+    /// based on held, and the files are compared with it before the start, as always.
+    pub(crate) fn run(
+        self,
+        workers: &PythonWorkers,
+        cancel: &Cancel,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Envelope {
+        let Self { call, plan, decision, shared, world } = self;
+        let session = Session {
+            skill: &call.skill,
+            plan: &plan,
+            allowed: &decision.allowed,
+            world: &world,
+            workers,
+            cancel,
+            time: decision.warm.time,
+        };
+        if let Some(envelope) = run::run_again(&session, &decision.warm, &call, sink) {
+            lock(&shared).get_or_insert(decision);
+            return envelope;
+        }
+        match prepare(call, &world) {
+            Ok(prepared) => {
+                run::run_and_keep(workers, &prepared, &decision.allowed, cancel, sink).0
+            }
+            Err(error) => run::not_started(&error, sink),
+        }
+    }
+}
+
+fn lock(shared: &Shared) -> std::sync::MutexGuard<'_, Option<ValidDecision>> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -259,7 +259,7 @@ fn request(skill: &LoadedSkill, tool: &Tool, world: &World) -> Result<Request, R
 
 impl Prepared {
     /// What the policy says.
-    pub fn decide(&self, approvals: &Approvals) -> Decision {
+    pub(crate) fn policy_decision(&self, approvals: &Approvals) -> Decision {
         let _span = tracing::info_span!("decide").entered();
         let Call { skill, mode, .. } = &self.call;
         let surroundings = Surroundings::new(&self.world, skill.directory.as_deref());
@@ -268,7 +268,7 @@ impl Prepared {
     }
 
     /// What the policy says in plain words, with what that means on this machine.
-    pub fn explain(&self, decision: &Decision) -> Vec<Line> {
+    pub(crate) fn explain(&self, decision: &Decision) -> Vec<Line> {
         let folder = self.call.skill.directory.as_deref();
         let outlook = Outlook::of(decision, &self.images, folder, &self.world);
         outlook.explain(decision)

@@ -51,7 +51,7 @@ struct CancelState {
     asked: bool,
     killed: bool,
     /// Wakes those who wait for it.
-    bell: Arc<Notify>,
+    notify: Arc<Notify>,
     /// Why, as a signal.
     signal: Option<i32>,
     running: Option<Canceller>,
@@ -86,21 +86,22 @@ impl Cancel {
         }
         state.asked = true;
         self.0.asked.store(true, Ordering::SeqCst);
-        state.bell.notify_waiters();
+        state.notify.notify_waiters();
         if let Some(running) = &state.running {
             running.cancel();
         }
     }
 
-    /// Waits until somebody wants the end.
-    pub(crate) async fn asked(&self) {
-        let bell = Arc::clone(&self.0.state.lock().unwrap_or_else(PoisonError::into_inner).bell);
-        let rung = bell.notified();
-        let mut rung = std::pin::pin!(rung);
-        // Listening first: it may ring between the look and the wait.
-        rung.as_mut().enable();
-        if !self.is_asked() {
-            rung.await;
+    /// Resolves when the run is cancelled.
+    pub(crate) async fn cancelled(&self) {
+        let notify =
+            Arc::clone(&self.0.state.lock().unwrap_or_else(PoisonError::into_inner).notify);
+        let notified = notify.notified();
+        let mut notified = std::pin::pin!(notified);
+        // Registered first: it may be cancelled between the check and the wait.
+        notified.as_mut().enable();
+        if !self.is_cancelled() {
+            notified.await;
         }
     }
 
@@ -110,8 +111,8 @@ impl Cancel {
         state.signal.map(|signal| SIGNALLED + signal)
     }
 
-    /// Whether somebody wants the end.
-    pub(crate) fn is_asked(&self) -> bool {
+    /// Whether the run is cancelled.
+    pub(crate) fn is_cancelled(&self) -> bool {
         self.0.asked.load(Ordering::SeqCst)
     }
 
@@ -133,33 +134,10 @@ impl Cancel {
     }
 }
 
-/// Runs a prepared call that was allowed. Events end with [`Event::Done`], whatever happens.
-pub fn run(
-    prepared: &Prepared,
-    allowed: &Allowed,
-    world: &World,
-    cancel: &Cancel,
-    sink: &mut dyn FnMut(&Event),
-) -> Envelope {
-    run_with(&PythonWorkers::one_shot(), prepared, allowed, world, cancel, sink)
-}
-
-/// The same, with Python workers that are warm and stay for the next call.
-pub fn run_with(
-    workers: &PythonWorkers,
-    prepared: &Prepared,
-    allowed: &Allowed,
-    world: &World,
-    cancel: &Cancel,
-    sink: &mut dyn FnMut(&Event),
-) -> Envelope {
-    run_and_keep(workers, prepared, allowed, world, cancel, sink).0
-}
-
 /// What is left of a run that the next one can build on.
 #[derive(Debug)]
-pub(crate) struct Kept {
-    pub(crate) warmth: Warmth,
+pub(crate) struct WarmRun {
+    pub(crate) worker: Warmth,
     pub(crate) time: Duration,
     pub(crate) warnings: Vec<String>,
     /// Knows the keys that the worker was given.
@@ -167,15 +145,16 @@ pub(crate) struct Kept {
     images: Images,
 }
 
-/// The same, telling what the next call of the tool can build on.
+/// Runs a prepared call that was allowed, and gives what the next call of the tool can build on. Events end with
+/// [`Event::Done`], whatever happens.
 pub(crate) fn run_and_keep(
     workers: &PythonWorkers,
     prepared: &Prepared,
     allowed: &Allowed,
-    world: &World,
     cancel: &Cancel,
     sink: &mut dyn FnMut(&Event),
-) -> (Envelope, Option<Kept>) {
+) -> (Envelope, Option<WarmRun>) {
+    let world: &World = &prepared.world;
     let mut watcher = Watcher::new(sink, Redactor::idle());
     watcher.held = HeldOutput::of(&prepared.call.tool);
     let started = start(workers, prepared, allowed, world, cancel, &mut watcher);
@@ -190,22 +169,32 @@ pub(crate) fn run_and_keep(
 /// Runs a tool in a worker that an earlier run has kept; `None` when it is gone, and then nothing was told.
 pub(crate) fn run_again(
     session: &Session<'_>,
-    kept: &Kept,
+    warm: &WarmRun,
     call: &Call,
     sink: &mut dyn FnMut(&Event),
 ) -> Option<Envelope> {
-    let mut watcher = Watcher::new(sink, kept.redactor.fresh());
-    let warm = session.warm(&kept.warmth)?;
-    watcher.warn(kept.warnings.clone());
+    let mut watcher = Watcher::new(sink, warm.redactor.fresh());
+    let ready = session.warm(&warm.worker)?;
+    watcher.warn(warm.warnings.clone());
     watcher.tell(&Event::Started {
         skill: call.skill.name.clone(),
         tool: call.tool.name.value.clone(),
         command: python::shown(call),
     });
-    let finished = session.converse(warm, &mut |event| watcher.tell_of_python(&event));
+    let finished = session.converse(ready, &mut |event| watcher.tell_of_python(&event));
     let Session { allowed, world, cancel, .. } = *session;
-    let images = &kept.images;
+    let images = &warm.images;
     Some(finish(finished, &After { call, allowed, images, world, cancel }, watcher))
+}
+
+/// Reports a call that did not start.
+pub(crate) fn not_started(error: &RunError, sink: &mut dyn FnMut(&Event)) -> Envelope {
+    let envelope = error.envelope();
+    if let Some(message) = envelope.error.clone() {
+        sink(&Event::Error { message });
+    }
+    sink(&Event::Done(Box::new(envelope.clone())));
+    envelope
 }
 
 /// What the end of a run is judged by.
@@ -437,7 +426,7 @@ fn start(
     world: &World,
     cancel: &Cancel,
     watcher: &mut Watcher<'_>,
-) -> Result<(Finished, Option<Kept>), RunError> {
+) -> Result<(Finished, Option<WarmRun>), RunError> {
     watcher.redactor = Redactor::of(allowed.spec(), world)?;
     watcher.warn(lookout::late(&world.state).warnings);
     let Specification { mut spec, time, door, warnings, lookout } =
@@ -465,7 +454,7 @@ fn start(
         finished.ending.fail(failure);
         let redactor = watcher.redactor.fresh();
         let images = prepared.images.clone();
-        let keep = |warmth| Kept { warmth, time, warnings, redactor, images };
+        let keep = |worker| WarmRun { worker, time, warnings, redactor, images };
         return Ok((finished, warmth.map(keep)));
     }
     watcher.door = door;

@@ -20,11 +20,10 @@ use std::time::Duration;
 use prowess_core::{
     Envelope, Event, EventFrame, INTERRUPTED, Outcome, Problem, ProblemKind, REFUSED, RunId,
 };
-use prowess_policy::Allowed;
 use tokio::sync::oneshot;
 
-use crate::prepare::Prepared;
-use crate::run::{self, Cancel};
+use crate::decision::ReadyRun;
+use crate::run::Cancel;
 use active::{Active, Ended};
 pub use events::{EventLimits, EventReceiver};
 pub use handle::{RunHandle, RunState};
@@ -143,17 +142,9 @@ impl ExecutionService {
         }
     }
 
-    /// Queues a call that was prepared and allowed. What it was decided on is compared again when it starts, however long it
-    /// has waited.
-    pub fn submit_prepared(
-        &self,
-        owner: &Owner,
-        prepared: Prepared,
-        allowed: Allowed,
-    ) -> Result<RunHandle, Problem> {
-        self.submit(owner, move |context, sink| {
-            run::run(&prepared, &allowed, &prepared.world, context.cancel(), sink)
-        })
+    /// Queues a run that may start. What it was decided on is compared again when it starts, however long it has waited.
+    pub fn submit_run(&self, owner: &Owner, ready: ReadyRun) -> Result<RunHandle, Problem> {
+        self.submit(owner, move |context, sink| ready.run(context.cancel(), sink))
     }
 
     /// Runs something on the calling thread: no queue, no other thread, no limit. Only a service that is shutting down
@@ -292,7 +283,7 @@ where
         drop(waiting);
         let _span = tracing::info_span!("run", run_id = %ending.context.id).entered();
         let (context, sender) = (&ending.context, &ending.sender);
-        let envelope = if context.cancel.is_asked() {
+        let envelope = if context.cancel.is_cancelled() {
             cancelled(&context.cancel)
         } else {
             let mut sink = |event: &Event| sender.send(event.clone());

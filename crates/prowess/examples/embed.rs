@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use prowess_core::Envelope;
 use prowess_engine::{
-    ApprovalStore, Approver, Asked, Cancel, Consent, PythonWorkers, Reply, Surroundings,
-    SystemClock, ToolHandle, World,
+    ApprovalRequest, Approver, Cancel, Consent, Engine, Reply, ToolHandle, World,
 };
 use prowess_library::Library;
 use prowess_package::limits::Limits;
@@ -53,7 +52,7 @@ echo {{text}}
 struct User;
 
 impl Approver for User {
-    fn ask(&mut self, _: &Asked<'_>) -> Reply {
+    fn ask(&mut self, _: &ApprovalRequest) -> Reply {
         Reply::Yes(Remember::Once)
     }
 }
@@ -100,16 +99,11 @@ fn embed(home: &Path) -> Result<(Vec<String>, Envelope), Error> {
 
     // Run, with the rights that the skill declares and the user agrees to.
     let values = serde_json::json!({ "text": "hello" });
-    let surroundings = Surroundings {
-        world: &world,
-        workers: &PythonWorkers::new(1),
-        approvals: &ApprovalStore::of(&world.state),
-        clock: &SystemClock,
-        consent: Consent::None,
-    };
-    let mut handle = ToolHandle::new(skill, tool, Mode::Global);
+    let engine = Engine::new(world);
+    let handle = ToolHandle::new(skill, tool, Mode::Global);
     let values = values.as_object().ok_or("the values are an object")?;
-    let envelope = handle.call(values, surroundings, &mut User, &Cancel::default(), &mut |_| ())?;
+    let envelope =
+        handle.call(values, &engine, Consent::None, &mut User, &Cancel::default(), &mut |_| ())?;
     Ok((lines, envelope))
 }
 

@@ -2,10 +2,10 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use prowess_policy::{Approval, Digest, FileHashes, ProgramPin, Project};
 
-use super::{ApprovalStore, wire};
+use super::{ApprovalStore as _, FileApprovals, wire};
 
-fn store(folder: &std::path::Path) -> ApprovalStore {
-    ApprovalStore { path: folder.join("data/prowess/approvals.json") }
+fn store(folder: &std::path::Path) -> FileApprovals {
+    FileApprovals { path: folder.join("data/prowess/approvals.json") }
 }
 
 fn approval(skill: &str, tool: Option<&str>) -> Approval {

@@ -57,7 +57,7 @@ impl Patience<'_> {
         };
         tokio::select! {
             biased;
-            () = self.cancel.asked() => Err(Halt::Cancelled),
+            () = self.cancel.cancelled() => Err(Halt::Cancelled),
             time = too_late => Err(Halt::TimedOut(time)),
             value = wanted => Ok(value),
         }
@@ -183,7 +183,7 @@ async fn read(
     let (before, mut counted) = (answer.usage.unwrap_or_default(), None);
     loop {
         let piece = match poll_fn(|context| pieces.as_mut().poll_next(context)).await {
-            _ if cancel.is_asked() => return Err(Halt::Cancelled),
+            _ if cancel.is_cancelled() => return Err(Halt::Cancelled),
             Some(piece) => piece.map_err(Halt::Model)?,
             None => {
                 let message = "the model stopped in the middle of its answer";

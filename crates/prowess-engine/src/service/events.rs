@@ -189,7 +189,7 @@ impl Shared {
         buffer.bytes >= self.limits.unread_bytes
             && !buffer.is_unread
             && buffer.cut.is_none()
-            && !self.cancel.is_asked()
+            && !self.cancel.is_cancelled()
     }
 
     fn push(&self, mut buffer: MutexGuard<'_, Buffer>, event: Event) {

@@ -114,7 +114,7 @@ async fn drive(
     cancel: &Cancel,
 ) -> Envelope {
     let mut work = pin!(work);
-    let mut asked = pin!(cancel.asked());
+    let mut asked = pin!(cancel.cancelled());
     let mut is_cancelled = false;
     let mut waiting: Option<Pin<Box<tokio::time::Sleep>>> = None;
     poll_fn(|context| {

@@ -137,7 +137,7 @@ fn dropping_a_handle_cancels_and_detaching_does_not() {
     let run = |name: &'static str| {
         let ended = ended.clone();
         let handle = service.submit(&owner("a"), move |context, _| {
-            while name == "dropped" && !context.cancel().is_asked() {
+            while name == "dropped" && !context.cancel().is_cancelled() {
                 std::thread::yield_now();
             }
             let _ = ended.send(name);
@@ -166,7 +166,7 @@ fn a_run_that_panics_ends_with_an_envelope() {
 fn a_reader_that_does_not_read_ends_the_run_and_is_told() {
     let mut handle = service()
         .submit(&owner("a"), |context, sink| {
-            while !context.cancel().is_asked() {
+            while !context.cancel().is_cancelled() {
                 sink(&Event::Warning { message: "x".repeat(1000) });
             }
             super::cancelled(context.cancel())
@@ -254,7 +254,7 @@ fn a_stream_without_a_reader_is_given_up() {
     runtime.block_on(async {
         let mut handle = service()
             .spawn(&owner("a"), |context, mut sink| async move {
-                while !context.cancel().is_asked() {
+                while !context.cancel().is_cancelled() {
                     sink.send(&Event::Warning { message: "x".repeat(100_000) });
                     tokio::task::yield_now().await;
                 }
@@ -309,7 +309,7 @@ fn a_deadline_cancels_what_has_not_ended() {
         let service = service();
         let running = service
             .submit(&owner("a"), |context, _| {
-                while !context.cancel().is_asked() {
+                while !context.cancel().is_cancelled() {
                     std::thread::sleep(Duration::from_millis(1));
                 }
                 super::cancelled(context.cancel())

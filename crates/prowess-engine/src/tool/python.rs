@@ -388,7 +388,7 @@ impl Session<'_> {
         let ending = |how| Ending::of(how, self.time, &[]);
         let ending = match lost {
             Lost::Sandbox(error) => return Err(error.into()),
-            Lost::TimedOut if self.cancel.is_asked() => ending(How::Cancelled(None)),
+            Lost::TimedOut if self.cancel.is_cancelled() => ending(How::Cancelled(None)),
             Lost::TimedOut => ending(How::TimedOut(None)),
             Lost::TooMuchOutput => ending(How::TooMuchOutput),
             Lost::Ended(How::Exited(code), words) => {
@@ -399,7 +399,7 @@ impl Session<'_> {
                 // Without a result there is no success.
                 return Ok(failed_with(if code == 0 { 1 } else { code }, error, started));
             }
-            Lost::Ended(How::Cancelled(_), _) if !self.cancel.is_asked() => {
+            Lost::Ended(How::Cancelled(_), _) if !self.cancel.is_cancelled() => {
                 return Ok(failed("the tool closed the way for its result".to_owned(), started));
             }
             Lost::Ended(how, _) => ending(how),

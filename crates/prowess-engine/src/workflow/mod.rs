@@ -28,8 +28,10 @@ pub use graph::{
 pub use mermaid::mermaid;
 pub use read::read;
 pub use rules::ALL as RULES;
-pub use run::{Ended, Limits, Models, Surroundings, public_fetcher, run};
+pub use run::{Ended, Limits, Models, WorkflowContext, public_fetcher, run};
 pub use schedule::{Schedule, State};
 pub use scope::{InputsError, inputs_of};
-pub use store::{KeptRun, OpenRun, RunId, RunRecord, RunState, RunStore, RunStoreError};
+pub use store::{
+    FileRuns, KeptRun, OpenRun, RunId, RunJournal, RunRecord, RunState, RunStore, RunStoreError,
+};
 pub use template::{Lookup, Reference, Template, part_of, text_of};

@@ -1,39 +1,34 @@
 //! Runs a workflow: starts what is ready, writes down what has ended, and tells what happens.
 //!
-//! All nodes live in one task, so nobody has to be handed over; what blocks (tools, programs) is on threads of its own.
+//! All nodes live in one future, which is `Send`; what blocks (tools, programs, the disk) is on the blocking pool.
 //! When a node fails no other one starts, and those that run are waited for: what they have done is written down and not
 //! done again by `resume`.
 
-use std::future::poll_fn;
+use std::collections::HashMap;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
 use std::time::Duration;
 
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use prowess_core::{Event, INTERRUPTED, Message, Model, ModelError, Retriever, WorkflowEvent};
 use prowess_policy::Mode;
 use prowess_proxy::{Fetcher, SystemResolver, UpstreamRoots};
 use serde_json::{Map, Value};
 use tracing::Instrument as _;
 
 use super::graph::{EndOutput, Node, Task, Workflow};
-use super::node::{Failure, tool};
+use super::node::{Failure, Step, blocking, tool};
 use super::schedule::{Schedule, State};
 use super::scope::{Input, Scope};
 use super::store::OpenRun;
-use crate::approvals::ApprovalStore;
-use crate::approver::{Approver, NoApprover};
-use crate::clock::Clock;
-use crate::deciding::Consent;
-use crate::error::RunError;
+use crate::approver::AsyncApprover;
+use crate::decision::{Consent, Engine, ReadyRun, Verdict};
+use crate::handle::ToolHandle;
 use crate::loaded::SkillResolver;
+use crate::pending::PendingRun;
 use crate::prompt::Sink;
 use crate::run::Cancel;
-use crate::world::World;
-use prowess_core::Event;
-use prowess_core::INTERRUPTED;
-use prowess_core::Retriever;
-use prowess_core::WorkflowEvent;
-use prowess_core::{Message, Model, ModelError};
 
 /// Who knows models by their names.
 pub trait Models: Send + Sync {
@@ -41,31 +36,27 @@ pub trait Models: Send + Sync {
     fn model(&self, name: Option<&str>) -> Result<Arc<dyn Model>, ModelError>;
 }
 
-/// What a workflow runs in.
-#[derive(Clone, Copy)]
-pub struct Surroundings<'w> {
-    /// The machine.
-    pub world: &'w Arc<World>,
+/// What a workflow runs with. It owns everything, so that a run can be a task of its own.
+#[derive(Clone)]
+pub struct WorkflowContext {
+    /// What runs of tools share. Its Python workers serve all nodes.
+    pub engine: Engine,
     /// The models.
-    pub models: &'w dyn Models,
+    pub models: Arc<dyn Models>,
     /// Where knowledge bases are looked up.
-    pub retriever: Option<&'w dyn Retriever>,
+    pub retriever: Option<Arc<dyn Retriever>>,
     /// Finds skills.
-    pub skills: &'w Arc<dyn SkillResolver>,
-    /// Who sends the requests of `http` nodes.
-    pub fetcher: &'w Fetcher,
-    /// What is approved.
-    pub approvals: &'w ApprovalStore,
-    /// When an approval is given.
-    pub clock: &'w dyn Clock,
+    pub skills: Arc<dyn SkillResolver>,
+    /// Sends the requests of `http` nodes.
+    pub fetcher: Arc<Fetcher>,
     /// What the user said before anything was asked.
     pub consent: Consent,
     /// The mode that is on.
     pub mode: Mode,
     /// What was said before the workflow, oldest first.
-    pub history: &'w [Message],
-    /// Who may end it.
-    pub cancel: &'w Cancel,
+    pub history: Arc<[Message]>,
+    /// Ends it early.
+    pub cancel: Cancel,
     /// Bounds.
     pub limits: Limits,
 }
@@ -107,8 +98,8 @@ pub struct Ended {
 pub async fn run(
     workflow: &Workflow,
     open: &mut OpenRun,
-    around: &Surroundings<'_>,
-    approver: &mut dyn Approver,
+    context: &WorkflowContext,
+    approver: &mut dyn AsyncApprover,
     sink: &mut Sink<'_>,
 ) -> Ended {
     let id = open.id.as_str().to_owned();
@@ -116,10 +107,12 @@ pub async fn run(
     teller.workflow(WorkflowEvent::Start { run: id.clone(), name: workflow.name.clone() });
     let scope = Scope::new(open.record.inputs.clone());
     let (schedule, skipped) = Schedule::new(workflow);
-    let mut engine = Engine { workflow, around, teller: &teller, schedule, scope, failure: None };
-    engine.tell_skipped(&skipped);
-    engine.work(open, approver).await;
-    let ended = engine.ended(open);
+    let tools = ToolHandles::default();
+    let mut running =
+        WorkflowRun { workflow, context, teller: &teller, schedule, scope, tools, failure: None };
+    running.tell_skipped(&skipped);
+    running.work(open, approver).await;
+    let ended = running.ended(open).await;
     let last = match &ended.result {
         Ok(output) => WorkflowEvent::Complete {
             run: id,
@@ -154,67 +147,132 @@ impl Teller<'_, '_> {
     }
 }
 
-/// A node at work.
-struct Running<'r> {
-    number: usize,
-    work: Pin<Box<dyn Future<Output = Result<Value, Failure>> + 'r>>,
+/// The tools that the nodes of a run call, so that a second call can build on the first one's decision.
+#[derive(Clone, Default)]
+pub(crate) struct ToolHandles(Arc<Mutex<HashMap<(PathBuf, String), ToolHandle>>>);
+
+impl ToolHandles {
+    /// The handle of a tool. One of a skill that was loaded again since is replaced.
+    pub(crate) fn get(&self, tool: ToolHandle) -> ToolHandle {
+        let mut handles = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match handles.get(&tool.key()) {
+            Some(known) if known.is_same_skill(&tool) => known.clone(),
+            _ => {
+                handles.insert(tool.key(), tool.clone());
+                tool
+            }
+        }
+    }
 }
 
-struct Engine<'e, 't, 's> {
+/// The output of a node, by its number.
+type Work<'r> = Pin<Box<dyn Future<Output = (usize, Result<Value, Failure>)> + Send + 'r>>;
+
+struct WorkflowRun<'e, 't, 's> {
     workflow: &'e Workflow,
-    around: &'e Surroundings<'e>,
+    context: &'e WorkflowContext,
     teller: &'e Teller<'t, 's>,
     schedule: Schedule<'e>,
     scope: Scope,
+    tools: ToolHandles,
     /// The first one counts.
     failure: Option<(String, Failure)>,
 }
 
-impl<'e> Engine<'e, '_, '_> {
-    async fn work(&mut self, open: &mut OpenRun, approver: &mut dyn Approver) {
-        let mut running: Vec<Running<'e>> = Vec::new();
+impl<'e> WorkflowRun<'e, '_, '_> {
+    async fn work(&mut self, open: &OpenRun, approver: &mut dyn AsyncApprover) {
+        let mut running: FuturesUnordered<Work<'e>> = FuturesUnordered::new();
         // Tools that have a question. It is asked when nothing else runs: whoever thinks about an answer should not let
         // the time of others run out.
-        let mut asking: Vec<usize> = Vec::new();
+        let mut asking: Vec<(usize, Box<PendingRun>)> = Vec::new();
         loop {
-            while self.failure.is_none()
-                && !self.around.cancel.is_asked()
-                && running.len() < self.around.limits.parallel.max(1)
+            while self.may_start()
+                && running.len() < self.context.limits.parallel.max(1)
                 && let Some(number) = self.schedule.next_ready()
             {
                 self.schedule.start(number);
-                match self.begin(number, open, &mut NoApprover) {
-                    Begun::Running(work) => running.push(Running { number, work }),
-                    Begun::Done(result) => self.finish(number, result, open),
+                match self.begin(number, open).await {
+                    Begun::Running(work) => running.push(work),
+                    Begun::Done(result) => self.finish(number, result, open).await,
                     Begun::Restored(output) => self.restore(number, output),
-                    Begun::Asks(_) => asking.push(number),
+                    Begun::Asks(pending) => asking.push((number, pending)),
                 }
             }
-            if running.is_empty() {
-                let may_ask = self.failure.is_none() && !self.around.cancel.is_asked();
-                let Some(number) = asking.first().copied().filter(|_| may_ask) else { break };
-                asking.remove(0);
-                match self.begin(number, open, approver) {
-                    Begun::Running(work) => running.push(Running { number, work }),
-                    Begun::Done(result) => self.finish(number, result, open),
-                    Begun::Restored(output) => self.restore(number, output),
-                    Begun::Asks(error) => self.finish(number, Err((*error).into()), open),
-                }
+            if let Some((number, result)) = running.next().await {
+                self.finish(number, result, open).await;
                 continue;
             }
-            let (number, result) = first_ended(&mut running).await;
-            self.finish(number, result, open);
+            if asking.is_empty() || !self.may_start() {
+                break;
+            }
+            let (number, pending) = asking.remove(0);
+            match self.ask(pending, approver).await {
+                Ok(ready) => running.push(self.run_tool(number, ready)),
+                Err(failure) => {
+                    self.tell_started(number);
+                    self.finish(number, Err(failure), open).await;
+                }
+            }
         }
     }
 
+    fn may_start(&self) -> bool {
+        self.failure.is_none() && !self.context.cancel.is_cancelled()
+    }
+
+    /// Asks about a tool. What was approved for an earlier question may answer this one.
+    async fn ask(
+        &self,
+        pending: Box<PendingRun>,
+        approver: &mut dyn AsyncApprover,
+    ) -> Result<ReadyRun, Failure> {
+        let consent = self.context.consent;
+        match blocking(move || pending.reconsider(consent)).await?? {
+            Verdict::Ready(ready) => Ok(ready),
+            Verdict::Denied(denied) => Err(crate::error::RunError::Denied(denied).into()),
+            Verdict::Ask(pending) => {
+                let reply = tokio::select! {
+                    biased;
+                    () = self.context.cancel.cancelled() => {
+                        return Err(Failure::new("it was cancelled"));
+                    }
+                    reply = approver.ask(pending.request()) => reply,
+                };
+                Ok(blocking(move || pending.answer(reply)).await??)
+            }
+        }
+    }
+
+    fn tell_started(&self, number: usize) {
+        let node = &self.workflow.nodes[number];
+        let (node, kind) = (node.id.clone(), node.task.kind());
+        self.teller.workflow(WorkflowEvent::NodeStart { node, kind });
+    }
+
+    fn run_tool(&self, number: usize, ready: ReadyRun) -> Work<'e> {
+        self.tell_started(number);
+        let (node, context, teller) = (&self.workflow.nodes[number], self.context, self.teller);
+        let work =
+            async move { (number, super::node::run_tool(node, ready, context, teller).await) };
+        Box::pin(work.instrument(span(node)))
+    }
+
+    fn run_node(&self, number: usize, input: Input) -> Work<'e> {
+        self.tell_started(number);
+        let (node, context, teller) = (&self.workflow.nodes[number], self.context, self.teller);
+        let scope = self.scope.clone();
+        let work =
+            async move { (number, super::node::run(node, input, scope, context, teller).await) };
+        Box::pin(work.instrument(span(node)))
+    }
+
     /// Starts a node, or does what takes no time.
-    fn begin(&mut self, number: usize, open: &OpenRun, approver: &mut dyn Approver) -> Begun<'e> {
+    async fn begin(&mut self, number: usize, open: &OpenRun) -> Begun<'e> {
         let node: &'e Node = &self.workflow.nodes[number];
         if let Some(output) = open.output(&node.id) {
             return Begun::Restored(output.clone());
         }
         let input = self.input(number);
-        let started = WorkflowEvent::NodeStart { node: node.id.clone(), kind: node.task.kind() };
         let done = match &node.task {
             Task::Start { variable } => {
                 let value = self.scope.input(variable).cloned();
@@ -232,33 +290,28 @@ impl<'e> Engine<'e, '_, '_> {
                 },
             }),
             Task::Skill(used) => {
-                let launch = tool::launch(used, &input, &self.scope, self.around, approver);
-                let work = match launch {
-                    Ok(Some(launch)) => {
-                        self.teller.workflow(started);
-                        super::node::run_tool(node, launch, self.around, self.teller)
+                let step = tool::decide(used, &input, &self.scope, self.context, &self.tools).await;
+                return match step {
+                    Ok(Step::Prompt) => Begun::Running(self.run_node(number, input)),
+                    Ok(Step::Tool(Verdict::Ready(ready))) => {
+                        Begun::Running(self.run_tool(number, ready))
                     }
-                    Ok(None) => {
-                        self.teller.workflow(started);
-                        let scope = self.scope.clone();
-                        super::node::run(node, input, scope, self.around, self.teller)
+                    Ok(Step::Tool(Verdict::Ask(pending))) => Begun::Asks(pending),
+                    Ok(Step::Tool(Verdict::Denied(denied))) => {
+                        self.tell_started(number);
+                        Begun::Done(Err(crate::error::RunError::Denied(denied).into()))
                     }
-                    Err(tool::NoLaunch::Question(error)) => return Begun::Asks(error),
-                    Err(tool::NoLaunch::Failure(failure)) => {
-                        self.teller.workflow(started);
-                        return Begun::Done(Err(failure));
+                    Err(failure) => {
+                        self.tell_started(number);
+                        Begun::Done(Err(failure))
                     }
                 };
-                return Begun::Running(Box::pin(work.instrument(span(node))));
             }
             Task::Llm(_) | Task::Knowledge { .. } | Task::Http(_) | Task::Code(_) => {
-                self.teller.workflow(started);
-                let scope = self.scope.clone();
-                let work = super::node::run(node, input, scope, self.around, self.teller);
-                return Begun::Running(Box::pin(work.instrument(span(node))));
+                return Begun::Running(self.run_node(number, input));
             }
         };
-        self.teller.workflow(started);
+        self.tell_started(number);
         Begun::Done(done)
     }
 
@@ -283,13 +336,23 @@ impl<'e> Engine<'e, '_, '_> {
         Arc::new(self.scope.value(&reference).cloned().unwrap_or_default())
     }
 
-    fn finish(&mut self, number: usize, result: Result<Value, Failure>, open: &mut OpenRun) {
+    async fn finish(&mut self, number: usize, result: Result<Value, Failure>, open: &OpenRun) {
         let node = &self.workflow.nodes[number];
-        let result = result.and_then(|output| {
-            open.complete(number, &node.id, &output)
-                .map_err(|error| Failure::new(error.to_string()).hint(error.hint()))?;
-            Ok(output)
-        });
+        let result = match result {
+            Ok(output) => {
+                let (journal, id) = (open.journal(), node.id.clone());
+                blocking(move || {
+                    let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+                    let written = journal.complete(number, &id, &output);
+                    written
+                        .map(|()| output)
+                        .map_err(|error| Failure::new(error.to_string()).hint(error.hint()))
+                })
+                .await
+                .and_then(|written| written)
+            }
+            Err(failure) => Err(failure),
+        };
         match result {
             Ok(output) => self.complete(number, output, false),
             Err(failure) => {
@@ -327,7 +390,7 @@ impl<'e> Engine<'e, '_, '_> {
         }
     }
 
-    fn ended(&self, open: &mut OpenRun) -> Ended {
+    async fn ended(&self, open: &OpenRun) -> Ended {
         let resume = format!(
             "go on with `prowess workflow resume {}`, which takes the workflow as it was; after a change of the file start a new run",
             open.id.as_str()
@@ -336,8 +399,8 @@ impl<'e> Engine<'e, '_, '_> {
             hints.push(resume.clone());
             Ended { result: Err(error), outputs: Map::new(), hints, exit_code }
         };
-        let cancel = self.around.cancel;
-        if cancel.is_asked() {
+        let cancel = &self.context.cancel;
+        if cancel.is_cancelled() {
             let code = cancel.exit_code().unwrap_or(INTERRUPTED);
             return failed("the workflow was cancelled".to_owned(), Vec::new(), code);
         }
@@ -352,9 +415,17 @@ impl<'e> Engine<'e, '_, '_> {
             [only] => (*only).clone(),
             _ => Value::Object(outputs.clone()),
         };
-        match open.end(&output) {
-            Ok(()) => Ended { result: Ok(output), outputs, hints: Vec::new(), exit_code: 0 },
-            Err(error) => failed(error.to_string(), vec![error.hint()], 1),
+        let journal = open.journal();
+        let written = blocking(move || {
+            let written = journal.lock().unwrap_or_else(PoisonError::into_inner).end(&output);
+            let failed = |error: super::store::RunStoreError| {
+                Failure::new(error.to_string()).hint(error.hint())
+            };
+            written.map(|()| output).map_err(failed)
+        });
+        match written.await.and_then(|written| written) {
+            Ok(output) => Ended { result: Ok(output), outputs, hints: Vec::new(), exit_code: 0 },
+            Err(failure) => failed(failure.message, failure.hints, 1),
         }
     }
 
@@ -383,24 +454,10 @@ fn span(node: &Node) -> tracing::Span {
 
 /// What became of a node that was started.
 enum Begun<'e> {
-    Running(Pin<Box<dyn Future<Output = Result<Value, Failure>> + 'e>>),
+    Running(Work<'e>),
     Done(Result<Value, Failure>),
     /// It has run before.
     Restored(Value),
     /// Somebody has to be asked first.
-    Asks(Box<RunError>),
-}
-
-/// Waits for the first of some nodes and takes it out.
-async fn first_ended(running: &mut Vec<Running<'_>>) -> (usize, Result<Value, Failure>) {
-    let (at, result) = poll_fn(|context| {
-        for (at, node) in running.iter_mut().enumerate() {
-            if let Poll::Ready(result) = node.work.as_mut().poll(context) {
-                return Poll::Ready((at, result));
-            }
-        }
-        Poll::Pending
-    })
-    .await;
-    (running.remove(at).number, result)
+    Asks(Box<PendingRun>),
 }

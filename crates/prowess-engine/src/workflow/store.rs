@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use prowess_files::lock_file;
@@ -28,9 +29,33 @@ const MOST_ENDED: usize = 100;
 /// Written when a run has ended well.
 const ENDED: &str = "ended.json";
 
-/// Where runs are.
+/// Where runs of workflows are recorded: files of the user by default, a database behind a server.
+///
+/// The methods block. A running workflow calls those of its [`RunJournal`] on the blocking pool of its runtime, so an
+/// implementation may wait for a disk or a database there.
+pub trait RunStore: Send + Sync {
+    /// Records a new run, named after its workflow.
+    fn create(&self, name: &str, record: RunRecord) -> Result<OpenRun, RunStoreError>;
+
+    /// Opens a run to resume it. Nobody else can open it until it is dropped.
+    fn open(&self, id: &str) -> Result<OpenRun, RunStoreError>;
+
+    /// All runs, the latest first.
+    fn list(&self) -> Result<Vec<KeptRun>, RunStoreError>;
+}
+
+/// Where one run records what its nodes have produced.
+pub trait RunJournal: Send {
+    /// Records the output of a node. Afterwards no power cut makes it run again.
+    fn complete(&mut self, number: usize, node: &str, output: &Value) -> Result<(), RunStoreError>;
+
+    /// Records that there is nothing left to do.
+    fn end(&mut self, output: &Value) -> Result<(), RunStoreError>;
+}
+
+/// Runs in a folder of the user.
 #[derive(Clone, Debug)]
-pub struct RunStore {
+pub struct FileRuns {
     folder: PathBuf,
 }
 
@@ -50,15 +75,22 @@ pub struct RunRecord {
 }
 
 /// A run that nobody else is working on.
-#[derive(Debug)]
 pub struct OpenRun {
     /// Its name.
     pub id: RunId,
     /// What it was started with.
     pub record: RunRecord,
-    folder: PathBuf,
     /// Outputs of nodes that have ended, by their ids.
     outputs: HashMap<String, Value>,
+    journal: Journal,
+}
+
+/// A journal that goes to the blocking pool and back.
+pub(crate) type Journal = Arc<Mutex<dyn RunJournal>>;
+
+/// A run's folder.
+struct FileJournal {
+    folder: PathBuf,
     /// Held until this is dropped.
     _lock: File,
 }
@@ -146,14 +178,8 @@ impl RunId {
     }
 }
 
-impl RunStore {
-    /// The runs of a user.
-    pub fn of(state: &State) -> Self {
-        Self { folder: state.data.join("runs") }
-    }
-
-    /// Writes down a new run, named after its workflow.
-    pub fn create(&self, name: &str, record: RunRecord) -> Result<OpenRun, RunStoreError> {
+impl RunStore for FileRuns {
+    fn create(&self, name: &str, record: RunRecord) -> Result<OpenRun, RunStoreError> {
         let disk = |source| RunStoreError::Disk { path: self.folder.clone(), source };
         private_folder(&self.folder).map_err(disk)?;
         self.forget_old();
@@ -185,11 +211,11 @@ impl RunStore {
         whole::write(&path, text.to_string().as_bytes(), WriteOptions::PRIVATE)
             .and_then(|()| whole::sync_folder(&self.folder))
             .map_err(|source| RunStoreError::Disk { path, source })?;
-        Ok(OpenRun { id, record, folder, outputs: HashMap::new(), _lock: lock })
+        let journal = FileJournal { folder, _lock: lock };
+        Ok(OpenRun::new(id, record, HashMap::new(), journal))
     }
 
-    /// Opens a run to go on with it.
-    pub fn open(&self, id: &str) -> Result<OpenRun, RunStoreError> {
+    fn open(&self, id: &str) -> Result<OpenRun, RunStoreError> {
         let id = RunId::parse(id).ok_or_else(|| RunStoreError::NotThere(id.to_owned()))?;
         let folder = self.folder.join(id.as_str());
         if !folder.join("run.json").is_file() {
@@ -210,11 +236,11 @@ impl RunStore {
             };
             outputs.insert(id, node.remove("output").unwrap_or_default());
         }
-        Ok(OpenRun { id, record, folder, outputs, _lock: lock })
+        Ok(OpenRun::new(id, record, outputs, FileJournal { folder, _lock: lock }))
     }
 
-    /// All runs, the latest first. What can't be read is left out: it can't be resumed either.
-    pub fn list(&self) -> Result<Vec<KeptRun>, RunStoreError> {
+    /// What can't be read is left out: it can't be resumed either.
+    fn list(&self) -> Result<Vec<KeptRun>, RunStoreError> {
         let entries = match std::fs::read_dir(&self.folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -230,6 +256,13 @@ impl RunStore {
             other.changed.cmp(&one.changed).then_with(|| one.id.0.cmp(&other.id.0))
         });
         Ok(runs)
+    }
+}
+
+impl FileRuns {
+    /// The runs of a user.
+    pub fn of(state: &State) -> Self {
+        Self { folder: state.data.join("runs") }
     }
 
     /// What has ended well long ago goes away; what can be resumed stays. Nothing here may stop a new run.
@@ -251,18 +284,45 @@ impl RunStore {
 }
 
 impl OpenRun {
+    /// A run with the outputs of its nodes so far, by their ids.
+    pub fn new(
+        id: RunId,
+        record: RunRecord,
+        outputs: HashMap<String, Value>,
+        journal: impl RunJournal + 'static,
+    ) -> Self {
+        Self { id, record, outputs, journal: Arc::new(Mutex::new(journal)) }
+    }
+
+    /// Records that there is nothing left to do.
+    pub fn end(&self, output: &Value) -> Result<(), RunStoreError> {
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner).end(output)
+    }
+
+    pub(crate) fn journal(&self) -> Journal {
+        Arc::clone(&self.journal)
+    }
+
+    /// Records the output of a node.
+    pub fn complete(&self, number: usize, node: &str, output: &Value) -> Result<(), RunStoreError> {
+        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        journal.complete(number, node, output)
+    }
+
     /// What a node gave in an earlier part of the run.
     pub fn output(&self, node: &str) -> Option<&Value> {
         self.outputs.get(node)
     }
+}
 
-    /// Writes down what a node has given. Afterwards no power cut makes it run again.
-    pub fn complete(
-        &mut self,
-        number: usize,
-        node: &str,
-        output: &Value,
-    ) -> Result<(), RunStoreError> {
+impl std::fmt::Debug for OpenRun {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenRun").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl RunJournal for FileJournal {
+    fn complete(&mut self, number: usize, node: &str, output: &Value) -> Result<(), RunStoreError> {
         let text = json!({ "version": VERSION, "id": node, "output": output }).to_string();
         // The number and not the id, which may be no name of a file.
         let path = self.folder.join(format!("node-{number:04}.json"));
@@ -270,8 +330,7 @@ impl OpenRun {
             .map_err(|source| RunStoreError::Disk { path, source })
     }
 
-    /// Writes down that there is nothing left to do.
-    pub fn end(&mut self, output: &Value) -> Result<(), RunStoreError> {
+    fn end(&mut self, output: &Value) -> Result<(), RunStoreError> {
         let path = self.folder.join(ENDED);
         let text = json!({ "version": VERSION, "output": output }).to_string();
         whole::write(&path, text.as_bytes(), WriteOptions::PRIVATE)

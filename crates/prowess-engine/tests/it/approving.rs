@@ -124,7 +124,7 @@ fn what_is_shown_is_what_runs() {
 struct Meddler<'m>(&'m Scene);
 
 impl prowess_engine::Approver for Meddler<'_> {
-    fn ask(&mut self, _asked: &prowess_engine::Asked<'_>) -> Reply {
+    fn ask(&mut self, _asked: &prowess_engine::ApprovalRequest) -> Reply {
         self.0.write("skill/scripts/say.sh", "#!/bin/sh\necho evil\n");
         Reply::Yes(Remember::Tool)
     }

@@ -114,8 +114,13 @@ fn explained() -> Vec<String> {
     let (skill, values) = (scene.loaded(trust), serde_json::Map::new());
     let call = prowess_engine::Call { skill, tool, values, mode: scene.mode };
     let prepared = prowess_engine::prepare(call, &world).expect("it can be prepared");
-    let decision = prepared.decide(&prowess_policy::Approvals::default());
-    prepared.explain(&decision).into_iter().map(|line| line.text).collect()
+    let engine = prowess_engine::Engine::new(world);
+    match prepared.decide(&engine, prowess_engine::Consent::None).expect("it is decided") {
+        prowess_engine::Verdict::Ask(pending) => {
+            pending.request().lines.iter().map(|line| line.text.clone()).collect()
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]

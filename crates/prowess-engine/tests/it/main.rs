@@ -4,6 +4,7 @@ mod approving;
 mod attacks;
 mod limits;
 mod network;
+mod pending;
 mod planted;
 mod planted_git;
 mod prompts;

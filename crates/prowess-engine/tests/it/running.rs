@@ -165,16 +165,9 @@ fn codes_that_the_author_calls_a_success_are_one() {
     });
     let call = prowess_engine::Call { skill, tool, values, mode: scene.mode };
     let prepared = prowess_engine::prepare(call, &world).expect("it can be prepared");
-    let store = prowess_engine::ApprovalStore::of(&world.state);
-    let allowed = prowess_engine::approve(
-        &prepared,
-        scene.consent,
-        &mut prowess_engine::NoApprover,
-        &prowess_engine::SystemClock,
-        &store,
-    );
-    let allowed = allowed.expect("it is bundled");
-    let envelope =
-        prowess_engine::run(&prepared, &allowed, &world, &Cancel::default(), &mut |_| {});
+    let engine = prowess_engine::Engine::new(world);
+    let nobody = &mut prowess_engine::NoApprover;
+    let ready = prowess_engine::approve(prepared, &engine, scene.consent, nobody);
+    let envelope = ready.expect("it is bundled").run(&Cancel::default(), &mut |_| {});
     assert_eq!((envelope.outcome, envelope.exit_code), (Outcome::Success, 2));
 }

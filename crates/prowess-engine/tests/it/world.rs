@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use prowess_core::{Envelope, Event};
 use prowess_engine::{
-    ApprovalStore, Approver, Asked, Call, Cancel, Clock, Consent, LoadedSkill, Reply, RunError,
-    World, approve, prepare, run,
+    ApprovalRequest, Approver, Call, Cancel, Clock, Consent, Engine, LoadedSkill, Reply, RunError,
+    World, approve, prepare,
 };
 use prowess_format::skill::Skill;
 use prowess_policy::{Mode, Origin, Tier, Trust};
@@ -67,10 +67,10 @@ impl Scripted {
 }
 
 impl Approver for Scripted {
-    fn ask(&mut self, asked: &Asked<'_>) -> Reply {
+    fn ask(&mut self, asked: &ApprovalRequest) -> Reply {
         self.asked += 1;
-        self.banners += usize::from(asked.question.has_banner());
-        self.commands.push(asked.command.to_vec());
+        self.banners += usize::from(asked.has_banner);
+        self.commands.push(asked.command.clone());
         self.reply
     }
 }
@@ -222,9 +222,8 @@ impl Scene {
         if let Some(bytes) = self.traffic {
             prepared.limit_traffic(bytes);
         }
-        let store = ApprovalStore::of(&world.state);
-        let allowed = approve(&prepared, self.consent, approver, &Noon, &store)?;
-        Ok(run(&prepared, &allowed, &world, cancel, sink))
+        let engine = Engine { clock: Arc::new(Noon), ..Engine::new(world) };
+        Ok(approve(prepared, &engine, self.consent, approver)?.run(cancel, sink))
     }
 
     /// Runs a tool and gives its envelope; nobody is asked.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::{Args, Subcommand, ValueEnum};
-use prowess_engine::{ApprovalStore, StoreError, digest_of_skill};
+use prowess_engine::{ApprovalStore as _, FileApprovals, StoreError, digest_of_skill};
 use prowess_policy::approval::date;
 use prowess_policy::{Approval, Project};
 use serde_json::{Value, json};
@@ -63,14 +63,14 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let store = ApprovalStore::of(&session::world()?.state);
+    let store = FileApprovals::of(&session::world()?.state);
     match &arguments.action {
         Action::List { format } => list(&store, *format, printer),
         Action::Revoke { name, .. } => revoke(&store, name.as_deref(), printer),
     }
 }
 
-fn list(store: &ApprovalStore, format: Format, printer: &mut Printer) -> Result<Outcome, Error> {
+fn list(store: &FileApprovals, format: Format, printer: &mut Printer) -> Result<Outcome, Error> {
     let approvals = store.load().map_err(|error| failed(&error))?;
     let records = approvals.records();
     match format {
@@ -89,7 +89,7 @@ fn list(store: &ApprovalStore, format: Format, printer: &mut Printer) -> Result<
 }
 
 fn revoke(
-    store: &ApprovalStore,
+    store: &FileApprovals,
     name: Option<&str>,
     printer: &mut Printer,
 ) -> Result<Outcome, Error> {

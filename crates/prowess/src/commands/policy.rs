@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use prowess_engine::{ApprovalStore, Examined, examine};
+use prowess_engine::{ApprovalStore as _, Examined, FileApprovals, examine};
 use prowess_format::skill::Tool;
 use prowess_policy::{Decision, Line, LineKind, Mode, ToolPolicy, ToolSource, tool_policies};
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
     }
     let world = session::world()?;
     let approvals =
-        ApprovalStore::of(&world.state).load().map_err(|error| Error::failed(error.to_string()))?;
+        FileApprovals::of(&world.state).load().map_err(|error| Error::failed(error.to_string()))?;
     let records = tool_policies(&sound.skill, &sound.name);
     let mut decided = Vec::new();
     for tool in tools {

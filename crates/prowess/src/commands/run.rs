@@ -6,9 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use prowess_core::Outcome as Ending;
 use prowess_core::{Envelope, Event, wire};
-use prowess_engine::{
-    ApprovalStore, Call, Cancel, Consent, LoadedSkill, SystemClock, World, approve, prepare,
-};
+use prowess_engine::{Call, Cancel, Consent, Engine, LoadedSkill, World, approve, prepare};
 use prowess_format::skill::Tool;
 use prowess_policy::Mode;
 use serde_json::Value;
@@ -182,13 +180,12 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
         ));
     }
     let consent = if arguments.yes { Consent::InAdvance } else { Consent::None };
-    let store = ApprovalStore::of(&world.state);
     let mut approver = Terminal { printer };
-    let allowed = approve(&prepared, consent, &mut approver, &SystemClock, &store)?;
+    let ready = approve(prepared, &Engine::new(world), consent, &mut approver)?;
     let cancel = Cancel::default();
     tool_run::listen_for_signals(&cancel);
     let mut show = Show::new(arguments.format, printer);
-    let envelope = prowess_engine::run(&prepared, &allowed, &world, &cancel, &mut |event| {
+    let envelope = ready.run(&cancel, &mut |event| {
         show.event(event);
         // As with any program in a pipe: who has no reader any more has nothing left to do.
         if show.is_unread() {

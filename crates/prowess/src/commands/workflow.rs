@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use clap::{Args, Subcommand, ValueEnum};
 use prowess_core::{Event, Model, ModelError};
 use prowess_engine::workflow::{
-    self, CheckSurroundings, Ended, InputsError, Limits, Models, OpenRun, RunRecord, RunStore,
-    RunStoreError, Surroundings, Workflow,
+    self, CheckSurroundings, Ended, FileRuns, InputsError, Limits, Models, OpenRun, RunRecord,
+    RunStore as _, RunStoreError, Workflow, WorkflowContext,
 };
 use prowess_engine::{
-    ApprovalStore, Approver, Asked, Cancel, Consent, Reply, SkillResolver, SystemClock, World,
+    ApprovalRequest, Approver, Blocking, Cancel, Consent, Engine, PythonWorkers, Reply,
+    SkillResolver, World,
 };
 use prowess_files::whole::folder_of;
 use prowess_format::diagnostic::{Diagnostic, Severity};
@@ -335,14 +336,14 @@ fn start(
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let name = workflow.name.clone().unwrap_or(stem);
     let record = RunRecord { text, inputs, settings };
-    let open = RunStore::of(&world.state).create(&name, record).map_err(|it| not_kept(&it))?;
+    let open = FileRuns::of(&world.state).create(&name, record).map_err(|it| not_kept(&it))?;
     let whole = Whole { workflow: &workflow, skills: &resolver, world: &world, mode, options };
     whole.run(open, options.model.as_deref(), printer)
 }
 
 fn resume(name: Option<&str>, options: &RunOptions, printer: &mut Printer) -> Result<Ended, Error> {
     let world = session::world()?;
-    let store = RunStore::of(&world.state);
+    let store = FileRuns::of(&world.state);
     let Some(name) = name else {
         return Err(list::offer(Error::usage("the name of the run is missing"), &store));
     };
@@ -417,24 +418,24 @@ impl Whole<'_> {
         let world = self.world;
         let configured =
             Configured { default: model.map(str::to_owned), library: session::library()? };
-        let bases = prompt_run::bases(world);
-        let approvals = ApprovalStore::of(&world.state);
-        let fetcher = workflow::public_fetcher();
+        let limits = Limits::USUAL;
         let cancel = Cancel::default();
         tool_run::listen_for_signals(&cancel);
-        let around = Surroundings {
-            world,
-            models: &configured,
-            retriever: Some(&bases),
-            skills: self.skills,
-            fetcher: &fetcher,
-            approvals: &approvals,
-            clock: &SystemClock,
+        let context = WorkflowContext {
+            // A Python tool that several nodes call is loaded once.
+            engine: Engine {
+                workers: PythonWorkers::new(limits.parallel),
+                ..Engine::new(Arc::clone(world))
+            },
+            models: Arc::new(configured),
+            retriever: Some(Arc::new(prompt_run::bases(world))),
+            skills: Arc::clone(self.skills),
+            fetcher: Arc::new(workflow::public_fetcher()),
             consent: if self.options.yes { Consent::InAdvance } else { Consent::None },
             mode: self.mode,
-            history: &[],
-            cancel: &cancel,
-            limits: Limits::USUAL,
+            history: Arc::default(),
+            cancel: cancel.clone(),
+            limits,
         };
         // Whoever is asked and whoever watches look at the same terminal.
         let show = Mutex::new(Show::new(self.options.format, self.workflow.speaker(), printer));
@@ -446,9 +447,9 @@ impl Whole<'_> {
                 cancel.cancel_by(tool_run::SIGPIPE);
             }
         };
-        let mut approver = Asking { show: &show };
+        let mut approver = Blocking(Asking { show: &show });
         let span = tracing::info_span!("run", run_id = open.id.as_str());
-        let work = workflow::run(self.workflow, &mut open, &around, &mut approver, &mut sink);
+        let work = workflow::run(self.workflow, &mut open, &context, &mut approver, &mut sink);
         let ended = prompt_run::runtime()?.block_on(work.instrument(span));
         let show = show.into_inner().unwrap_or_else(PoisonError::into_inner);
         show.ended(open.id.as_str(), &ended);
@@ -475,7 +476,7 @@ struct Asking<'a, 'p> {
 }
 
 impl Approver for Asking<'_, '_> {
-    fn ask(&mut self, asked: &Asked<'_>) -> Reply {
+    fn ask(&mut self, asked: &ApprovalRequest) -> Reply {
         let mut show = self.show.lock().unwrap_or_else(PoisonError::into_inner);
         Terminal { printer: show.printer() }.ask(asked)
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead as _, IsTerminal as _};
 
 use anstyle::{AnsiColor, Style};
-use prowess_engine::{Approver, Asked, Reply};
+use prowess_engine::{ApprovalRequest, Approver, Reply};
 use prowess_format::command;
 use prowess_policy::{LineKind, Remember};
 
@@ -17,11 +17,11 @@ pub(crate) struct Terminal<'p> {
 }
 
 impl Approver for Terminal<'_> {
-    fn ask(&mut self, asked: &Asked<'_>) -> Reply {
+    fn ask(&mut self, asked: &ApprovalRequest) -> Reply {
         if !io::stdin().is_terminal() || !self.printer.is_terminal(Channel::Err) {
             return Reply::Nobody;
         }
-        let can_remember = asked.question.can_be_remembered();
+        let can_remember = asked.can_be_remembered;
         let width = self.printer.width(Channel::Err);
         self.printer.talk_report(|colour| page(asked, colour, width));
         forget_typed_ahead();
@@ -53,12 +53,11 @@ pub(crate) fn forget_typed_ahead() {
 }
 
 /// Everything that has to be known, safe for a terminal.
-fn page(asked: &Asked<'_>, colour: bool, width: Option<usize>) -> String {
-    let question = asked.question;
+fn page(asked: &ApprovalRequest, colour: bool, width: Option<usize>) -> String {
     let style = |wanted: Style| if colour { wanted } else { Style::new() };
     let (bold, red) = (style(Style::new().bold()), style(AnsiColor::Red.on_default().bold()));
     let mut page = String::from("\n");
-    if question.has_banner() {
+    if asked.has_banner {
         let _ = writeln!(
             page,
             "{red}WARNING{red:#}: this skill was downloaded, and nobody vouches for it.\n\
@@ -68,24 +67,24 @@ fn page(asked: &Asked<'_>, colour: bool, width: Option<usize>) -> String {
     let line = |page: &mut String, text: &str, indent: usize| {
         let _ = writeln!(page, "{}", wrap(text, indent, width));
     };
-    let name = format!("{}/{}", question.skill(), question.tool());
+    let name = asked.name();
     line(&mut page, &format!("{bold}{}{bold:#} wants to run", inline(&name)), 2);
     // Both folders, because the words below are about them: a skill of the same name may lie elsewhere, and `./` is
     // another place in every project.
-    let at = question.places().map_or(String::new(), |places| format!(" in {}", places.skill));
-    line(&mut page, &format!("  skill    {}{}", inline(question.skill()), inline(&at)), 11);
-    line(&mut page, &format!("  about    {}", inline(asked.description)), 11);
-    let command = command::join(asked.command);
+    let at = asked.places.as_ref().map_or(String::new(), |places| format!(" in {}", places.skill));
+    line(&mut page, &format!("  skill    {}{}", inline(&asked.skill), inline(&at)), 11);
+    line(&mut page, &format!("  about    {}", inline(&asked.description)), 11);
+    let command = command::join(&asked.command);
     line(&mut page, &format!("  command  {bold}{}{bold:#}", inline(&command)), 11);
-    if let Some(places) = question.places() {
+    if let Some(places) = &asked.places {
         line(&mut page, &format!("  works in {}", inline(&places.project)), 11);
     }
-    for (parameter, value) in asked.option_like {
+    for (parameter, value) in &asked.option_like {
         let text = format!("`{parameter}` is `{value}`, which the program may take for an option");
         line(&mut page, &format!("  {red}beware{red:#}   {}", inline(&text)), 11);
     }
     page.push('\n');
-    for explained in asked.lines {
+    for explained in &asked.lines {
         let mark = match explained.kind {
             // The folders stand above.
             LineKind::Verdict | LineKind::Place | LineKind::Hint => continue,

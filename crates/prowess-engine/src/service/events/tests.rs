@@ -110,7 +110,7 @@ fn a_run_waits_for_its_reader_and_then_goes_on() {
     writer.join().expect("it ends");
     assert_eq!(length, 100_000);
     assert!(most < 4096 + 1024, "{most} bytes were unread");
-    assert!(!cancel.is_asked());
+    assert!(!cancel.is_cancelled());
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_reader_that_does_not_come_has_the_run_cancelled() {
     let cancel = Cancel::default();
     let limits = tight(1000, 1 << 20, Duration::from_millis(20));
     let (sender, mut receiver) = channel(RUN, limits, cancel.clone());
-    while !cancel.is_asked() {
+    while !cancel.is_cancelled() {
         sender.send(token(&"x".repeat(100)));
     }
     // What the run still says before it has noticed.
@@ -146,7 +146,7 @@ fn what_can_not_wait_is_cancelled_at_the_last_bound() {
     for _ in 0..100 {
         sender.send_now(token(&"x".repeat(100)));
     }
-    assert!(cancel.is_asked());
+    assert!(cancel.is_cancelled());
     assert!(sender.shared.lock().bytes <= 5000);
     let envelope = sender.finish(cancelled());
     assert!(envelope.error.is_some_and(|error| error.contains("more than 5000 bytes")));
@@ -184,7 +184,7 @@ fn nobody_waits_for_a_reader_that_has_gone() {
         sender.send(token(&"x".repeat(100)));
     }
     assert_eq!(sender.shared.lock().events.len(), 0);
-    assert!(!cancel.is_asked());
+    assert!(!cancel.is_cancelled());
 }
 
 fn event() -> impl Strategy<Value = Event> {

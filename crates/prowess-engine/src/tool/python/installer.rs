@@ -74,7 +74,7 @@ pub(super) struct Step<'s> {
 impl Step<'_> {
     /// Runs it to its end.
     pub(super) fn run(mut self, cancel: &Cancel) -> Result<Ended, InstallerError> {
-        if cancel.is_asked() {
+        if cancel.is_cancelled() {
             return Err(InstallerError::Ended("it was cancelled".to_owned()));
         }
         let mut spec = self.spec();

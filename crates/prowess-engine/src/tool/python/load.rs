@@ -8,11 +8,9 @@ use prowess_policy::{Allowed, Mode, Trust};
 use serde_json::Map;
 
 use super::steps::{LoadError, LoadStep};
-use super::{NotReady, PythonWorkers, Session, verify};
-use crate::approvals::ApprovalStore;
+use super::{NotReady, Session, verify};
 use crate::approver::Approver;
-use crate::clock::Clock;
-use crate::deciding::{Consent, approve};
+use crate::decision::{Consent, Engine, approve};
 use crate::error::RunError;
 use crate::loaded::LoadedSkill;
 use crate::prepare::{self, Call, Prepared};
@@ -20,13 +18,12 @@ use crate::redact::Redactor;
 use crate::registry::ToolRegistry;
 use crate::run::{self, Cancel};
 use crate::skill_files::main_file;
-use crate::world::World;
 use prowess_core::Event;
 
 /// What loading needs from around it.
 pub struct Loading<'l> {
-    /// The machine.
-    pub world: &'l Arc<World>,
+    /// What runs share; the worker stays in its pool.
+    pub engine: &'l Engine,
     /// The mode that is on.
     pub mode: Mode,
     /// How far a skill is trusted.
@@ -35,12 +32,6 @@ pub struct Loading<'l> {
     pub consent: Consent,
     /// Who is asked.
     pub approver: &'l mut dyn Approver,
-    /// What time it is.
-    pub clock: &'l dyn Clock,
-    /// Where answers are remembered.
-    pub approvals: &'l ApprovalStore,
-    /// Where the worker stays.
-    pub workers: &'l PythonWorkers,
     /// Ends it early.
     pub cancel: &'l Cancel,
     /// Who watches.
@@ -83,12 +74,12 @@ pub fn load_skill(
     for (prepared, allowed) in &allowed {
         if let Err(error) = make_ready(prepared, allowed, loading) {
             // An earlier tool may have left a worker behind.
-            loading.workers.evict(&directory);
+            loading.engine.workers.evict(&directory);
             return Err(error);
         }
     }
     registry.register(skill, &name, &directory, &skill.tools).map_err(|taken| {
-        loading.workers.evict(&directory);
+        loading.engine.workers.evict(&directory);
         LoadError::new(&name, LoadStep::Register, &taken)
     })
 }
@@ -115,10 +106,9 @@ fn parse(file: &Path, directory: &Path, fallback: &str) -> Result<(Skill, String
 
 /// Step 3.
 fn permit(call: Call, loading: &mut Loading<'_>) -> Result<(Prepared, Allowed), RunError> {
-    let prepared = prepare::without_values(call, loading.world)?;
-    let allowed =
-        approve(&prepared, loading.consent, loading.approver, loading.clock, loading.approvals)?;
-    Ok((prepared, allowed))
+    let prepared = prepare::without_values(call, &loading.engine.world)?;
+    let ready = approve(prepared, loading.engine, loading.consent, loading.approver)?;
+    ready.into_parts().ok_or_else(|| RunError::Unsupported("the tool was not prepared".to_owned()))
 }
 
 /// Steps 4, 5 and 6.
@@ -129,16 +119,16 @@ fn make_ready(
 ) -> Result<(), LoadError> {
     let skill = &prepared.call.skill;
     let Some(plan) = &prepared.recipe.python else { return Ok(()) };
-    let lowered = run::specification(prepared, allowed, loading.world)
+    let lowered = run::specification(prepared, allowed, &loading.engine.world)
         .map_err(|error| stopped(&skill.name, &error))?;
-    let redactor = Redactor::of(allowed.spec(), loading.world);
+    let redactor = Redactor::of(allowed.spec(), &loading.engine.world);
     let mut redactor = redactor.map_err(|error| stopped(&skill.name, &error.into()))?;
     let session = Session {
         skill,
         plan,
         allowed,
-        world: loading.world,
-        workers: loading.workers,
+        world: &loading.engine.world,
+        workers: &loading.engine.workers,
         cancel: loading.cancel,
         time: lowered.time,
     };
@@ -184,6 +174,7 @@ fn stopped(skill: &str, error: &RunError) -> LoadError {
         | RunError::Denied(_)
         | RunError::NobodyToAsk { .. }
         | RunError::Declined(_)
+        | RunError::Expired(_)
         | RunError::Store(_)
         | RunError::Credential(_)
         | RunError::Files(_) => LoadStep::Permissions,

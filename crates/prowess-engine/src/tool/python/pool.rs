@@ -157,7 +157,7 @@ impl PythonWorkers {
                 gone.push(state.idle.remove(0));
                 break Ok(place(None));
             }
-            if cancel.is_asked() || Instant::now() >= until {
+            if cancel.is_cancelled() || Instant::now() >= until {
                 break Err(NoPlace);
             }
             let waited = shared.freed.wait_timeout(state, TICK);

@@ -50,12 +50,12 @@ pub(super) async fn run(scene: &Scene<'_, '_, '_>, code: &Code) -> Result<Value,
         },
     };
     let cancel = Cancel::default();
-    let (world, inner) = (Arc::clone(scene.around.world), cancel.clone());
+    let (world, inner) = (Arc::clone(&scene.context.engine.world), cancel.clone());
     let mut thread = tokio::task::spawn_blocking(move || on_thread(program, &world, &inner));
     loop {
         tokio::select! {
             biased;
-            () = scene.around.cancel.asked(), if !cancel.is_asked() => cancel.cancel(),
+            () = scene.context.cancel.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
             ended = &mut thread => {
                 return ended.map_err(|_| Failure::new("the program broke off"))?;
             }

@@ -33,8 +33,8 @@ pub(super) async fn send(scene: &Scene<'_, '_, '_>, http: &Http) -> Result<Value
     };
     let fetched = tokio::select! {
         biased;
-        () = scene.around.cancel.asked() => return Err(Failure::new("it was cancelled")),
-        fetched = scene.around.fetcher.fetch(&request) => fetched.map_err(|error| failed(&error))?,
+        () = scene.context.cancel.cancelled() => return Err(Failure::new("it was cancelled")),
+        fetched = scene.context.fetcher.fetch(&request) => fetched.map_err(|error| failed(&error))?,
     };
     if !(200..300).contains(&fetched.status) {
         return Err(Failure::new(format!("the server answered with {}", fetched.status)));

@@ -23,15 +23,15 @@ pub(super) async fn look_up(scene: &Scene<'_, '_, '_>, base: &str) -> Result<Val
     let text: String = scene.input.text.chars().take(QUERY_CHARACTERS).collect();
     step("start", Vec::new());
     step("searching", vec![("query", text.clone().into())]);
-    let Some(retriever) = scene.around.retriever else {
+    let Some(retriever) = &scene.context.retriever else {
         return Err(Failure::new("there are no knowledge bases here"));
     };
     let query = Query { text, top_k: TOP_K, filters: Vec::new() };
     let search = async {
         tokio::select! {
             biased;
-            () = scene.around.cancel.asked() => Err(Failure::new("it was cancelled")),
-            () = tokio::time::sleep(scene.around.limits.prompt) => Err(Failure::new("the search took too long")),
+            () = scene.context.cancel.cancelled() => Err(Failure::new("it was cancelled")),
+            () = tokio::time::sleep(scene.context.limits.prompt) => Err(Failure::new("the search took too long")),
             found = retriever.search(base, &query) => found.map_err(|error| {
                 let message = format!("the knowledge base `{base}` was not searched: {error}");
                 error.hints.iter().fold(Failure::new(message), Failure::hint)

@@ -6,14 +6,13 @@ mod knowledge;
 mod prompt;
 pub(crate) mod tool;
 
-use std::pin::Pin;
-
 use serde_json::Value;
 
 use super::graph::{Node, Task};
-use super::run::{Surroundings, Teller};
+use super::run::{Teller, WorkflowContext};
 use super::scope::{Input, Scope};
 use super::skill::hints_of;
+use crate::decision::{ReadyRun, Verdict};
 use crate::error::RunError;
 use prowess_core::{Envelope, Outcome};
 use prowess_core::{ModelError, ModelErrorKind, Problem};
@@ -31,9 +30,6 @@ pub(crate) struct Failure {
     /// The code for a caller.
     pub(crate) exit_code: i32,
 }
-
-/// A node at work.
-pub(crate) type Work<'w> = Pin<Box<dyn Future<Output = Result<Value, Failure>> + 'w>>;
 
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
@@ -79,37 +75,52 @@ impl From<ModelError> for Failure {
     }
 }
 
-/// The work of a node that is no tool.
-pub(crate) fn run<'w>(
-    node: &'w Node,
-    input: Input,
-    scope: Scope,
-    around: &'w Surroundings<'w>,
-    teller: &'w Teller<'_, '_>,
-) -> Work<'w> {
-    Box::pin(async move {
-        let scene = Scene { node, input, scope, around, teller };
-        let output = match &node.task {
-            Task::Llm(llm) => prompt::llm(&scene, llm).await,
-            Task::Skill(used) => prompt::skill(&scene, used).await,
-            Task::Knowledge { base } => knowledge::look_up(&scene, &base.value).await,
-            Task::Http(request) => http::send(&scene, request).await,
-            Task::Code(program) => code::run(&scene, program).await,
-            // These take no time, and are done where they are started.
-            Task::Start { .. } | Task::Condition { .. } | Task::End { .. } => Ok(scene.input.value),
-        }?;
-        bounded(output)
-    })
+/// What a node that uses a skill does next.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// It runs a prompt.
+    Prompt,
+    /// It runs a tool, if it may.
+    Tool(Verdict),
 }
 
-/// The work of a tool that was approved.
-pub(crate) fn run_tool<'w>(
-    node: &'w Node,
-    launch: tool::Launch,
-    around: &'w Surroundings<'w>,
-    teller: &'w Teller<'_, '_>,
-) -> Work<'w> {
-    Box::pin(async move { bounded(tool::run(&node.id, launch, around, teller).await?) })
+/// Does something that blocks on the blocking pool of the runtime.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Failure> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| Failure::new(format!("internal error: {error}")))
+}
+
+/// Does the work of a node that is not a tool.
+pub(crate) async fn run(
+    node: &Node,
+    input: Input,
+    scope: Scope,
+    context: &WorkflowContext,
+    teller: &Teller<'_, '_>,
+) -> Result<Value, Failure> {
+    let scene = Scene { node, input, scope, context, teller };
+    let output = match &node.task {
+        Task::Llm(llm) => prompt::llm(&scene, llm).await,
+        Task::Skill(used) => prompt::skill(&scene, used).await,
+        Task::Knowledge { base } => knowledge::look_up(&scene, &base.value).await,
+        Task::Http(request) => http::send(&scene, request).await,
+        Task::Code(program) => code::run(&scene, program).await,
+        // These take no time, and are done where they are started.
+        Task::Start { .. } | Task::Condition { .. } | Task::End { .. } => Ok(scene.input.value),
+    }?;
+    bounded(output)
+}
+
+/// Runs a tool that was approved.
+pub(crate) async fn run_tool(
+    node: &Node,
+    ready: ReadyRun,
+    context: &WorkflowContext,
+    teller: &Teller<'_, '_>,
+) -> Result<Value, Failure> {
+    bounded(tool::run(&node.id, ready, context, teller).await?)
 }
 
 /// What a node works with.
@@ -117,7 +128,7 @@ pub(crate) struct Scene<'s, 't, 'k> {
     node: &'s Node,
     input: Input,
     scope: Scope,
-    around: &'s Surroundings<'s>,
+    context: &'s WorkflowContext,
     teller: &'s Teller<'t, 'k>,
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::super::graph::{Llm, SkillUse};
 use super::super::skill::Part;
-use super::{Failure, Scene};
+use super::{Failure, Scene, blocking};
 use crate::loaded::LoadedSkill;
 use crate::prompt::generation::{self, Halt, Patience};
 use crate::prompt::knowledge;
@@ -24,18 +24,16 @@ const USUAL_SYSTEM: &str = "You are a helpful assistant.";
 const USUAL_TEMPERATURE: f64 = 0.7;
 
 /// The skill that a node uses.
-pub(super) fn find(
-    scene: &Scene<'_, '_, '_>,
-    used: &SkillUse,
-) -> Result<Arc<LoadedSkill>, Failure> {
+async fn find(scene: &Scene<'_, '_, '_>, used: &SkillUse) -> Result<Arc<LoadedSkill>, Failure> {
     let (name, _) = used.skill_and_tool();
-    Ok(scene.around.skills.resolve(name)?)
+    let (skills, name) = (Arc::clone(&scene.context.skills), name.to_owned());
+    Ok(blocking(move || skills.resolve(&name)).await??)
 }
 
 /// Runs a prompt skill.
 pub(super) async fn skill(scene: &Scene<'_, '_, '_>, used: &SkillUse) -> Result<Value, Failure> {
-    let around = scene.around;
-    let found = find(scene, used)?;
+    let context = scene.context;
+    let found = find(scene, used).await?;
     let part = Part::Prompt(&found.skill);
     let values = part.values(used, &scene.input.value, &scene.scope).map_err(Failure::new)?;
     let call = PromptCall {
@@ -43,15 +41,15 @@ pub(super) async fn skill(scene: &Scene<'_, '_, '_>, used: &SkillUse) -> Result<
         values: &values,
         arguments: None,
         history: &[],
-        time: Some(around.limits.prompt),
+        time: Some(context.limits.prompt),
     };
-    let model = around.models.model(None);
+    let model = context.models.model(None);
     let surroundings = PromptSurroundings {
-        world: around.world,
+        world: &context.engine.world,
         model: model.as_deref(),
-        retriever: around.retriever,
-        skills: around.skills.as_ref(),
-        cancel: around.cancel,
+        retriever: context.retriever.as_deref(),
+        skills: context.skills.as_ref(),
+        cancel: &context.cancel,
     };
     let mut tell = |event: &Event| scene.teller.inside(&scene.node.id, event);
     let envelope = run_prompt(&call, &surroundings, &mut tell).await;
@@ -64,14 +62,14 @@ pub(super) async fn skill(scene: &Scene<'_, '_, '_>, used: &SkillUse) -> Result<
 
 /// Asks a model. With a skill its body is the system prompt, and its settings count (AFL §7.3).
 pub(super) async fn llm(scene: &Scene<'_, '_, '_>, llm: &Llm) -> Result<Value, Failure> {
-    let around = scene.around;
-    let time = around.limits.prompt;
-    let patience = Patience { cancel: around.cancel, until: Some((Instant::now() + time, time)) };
+    let context = scene.context;
+    let time = context.limits.prompt;
+    let patience = Patience { cancel: &context.cancel, until: Some((Instant::now() + time, time)) };
     let mut tell = |event: &Event| scene.teller.inside(&scene.node.id, event);
-    let model = around.models.model(llm.model.as_deref())?;
+    let model = context.models.model(llm.model.as_deref())?;
     let (system, temperature, max_tokens) = match &llm.skill {
         Some(used) => {
-            let found = find(scene, used)?;
+            let found = find(scene, used).await?;
             let system = body(scene, used, &found, &patience, &mut tell).await?;
             let sampling = found.skill.sampling.as_ref().and_then(|it| it.temperature);
             (system, sampling.or(llm.temperature), Some(found.skill.max_tokens_or_default()))
@@ -81,7 +79,7 @@ pub(super) async fn llm(scene: &Scene<'_, '_, '_>, llm: &Llm) -> Result<Value, F
             (system.unwrap_or_else(|| USUAL_SYSTEM.to_owned()), llm.temperature, None)
         }
     };
-    let mut messages = if llm.inherits_history { around.history.to_vec() } else { Vec::new() };
+    let mut messages = if llm.inherits_history { context.history.to_vec() } else { Vec::new() };
     messages.push(Message::User(scene.input.text.clone()));
     let request = ModelRequest {
         system: Some(system),
@@ -116,7 +114,7 @@ async fn body(
     let part = Part::Prompt(&found.skill);
     let values = part.values(used, &scene.input.value, &scene.scope).map_err(Failure::new)?;
     let directory = found.directory.as_deref().map(Path::to_string_lossy);
-    let project = scene.around.world.working_directory.to_string_lossy();
+    let project = scene.context.engine.world.working_directory.to_string_lossy();
     let context = RenderContext {
         inputs: &values,
         arguments: None,
@@ -136,7 +134,7 @@ async fn body(
     }));
     let Some(base) = &found.skill.knowledge_base else { return Ok(rendered.text) };
     let query = &scene.input.text;
-    let look = knowledge::look_up(base.as_str(), query, scene.around.retriever, tell);
+    let look = knowledge::look_up(base.as_str(), query, scene.context.retriever.as_deref(), tell);
     let context = patience.bound(look).await.map_err(|halt| halted(halt, scene))?;
     let blocks: Vec<String> = super::knowledge::blocks(&context.sources);
     if blocks.is_empty() {
@@ -153,7 +151,7 @@ fn halted(halt: Halt, scene: &Scene<'_, '_, '_>) -> Failure {
             ..Failure::new(format!("the model did not end within {} s", time.as_secs_f64()))
         },
         Halt::Cancelled => Failure {
-            exit_code: scene.around.cancel.exit_code().unwrap_or(INTERRUPTED),
+            exit_code: scene.context.cancel.exit_code().unwrap_or(INTERRUPTED),
             ..Failure::new("it was cancelled")
         },
     }

@@ -2,100 +2,73 @@
 
 use std::sync::Arc;
 
+use prowess_core::{Envelope, Event, Stream};
 use prowess_format::text::shorten;
-use prowess_policy::Allowed;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::super::graph::SkillUse;
-use super::super::run::{Surroundings, Teller};
+use super::super::run::{Teller, ToolHandles, WorkflowContext};
 use super::super::scope::{Input, Scope};
 use super::super::skill::{Part, Unusable};
-use super::{Failure, MOST_OUTPUT, printed};
-use crate::approver::Approver;
-use crate::deciding::approve;
-use crate::error::RunError;
-use crate::prepare::{Call, Prepared, prepare};
-use crate::run::{self, Cancel};
-use crate::world::World;
-use prowess_core::Envelope;
-use prowess_core::{Event, Stream};
+use super::{Failure, MOST_OUTPUT, Step, blocking, printed};
+use crate::decision::ReadyRun;
+use crate::handle::ToolHandle;
+use crate::run::Cancel;
 
 /// Events that wait for somebody to look. A tool that prints faster than anybody reads waits too.
 const WAITING_EVENTS: usize = 256;
 
-/// A tool that may run.
-pub(crate) struct Launch {
-    prepared: Prepared,
-    allowed: Allowed,
-}
-
-/// Why a tool does not run.
-pub(crate) enum NoLaunch {
-    /// Somebody has to be asked, and nobody was there.
-    Question(Box<RunError>),
-    /// It can't.
-    Failure(Failure),
-}
-
-impl From<Failure> for NoLaunch {
-    fn from(failure: Failure) -> Self {
-        NoLaunch::Failure(failure)
-    }
-}
-
-/// Decides about a tool; `None` for a skill that is a prompt.
-pub(crate) fn launch(
+/// Finds the skill of a node, and decides about its tool where it is one.
+pub(crate) async fn decide(
     used: &SkillUse,
     input: &Input,
     scope: &Scope,
-    around: &Surroundings<'_>,
-    approver: &mut dyn Approver,
-) -> Result<Option<Launch>, NoLaunch> {
-    let (name, tool) = used.skill_and_tool();
-    let skill = around.skills.resolve(name).map_err(Failure::from)?;
-    let unusable = |Unusable { message, hint }| Failure::new(message).hint(hint);
-    let part = Part::of(&skill, tool).map_err(unusable)?;
-    let Part::Tool(tool) = part else { return Ok(None) };
-    let values = part.values(used, &input.value, scope).map_err(Failure::new)?;
-    let tool = tool.clone();
-    let call = Call { skill, tool, values, mode: around.mode };
-    let prepared = prepare(call, around.world).map_err(Failure::from)?;
-    let allowed = approve(&prepared, around.consent, approver, around.clock, around.approvals);
-    let allowed = allowed.map_err(|error| match error {
-        RunError::NobodyToAsk { .. } => NoLaunch::Question(Box::new(error)),
-        error => NoLaunch::Failure(error.into()),
-    })?;
-    Ok(Some(Launch { prepared, allowed }))
+    context: &WorkflowContext,
+    tools: &ToolHandles,
+) -> Result<Step, Failure> {
+    let (used, input, scope) = (used.clone(), input.value.clone(), scope.clone());
+    let (context, tools) = (context.clone(), tools.clone());
+    blocking(move || {
+        let (name, tool) = used.skill_and_tool();
+        let skill = context.skills.resolve(name)?;
+        let unusable = |Unusable { message, hint }| Failure::new(message).hint(hint);
+        let part = Part::of(&skill, tool).map_err(unusable)?;
+        let Part::Tool(tool) = part else { return Ok(Step::Prompt) };
+        let values = part.values(&used, &input, &scope).map_err(Failure::new)?;
+        let handle = ToolHandle::new(Arc::clone(&skill), tool.clone(), context.mode);
+        Ok(Step::Tool(tools.get(handle).decide(values, &context.engine, context.consent)?))
+    })
+    .await?
 }
 
 /// How much of a failed tool's last line is told.
 const MOST_LAST_LINE: usize = 200;
 
-/// Runs a tool on a thread of its own. What it prints as JSON is its output, otherwise the text.
+/// Runs a tool on the blocking pool. What it prints as JSON is its output, otherwise the text.
 pub(crate) async fn run(
     node: &str,
-    launch: Launch,
-    around: &Surroundings<'_>,
+    ready: ReadyRun,
+    context: &WorkflowContext,
     teller: &Teller<'_, '_>,
 ) -> Result<Value, Failure> {
-    let cancel = EndsWith(Cancel::default());
+    let cancel = CancelOnDrop(Cancel::default());
     let (sender, mut events) = mpsc::channel(WAITING_EVENTS);
-    let (world, inner) = (Arc::clone(around.world), cancel.0.clone());
-    let mut thread =
-        tokio::task::spawn_blocking(move || on_thread(launch, &world, &inner, &sender));
+    let inner = cancel.0.clone();
+    let mut thread = tokio::task::spawn_blocking(move || on_thread(ready, &inner, &sender));
     let ended = loop {
         tokio::select! {
             biased;
             Some(event) = events.recv() => teller.inside(node, &event),
-            () = around.cancel.asked(), if !cancel.0.is_asked() => cancel.0.cancel(),
+            () = context.cancel.cancelled(), if !cancel.0.is_cancelled() => cancel.0.cancel(),
             ended = &mut thread => break ended,
         }
     };
     while let Ok(event) = events.try_recv() {
         teller.inside(node, &event);
     }
-    let (envelope, stdout) = ended.map_err(|_| Failure::new("the tool broke off"))?;
+    let (envelope, stdout) =
+        ended.map_err(|_| Failure::new("the tool's thread panicked (internal error)"))?;
     if !envelope.is_success() {
         // The program has said itself what is wrong, at the end of what it printed.
         let last = envelope.output.lines().rfind(|line| !line.trim().is_empty());
@@ -113,15 +86,12 @@ pub(crate) async fn run(
 
 /// The run itself, and what it printed on standard output.
 fn on_thread(
-    launch: Launch,
-    world: &World,
+    ready: ReadyRun,
     cancel: &Cancel,
     events: &mpsc::Sender<Event>,
 ) -> (Envelope, Vec<u8>) {
-    // Files that have changed since it was decided about are seen by `run`.
-    let Launch { prepared, allowed } = launch;
     let mut stdout = Vec::new();
-    let envelope = run::run(&prepared, &allowed, world, cancel, &mut |event| {
+    let envelope = ready.run(cancel, &mut |event| {
         if let Event::Output { stream: Stream::Stdout, bytes } = event
             && stdout.len() <= MOST_OUTPUT
         {
@@ -133,10 +103,10 @@ fn on_thread(
     (envelope, stdout)
 }
 
-/// Whoever drops the node ends the tool.
-struct EndsWith(Cancel);
+/// Cancels the tool when the node is dropped.
+struct CancelOnDrop(Cancel);
 
-impl Drop for EndsWith {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
     }

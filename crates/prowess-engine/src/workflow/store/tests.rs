@@ -1,8 +1,8 @@
 use super::*;
 
-fn store() -> (tempfile::TempDir, RunStore) {
+fn store() -> (tempfile::TempDir, FileRuns) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let store = RunStore { folder: folder.path().join("runs") };
+    let store = FileRuns { folder: folder.path().join("runs") };
     (folder, store)
 }
 
@@ -13,7 +13,7 @@ fn record() -> RunRecord {
 #[test]
 fn a_run_is_what_was_written() {
     let (_folder, store) = store();
-    let mut open = store.create("My flow: ../../x", record()).expect("it can be written");
+    let open = store.create("My flow: ../../x", record()).expect("it can be written");
     open.complete(3, "../hostile/id", &json!({ "a": [1] })).expect("it can be written");
     let id = open.id.clone();
     assert!(RunId::parse(id.as_str()).is_some(), "{id:?}");
@@ -39,7 +39,8 @@ fn only_the_owner_reads_runs() {
     use std::os::unix::fs::PermissionsExt as _;
     let (_folder, store) = store();
     let open = store.create("flow", record()).expect("it can be written");
-    for path in [store.folder.clone(), open.folder.clone(), open.folder.join("run.json")] {
+    let folder = store.folder.join(open.id.as_str());
+    for path in [store.folder.clone(), folder.clone(), folder.join("run.json")] {
         let mode = path.metadata().expect("it is there").permissions().mode();
         assert_eq!(mode & 0o077, 0, "{}", path.display());
     }
@@ -50,7 +51,7 @@ fn runs_that_ended_well_long_ago_are_forgotten() {
     let (_folder, store) = store();
     let unfinished = store.create("open", record()).expect("it can be written").id;
     for _ in 0..MOST_ENDED + 5 {
-        let mut open = store.create("done", record()).expect("it can be written");
+        let open = store.create("done", record()).expect("it can be written");
         open.end(&Value::Null).expect("it can be written");
     }
     let left = std::fs::read_dir(&store.folder).expect("it can be listed").count();
@@ -62,10 +63,10 @@ fn runs_that_ended_well_long_ago_are_forgotten() {
 fn a_list_says_what_can_go_on() {
     let (_folder, store) = store();
     assert_eq!(store.list().expect("nothing is no error"), []);
-    let mut ended = store.create("ended", record()).expect("it can be written");
+    let ended = store.create("ended", record()).expect("it can be written");
     ended.complete(0, "a", &Value::Null).expect("it can be written");
     ended.end(&Value::Null).expect("it can be written");
-    let mut stopped = store.create("stopped", record()).expect("it can be written");
+    let stopped = store.create("stopped", record()).expect("it can be written");
     for (number, id) in ["a", "b"].into_iter().enumerate() {
         stopped.complete(number, id, &Value::Null).expect("it can be written");
     }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use prowess_core::{Event, Stream};
 use prowess_engine::{
-    ApprovalStore, Approver, Asked, Clock, Consent, LoadedSkill, PythonWorkers, Reply, RunError,
-    Surroundings, SystemClock, ToolHandle, World,
+    ApprovalRequest, Approver, Consent, Engine, LoadedSkill, PythonWorkers, Reply, RunError,
+    ToolHandle,
 };
 use prowess_format::skill::Skill;
 use prowess_policy::{Mode, Origin, Remember, Tier, Trust};
@@ -32,7 +32,7 @@ struct Person {
 }
 
 impl Approver for Person {
-    fn ask(&mut self, _: &Asked<'_>) -> Reply {
+    fn ask(&mut self, _: &ApprovalRequest) -> Reply {
         self.asked += 1;
         self.reply
     }
@@ -41,8 +41,7 @@ impl Approver for Person {
 /// A skill on its way to many calls.
 struct Host<'s> {
     scene: &'s Scene,
-    world: Arc<World>,
-    store: ApprovalStore,
+    engine: Engine,
     handle: ToolHandle,
     person: Person,
     consent: Consent,
@@ -68,28 +67,20 @@ impl<'s> Host<'s> {
         });
         Self {
             scene,
-            store: ApprovalStore::of(&world.state),
             handle: ToolHandle::new(loaded, tool, Mode::Global),
-            world,
+            engine: Engine { workers: scene.workers.clone(), ..Engine::new(world) },
             person: Person { reply: Reply::Nobody, asked: 0 },
             consent: Consent::InAdvance,
         }
     }
 
     fn call(&mut self, values: &Value) -> Result<(Option<Value>, Vec<Event>), RunError> {
-        let clock: &dyn Clock = &SystemClock;
-        let surroundings = Surroundings {
-            world: &self.world,
-            workers: &self.scene.workers,
-            approvals: &self.store,
-            clock,
-            consent: self.consent,
-        };
         let mut events = Vec::new();
         let values = values.as_object().cloned().unwrap_or_default();
         let envelope = self.handle.call(
             &values,
-            surroundings,
+            &self.engine,
+            self.consent,
             &mut self.person,
             &self.scene.cancel,
             &mut |event| events.push(event.clone()),
@@ -107,7 +98,7 @@ impl<'s> Host<'s> {
         let until = Instant::now() + Duration::from_mins(1);
         loop {
             let count = self.count();
-            if self.handle.is_standing() {
+            if self.handle.has_decision() {
                 return count;
             }
             assert!(Instant::now() < until, "nothing ever stands");
@@ -130,11 +121,11 @@ fn a_decision_stands_until_something_changes() {
     host!(host, scene);
     let count = host.settle();
     assert_eq!(host.count(), count + 1);
-    assert!(host.handle.is_standing());
+    assert!(host.handle.has_decision());
     // A file that nobody has imported is a part of what was approved, too.
     scene.write("probe/notes.txt", "new");
     assert_eq!(host.count(), 1, "another worker");
-    assert!(!host.handle.is_standing(), "the file is too new");
+    assert!(!host.handle.has_decision(), "the file is too new");
     let count = host.settle();
     scene.workers.evict(&scene.skill_folder());
     assert_eq!(host.count(), 1, "the worker was gone");
@@ -179,7 +170,7 @@ fn an_approval_that_is_taken_back_counts_at_once() {
     assert_eq!(host.person.asked, 1);
     host.count();
     assert_eq!(host.person.asked, 1);
-    host.store.revoke("probe", None).expect("it can be written");
+    host.engine.approvals.revoke("probe", None).expect("it can be written");
     host.person.reply = Reply::No;
     assert!(matches!(host.call(&Value::Null), Err(RunError::Declined(_))));
 }
@@ -197,7 +188,7 @@ fn a_yes_for_once_is_one_for_once() {
         host.count();
         calls += 1;
         assert_eq!(host.person.asked, calls);
-        assert!(!host.handle.is_standing());
+        assert!(!host.handle.has_decision());
         std::thread::sleep(Duration::from_millis(200));
     }
 }
@@ -233,7 +224,7 @@ fn the_short_way_keeps_keys_out_as_well() {
     host!(host, scene);
     host.settle();
     let (parsed, events) = host.call(&json!({"text": "show"})).expect("it runs");
-    assert!(host.handle.is_standing());
+    assert!(host.handle.has_decision());
     assert_eq!(parsed, Some(json!("[redacted: API_TOKEN]")));
     let events = format!("{events:?}");
     let bytes = format!("{:?}", b"0123456789abcdef").replace(['[', ']'], "");

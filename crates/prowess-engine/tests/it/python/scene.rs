@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use prowess_core::{Envelope, Event};
 use prowess_engine::{
-    ApprovalStore, Call, Cancel, Clock, Consent, LoadError, LoadedSkill, Loading, NoApprover,
-    PythonWorkers, RunError, ToolRegistry, World, approve, load_skill, prepare, run_with,
+    Call, Cancel, Clock, Consent, Engine, LoadError, LoadedSkill, Loading, NoApprover,
+    PythonWorkers, RunError, ToolRegistry, World, approve, load_skill, prepare,
 };
 use prowess_format::skill::Skill;
 use prowess_policy::{Mode, Origin, Tier, Trust};
@@ -175,17 +175,19 @@ impl Scene {
         if let Some((time, grace)) = self.patience {
             prepared.shorten(time, grace);
         }
-        let store = ApprovalStore::of(&world.state);
-        let allowed = approve(&prepared, self.consent, &mut NoApprover, &Noon, &store)?;
+        let ready = approve(prepared, &self.engine(world), self.consent, &mut NoApprover)?;
         meanwhile();
         let mut events = Vec::new();
         let mut sink = |event: &Event| {
             watch(event);
             events.push(event.clone());
         };
-        let envelope =
-            run_with(&self.workers, &prepared, &allowed, &world, &self.cancel, &mut sink);
+        let envelope = ready.run(&self.cancel, &mut sink);
         Ok((envelope, events))
+    }
+
+    fn engine(&self, world: Arc<World>) -> Engine {
+        Engine { clock: Arc::new(Noon), workers: self.workers.clone(), ..Engine::new(world) }
     }
 
     /// Calls the tool `go`.
@@ -209,16 +211,13 @@ impl Scene {
     /// Loads the skill into a registry.
     pub(crate) fn load(&self, registry: &mut ToolRegistry) -> Result<Vec<String>, LoadError> {
         let world = Arc::new(self.world());
-        let store = ApprovalStore::of(&world.state);
+        let engine = self.engine(world);
         let mut loading = Loading {
-            world: &world,
+            engine: &engine,
             mode: Mode::Global,
             trust: &trust,
             consent: self.consent,
             approver: &mut NoApprover,
-            clock: &Noon,
-            approvals: &store,
-            workers: &self.workers,
             cancel: &self.cancel,
             sink: &mut |_| {},
         };

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use insta::assert_snapshot;
 use prowess_core::Message;
-use prowess_engine::{Approver, Asked, Consent, Reply};
+use prowess_engine::{ApprovalRequest, Approver, Consent, Reply};
 use prowess_policy::Remember;
 use serde_json::{Value, json};
 
@@ -152,8 +152,8 @@ struct Yes {
 }
 
 impl Approver for Yes {
-    fn ask(&mut self, asked: &Asked<'_>) -> Reply {
-        self.commands.push(asked.command.to_vec());
+    fn ask(&mut self, asked: &ApprovalRequest) -> Reply {
+        self.commands.push(asked.command.clone());
         Reply::Yes(Remember::Once)
     }
 }

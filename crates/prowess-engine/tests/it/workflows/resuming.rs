@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use insta::assert_snapshot;
-use prowess_engine::workflow::RunStoreError;
+use prowess_engine::workflow::{RunStore as _, RunStoreError};
 use serde_json::json;
 
 use super::scene::{Parrot, Say, Scene, graph, system};

@@ -14,12 +14,11 @@ use prowess_core::{
     ModelStream, Passage, Piece, Query, RetrieveError, Retriever, Stop, wire,
 };
 use prowess_engine::workflow::{
-    self, CheckSurroundings, Ended, Limits, Models, OpenRun, RunRecord, RunStore, Surroundings,
-    inputs_of,
+    self, CheckSurroundings, Ended, FileRuns, Limits, Models, OpenRun, RunRecord, RunStore as _,
+    WorkflowContext, inputs_of,
 };
 use prowess_engine::{
-    ApprovalStore, Approver, Cancel, Consent, NoApprover, SkillFolders, SkillResolver, SystemClock,
-    World,
+    Approver, Blocking, Cancel, Consent, Engine, NoApprover, SkillFolders, World,
 };
 use prowess_policy::Mode;
 use prowess_proxy::{Fetcher, Resolver, UpstreamRoots};
@@ -243,8 +242,8 @@ impl Scene {
             .expect("folders")
     }
 
-    pub(crate) fn store(&self) -> RunStore {
-        RunStore::of(&self.world().state)
+    pub(crate) fn store(&self) -> FileRuns {
+        FileRuns::of(&self.world().state)
     }
 
     fn skills(&self) -> SkillFolders {
@@ -287,22 +286,18 @@ impl Scene {
         let (workflow, _) = workflow::read(&open.record.text);
         let workflow = workflow.expect("it was read");
         let world = Arc::new(self.world());
-        let approvals = ApprovalStore::of(&world.state);
         let permit = vec![Ipv4Addr::LOCALHOST.into()];
         let fetcher = Fetcher::new(Arc::new(Names), UpstreamRoots::Only(Vec::new()), permit);
-        let skills: Arc<dyn SkillResolver> = Arc::new(self.skills());
-        let around = Surroundings {
-            world: &world,
-            models: model,
-            retriever: Some(&Library),
-            skills: &skills,
-            fetcher: &fetcher,
-            approvals: &approvals,
-            clock: &SystemClock,
+        let context = WorkflowContext {
+            engine: Engine::new(world),
+            models: Arc::new(model.clone()),
+            retriever: Some(Arc::new(Library)),
+            skills: Arc::new(self.skills()),
+            fetcher: Arc::new(fetcher),
             consent: self.consent,
             mode: Mode::Global,
-            history: &self.history,
-            cancel: &self.cancel,
+            history: self.history.clone().into(),
+            cancel: self.cancel.clone(),
             limits: self.limits,
         };
         let mut writer = wire::EventWriter::default();
@@ -313,9 +308,10 @@ impl Scene {
             }));
         };
         let run = open.id.as_str().to_owned();
+        let mut approver = Blocking(approver);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let ended = runtime.expect("a runtime").block_on(async {
-            let work = workflow::run(&workflow, &mut open, &around, approver, &mut sink);
+            let work = workflow::run(&workflow, &mut open, &context, &mut approver, &mut sink);
             tokio::time::timeout(IN_VAIN, work).await.expect("the workflow ends")
         });
         Told { ended, run, lines }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use clap::{Args, ValueEnum};
-use prowess_engine::workflow::{self, KeptRun, RunState, RunStore};
+use prowess_engine::workflow::{self, FileRuns, KeptRun, RunState, RunStore};
 use prowess_policy::approval::date;
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ enum Format {
 }
 
 pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error> {
-    let runs = RunStore::of(&session::world()?.state).list().map_err(|error| not_kept(&error))?;
+    let runs = FileRuns::of(&session::world()?.state).list().map_err(|error| not_kept(&error))?;
     match arguments.format {
         Format::Json => {
             let runs: Vec<Value> = runs.iter().map(wire).collect();
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
 }
 
 /// The same error with the names of runs that can go on.
-pub(super) fn offer(error: Error, store: &RunStore) -> Error {
+pub(super) fn offer(error: Error, store: &dyn RunStore) -> Error {
     // Without a list there is still the error.
     let runs = store.list().unwrap_or_default();
     let stopped: Vec<&KeptRun> = runs.iter().filter(|run| run.state == RunState::Stopped).collect();
