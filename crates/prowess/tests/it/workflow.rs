@@ -210,3 +210,35 @@ fn state_of(scene: &Scene, run: &str) -> String {
     let found = runs.iter().find(|it| it["run_id"] == run).expect("it is listed");
     found["state"].as_str().unwrap_or_default().to_owned()
 }
+
+const COUNTER: &str = "---\nname: counter\nversion: 1.0.0\ndescription: Counts its calls\nauthor: a\nlicense: MIT\nsecurity_tier: experimental\npermissions: [filesystem:none, network:none]\ntools:\n  - name: count\n    description: Counts\n    parameters:\n      text: {type: string, required: false}\n---\n\n# Counter\n";
+const COUNTER_PYTHON: &str = "from gaia.agents.base.tools import tool\n\nCALLS = []\n\n@tool\ndef count(text: str = \"\") -> int:\n    \"\"\"Counts its calls in one process.\"\"\"\n    CALLS.append(text)\n    return len(CALLS)\n";
+
+#[test]
+fn ten_calls_of_a_python_tool_start_one_worker() {
+    let mut nodes = vec![serde_json::json!({ "id": "start", "type": "start" })];
+    let mut edges = Vec::new();
+    let mut last = "start".to_owned();
+    for number in 1..=10 {
+        let id = format!("n{number}");
+        nodes.push(serde_json::json!({
+            "id": id, "type": "skill", "data": { "skillName": "counter/count" },
+        }));
+        edges.push(serde_json::json!({ "source": last, "target": id }));
+        last = id;
+    }
+    nodes.push(serde_json::json!({ "id": "end", "type": "end" }));
+    edges.push(serde_json::json!({ "source": last, "target": "end" }));
+    let flow = serde_json::json!({ "nodes": nodes, "edges": edges }).to_string();
+    let scene = scene()
+        .home("home")
+        .file("flow.json", &flow)
+        .file("skills/counter/SKILL.md", COUNTER)
+        .file("skills/counter/tools.py", COUNTER_PYTHON);
+    // Only calls in one process count up; a worker for each call would say 1 ten times.
+    assert_snapshot!(scene.run("workflow run flow.json --input input=x --yes"), @"
+    exit 0
+    --- stdout
+    10
+    ");
+}
