@@ -14,7 +14,7 @@ const CAPACITY: usize = 256;
 /// A skill with more entries than this is read again each time.
 const MOST_ENTRIES: usize = 10_000;
 /// Signatures and keys expire, so a decision about trust is made again after this time.
-const MAX_AGE: Duration = Duration::from_secs(60);
+const MAX_AGE: Duration = Duration::from_mins(1);
 /// Clocks of file systems are coarse: a file that changed within this time may change again without a trace.
 const SETTLED: Duration = Duration::from_secs(2);
 
@@ -61,8 +61,8 @@ impl Stamp {
     }
 
     /// Whether everything changed long enough ago for the times to tell a later change.
-    pub(crate) fn is_settled(&self) -> bool {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    fn is_settled(&self, now: SystemTime) -> bool {
+        let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let limit = i64::try_from(now.saturating_sub(SETTLED).as_secs()).unwrap_or(i64::MAX);
         self.entries
             .iter()
@@ -102,9 +102,9 @@ impl SkillCache {
         Some(Arc::clone(&kept.skill))
     }
 
-    /// Keeps a skill.
-    pub(crate) fn put(&mut self, key: Key, stamp: Stamp, skill: Arc<LoadedSkill>) {
-        if !stamp.is_settled() {
+    /// Keeps a skill, unless its files changed just before `now`.
+    pub(crate) fn put(&mut self, key: Key, stamp: Stamp, skill: Arc<LoadedSkill>, now: SystemTime) {
+        if !stamp.is_settled(now) {
             return;
         }
         self.clock += 1;

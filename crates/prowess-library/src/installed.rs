@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use prowess_core::{Problem, ProblemKind, Remedy};
 use prowess_package::digest::Sha256Digest;
@@ -201,14 +201,20 @@ impl Library {
         let store = self.open_store(&place.root)?;
         let keys = self.keys()?;
         self.counts.hashes.fetch_add(1, Ordering::Relaxed);
-        let finding = drift::examine(&store, lock, &place.name, &keys, now());
+        let finding = drift::examine(&store, lock, &place.name, &keys, self.now());
         if !finding.drifts.iter().any(Drift::is_about_files) {
             return Ok(finding);
         }
         // Another process may be installing: that is told from drift by looking again.
         self.counts.hashes.fetch_add(1, Ordering::Relaxed);
-        let again = drift::look(&store, std::slice::from_ref(&place.name), &keys, now());
+        let again = drift::look(&store, std::slice::from_ref(&place.name), &keys, self.now());
         Ok(again.ok().and_then(|all| all.into_iter().next()).unwrap_or(finding))
+    }
+
+    /// Now, by the clock of the library.
+    fn now(&self) -> Timestamp {
+        let since = (self.clock)().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
     }
 
     /// Whether an installed skill's files are those of its lock entry.
@@ -223,10 +229,4 @@ impl Library {
 /// Whether a store is kept with a project.
 fn is_shared(root: &Path) -> bool {
     root.file_name().is_some_and(|name| name == PROJECT_FOLDER)
-}
-
-/// Now, by the clock of this machine.
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }

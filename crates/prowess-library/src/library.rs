@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use prowess_core::{Problem, ProblemKind, Remedy};
 use prowess_engine::{LoadedSkill, SkillResolver, World, check_skill};
@@ -41,6 +42,7 @@ pub struct Library {
     pub(crate) locks: Mutex<HashMap<PathBuf, (Stamp, Arc<Lock>)>>,
     pub(crate) keys: Mutex<Option<(Stamp, Arc<TrustStore>)>>,
     pub(crate) counts: Counts,
+    pub(crate) clock: fn() -> SystemTime,
 }
 
 #[derive(Debug, Default)]
@@ -89,7 +91,15 @@ impl Library {
             locks: Mutex::default(),
             keys: Mutex::default(),
             counts: Counts::default(),
+            clock: SystemTime::now,
         }
+    }
+
+    /// Replaces the clock that signatures and the age of files are judged by.
+    #[must_use]
+    pub fn with_clock(mut self, clock: fn() -> SystemTime) -> Self {
+        self.clock = clock;
+        self
     }
 
     /// The machine that it was opened for.
@@ -187,7 +197,7 @@ impl Library {
             digest: None,
         });
         if let Some(stamp) = stamp {
-            self.cached().put(key, stamp, Arc::clone(&loaded));
+            self.cached().put(key, stamp, Arc::clone(&loaded), (self.clock)());
         }
         Ok(loaded)
     }

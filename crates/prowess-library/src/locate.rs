@@ -91,10 +91,7 @@ impl Library {
             return located(chosen, None, &installed);
         }
         // A folder without a skill says which skills are below it.
-        let source = match metadata {
-            Ok(_) => return SkillFile::at(reference).map(path_only),
-            Err(source) => source,
-        };
+        let Err(source) = metadata else { return SkillFile::at(reference).map(path_only) };
         let (skill, tool) = (folder_of(reference), reference.file_name());
         if let Some(tool) = tool
             && !skill.as_os_str().is_empty()
