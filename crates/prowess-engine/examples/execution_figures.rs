@@ -18,7 +18,7 @@ use prowess_engine::{
     SkillFolders, SkillResolver as _, World, approve, prepare, run_prompt,
 };
 use prowess_policy::{Mode, Origin, Tier, Trust};
-use prowess_sandbox::{Observer, Spec, Stream};
+use prowess_sandbox::{Access, FileGrant, Observer, Spec, Stream};
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
@@ -60,8 +60,10 @@ impl Observer for Printed {
     }
 }
 
-/// Runs per second of the bare sandbox, with as many threads as the service has.
-fn bare(count: usize, threads: usize) -> f64 {
+/// Runs per second of the bare sandbox, with as many threads as the service has and what the tool is granted: the working
+/// directory and 2 GiB of memory.
+fn bare(count: usize, threads: usize, world: &World) -> f64 {
+    let folder = &world.working_directory;
     let started = Instant::now();
     std::thread::scope(|scope| {
         for thread in 0..threads {
@@ -69,6 +71,13 @@ fn bare(count: usize, threads: usize) -> f64 {
                 for _ in (thread..count).step_by(threads) {
                     let mut spec = Spec::new("/bin/echo");
                     spec.arguments = vec!["hello".into()];
+                    spec.limits.memory = Some(2 << 30);
+                    spec.files.push(FileGrant {
+                        path: folder.clone(),
+                        access: Access::Write,
+                        pattern: None,
+                        create: false,
+                    });
                     let mut printed = Printed::default();
                     prowess_sandbox::run(spec, &mut printed).expect("it runs");
                     assert_eq!(printed.0, 6);
@@ -124,7 +133,7 @@ fn lost(events: &mut EventReceiver) -> usize {
 
 fn tools(count: usize, threads: usize, tools: &Tools) -> Result<Value, Error> {
     let service = ExecutionService::new(limits(threads));
-    let bare_before = bare(count, threads);
+    let bare_before = bare(count, threads, &tools.world);
     let (memory, before) = (status("VmRSS")?, status("Threads")?);
     let preparing = Instant::now();
     // The first run holds the others up until all of them are queued, so that waiting is what is measured.
@@ -162,7 +171,7 @@ fn tools(count: usize, threads: usize, tools: &Tools) -> Result<Value, Error> {
     }
     let time = started.elapsed();
     // Before and after, so that whatever else the machine does happens to both.
-    let bare = f64::midpoint(bare_before, bare(count, threads));
+    let bare = f64::midpoint(bare_before, bare(count, threads, &tools.world));
     Ok(json!({
         "figure": "tools",
         "runs": count,
@@ -320,7 +329,7 @@ fn main() -> Result<(), Error> {
     let shared = Tools { skill, world: Arc::new(world) };
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     // Whatever happens once per process happens here.
-    bare(20, threads);
+    bare(20, threads, &shared.world);
     tools(20, threads, &shared)?;
     for count in [1, 10, 100, 1000] {
         println!("{}", tools(count, threads, &shared)?);
