@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::event::Source;
 use crate::model::{Stop, Usage};
+use crate::problem::Remedy;
 
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +29,8 @@ pub struct Envelope {
     pub duration: Duration,
     /// What stopped nothing and is still worth knowing.
     pub warnings: Vec<String>,
-    /// What to do about the error, one line each.
-    pub hints: Vec<String>,
+    /// What would help against the error.
+    pub remedies: Vec<Remedy>,
     /// How an answer of a model came to be; set for every prompt skill, and for nothing else.
     pub answer: Option<Box<Answer>>,
 }
@@ -112,7 +113,7 @@ impl Envelope {
             error: Some(error),
             duration: Duration::ZERO,
             warnings: Vec::new(),
-            hints: Vec::new(),
+            remedies: Vec::new(),
             answer: None,
         }
     }

@@ -26,6 +26,6 @@ pub use model::{
     Piece, Stop, ToolCall, ToolSpec, Usage,
 };
 pub use problem::{Problem, ProblemKind, Remedy};
-pub use retrieve::{Passage, Query, RetrieveError, Retriever};
+pub use retrieve::{Passage, Query, RetrieveError, RetrieveErrorKind, Retriever};
 pub use system_error::system_reason;
 pub use workflow_event::WorkflowEvent;

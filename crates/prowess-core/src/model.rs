@@ -168,8 +168,8 @@ pub struct ModelError {
     pub kind: ModelErrorKind,
     /// What went wrong, as a phrase in lower case.
     pub message: String,
-    /// What to do about it, one line each.
-    pub hints: Vec<String>,
+    /// What would help.
+    pub remedies: Vec<Remedy>,
 }
 
 /// Kinds of trouble with a model.
@@ -201,13 +201,19 @@ pub enum ModelErrorKind {
 impl ModelError {
     /// An error without advice.
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hints: Vec::new() }
+        Self { kind, message: message.into(), remedies: Vec::new() }
     }
 
-    /// The same with one more line of advice.
+    /// Adds advice that reads the same in every interface.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
+    pub fn advice(self, text: impl Into<String>) -> Self {
+        self.remedy(Remedy::Advice(text.into()))
+    }
+
+    /// Adds a remedy.
+    #[must_use]
+    pub fn remedy(mut self, remedy: Remedy) -> Self {
+        self.remedies.push(remedy);
         self
     }
 }
@@ -228,8 +234,26 @@ impl From<Problem> for ModelError {
             | ProblemKind::Failed
             | ProblemKind::Internal => ModelErrorKind::Rejected,
         };
-        let hints = problem.remedies.iter().filter_map(Remedy::target).map(str::to_owned);
-        Self { kind, hints: hints.collect(), message: problem.message }
+        Self { kind, remedies: problem.remedies, message: problem.message }
+    }
+}
+
+impl From<ModelError> for Problem {
+    fn from(error: ModelError) -> Self {
+        let (code, kind) = match error.kind {
+            ModelErrorKind::NotConfigured => ("model-not-configured", ProblemKind::InvalidInput),
+            ModelErrorKind::Unreachable => ("model-unreachable", ProblemKind::Unavailable),
+            ModelErrorKind::Unauthorized => ("model-unauthorized", ProblemKind::Unauthorized),
+            ModelErrorKind::UnknownModel => ("model-not-found", ProblemKind::NotFound),
+            ModelErrorKind::RateLimited { retry_after } => {
+                ("model-rate-limited", ProblemKind::RateLimited { retry_after })
+            }
+            ModelErrorKind::Rejected => ("model-rejected-request", ProblemKind::Refused),
+            ModelErrorKind::Provider => ("model-provider-failed", ProblemKind::Unavailable),
+            ModelErrorKind::Protocol => ("model-protocol", ProblemKind::Corrupt),
+            ModelErrorKind::TimedOut => ("model-timed-out", ProblemKind::TimedOut),
+        };
+        Problem { code, kind, message: error.message, remedies: error.remedies }
     }
 }
 

@@ -73,10 +73,10 @@ impl ProblemKind {
     }
 }
 
-/// Declares the remedies once: the variant, its word on the wire, and what it is about.
+/// Declares the remedies once: the variant, its word on the wire, and a sentence that fits every interface.
 macro_rules! remedies {
-    ($($(#[doc = $doc:literal])+ $name:ident $(($field:ident))? = $word:literal,)+) => {
-        /// Something that would help. Each interface says in its own terms how to do it.
+    ($($(#[doc = $doc:literal])+ $name:ident $(($field:ident))? = $word:literal, $text:literal;)+) => {
+        /// Something that would help. Each interface says in its own terms how to do it; `Display` says it in none.
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum Remedy {
@@ -99,8 +99,26 @@ macro_rules! remedies {
                 match self {
                     Remedy::Advice(text) => Some(text),
                     $($(Remedy::$name($field) => Some($field),)?)+
-                    #[allow(unreachable_patterns, reason = "every remedy without a target")]
                     _ => None,
+                }
+            }
+
+            /// Replaces the target, such as by a text without secrets.
+            #[must_use]
+            pub fn map_target(self, change: impl FnOnce(&str) -> String) -> Self {
+                match self {
+                    Remedy::Advice(text) => Remedy::Advice(change(&text)),
+                    $($(Remedy::$name($field) => Remedy::$name(change(&$field)),)?)+
+                    remedy => remedy,
+                }
+            }
+        }
+
+        impl fmt::Display for Remedy {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    Remedy::Advice(text) => f.write_str(text),
+                    $(Remedy::$name $(($field))? => write!(f, $text),)+
                 }
             }
         }
@@ -111,67 +129,83 @@ macro_rules! remedies {
 
 remedies! {
     /// Approve the run, now or in advance.
-    Approve = "approve",
+    Approve = "approve", "approve the run";
     /// Approve the run in person: an approval in advance does not count for it.
-    ApproveInPerson = "approve_in_person",
+    ApproveInPerson = "approve_in_person", "approve the run in person: an approval in advance does not count for it";
     /// Choose the mode in which the skill may run.
-    SetMode(mode) = "set_mode",
+    SetMode(mode) = "set_mode", "choose the mode `{mode}`";
     /// See what this machine can enforce and what it lacks.
-    Diagnose = "diagnose",
+    Diagnose = "diagnose", "see what this machine can enforce and what it lacks";
     /// Allow network access for this operation.
-    GoOnline = "go_online",
+    GoOnline = "go_online", "allow network access";
+    /// Give a value to an input; the target is its name.
+    GiveInput(input) = "give_input", "give a value to the input `{input}`";
     /// Install a skill.
-    Install(name) = "install",
+    Install(name) = "install", "install `{name}`";
     /// Update a skill, or all of them.
-    Update(name) = "update",
+    Update(name) = "update", "update `{name}`";
     /// Uninstall skills, named with spaces between them.
-    Uninstall(names) = "uninstall",
+    Uninstall(names) = "uninstall", "uninstall `{names}`";
     /// List the installed skills.
-    ListInstalled = "list_installed",
+    ListInstalled = "list_installed", "list the installed skills";
     /// Restore installed files from the lock file.
-    Restore(scope) = "restore",
+    Restore(scope) = "restore", "restore the files from the lock file of the {scope}";
     /// Check a skill's files and see everything that is wrong.
-    Check(path) = "check",
+    Check(path) = "check", "check `{path}` to see everything that is wrong";
     /// Apply the safe fixes to a skill's files.
-    Fix(path) = "fix",
+    Fix(path) = "fix", "apply the safe fixes to `{path}`";
     /// Read a skill and what it may do before going on.
-    ReadFirst(reference) = "read_first",
+    ReadFirst(reference) = "read_first", "read `{reference}` and what it may do first";
     /// Accept a skill without a proven publisher.
-    AllowExperimental = "allow_experimental",
+    AllowExperimental = "allow_experimental", "allow skills without a proven publisher";
     /// Accept a skill that used to be signed and is not any more.
-    AllowUnsigned = "allow_unsigned",
+    AllowUnsigned = "allow_unsigned", "allow that the skill is not signed any more";
     /// Accept that another publisher owns the name now.
-    ReplaceOwner = "replace_owner",
+    ReplaceOwner = "replace_owner", "allow that another publisher owns the name now";
     /// Choose one of several skills.
-    ChooseSkill(name) = "choose_skill",
+    ChooseSkill(name) = "choose_skill", "choose one skill, such as `{name}`";
     /// Install a skill under another name.
-    InstallAs(name) = "install_as",
+    InstallAs(name) = "install_as", "install it as `{name}`";
     /// Trust a publisher's key.
-    TrustPublisher = "trust_publisher",
+    TrustPublisher = "trust_publisher", "trust the publisher's key";
     /// Accept a new key for a skill.
-    AcceptKey(skill) = "accept_key",
+    AcceptKey(skill) = "accept_key", "accept the new key of `{skill}`";
     /// Create a signing key.
-    CreateKey(name) = "create_key",
+    CreateKey(name) = "create_key", "create the key `{name}`";
     /// See which models are available.
-    ListModels = "list_models",
+    ListModels = "list_models", "list the available models";
     /// Choose a model; the target is an example.
-    ChooseModel(model) = "choose_model",
+    ChooseModel(model) = "choose_model", "choose a model, such as `{model}`";
     /// See which knowledge bases exist.
-    ListKnowledgeBases = "list_knowledge_bases",
+    ListKnowledgeBases = "list_knowledge_bases", "list the knowledge bases";
     /// Create a knowledge base.
-    CreateKnowledgeBase(name) = "create_knowledge_base",
+    CreateKnowledgeBase(name) = "create_knowledge_base", "create the knowledge base `{name}`";
     /// Add documents to a knowledge base.
-    AddDocuments(name) = "add_documents",
+    AddDocuments(name) = "add_documents", "add documents to the knowledge base `{name}`";
     /// Delete a knowledge base.
-    DeleteKnowledgeBase(name) = "delete_knowledge_base",
+    DeleteKnowledgeBase(name) = "delete_knowledge_base", "delete the knowledge base `{name}`; your own files stay";
+    /// Delete a knowledge base and create it again with another embedder.
+    ReplaceEmbedder(name) = "replace_embedder", "vectors of two embedders can't be compared: delete the knowledge base `{name}`, create it with the other embedder, and add its documents again";
     /// See which runs of workflows there are.
-    ListRuns = "list_runs",
+    ListRuns = "list_runs", "list the runs of workflows";
     /// Resume a run of a workflow.
-    ResumeRun(run) = "resume_run",
+    ResumeRun(run) = "resume_run", "resume the run `{run}`, which takes the workflow as it was; after a change of the file start a new run";
     /// Name the folder in which the skill lies.
-    NameSkillsFolder = "name_skills_folder",
+    NameSkillsFolder = "name_skills_folder", "name the folder that holds the skill";
     /// Read the page about a diagnostic.
-    Explain(code) = "explain",
+    Explain(code) = "explain", "read the page about `{code}`";
+}
+
+impl Remedy {
+    /// The remedy as JSON: `action` and perhaps `target`.
+    pub fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("action".to_owned(), self.action().into());
+        if let Some(target) = self.target() {
+            object.insert("target".to_owned(), target.into());
+        }
+        Value::Object(object)
+    }
 }
 
 impl Problem {
@@ -202,15 +236,7 @@ impl Problem {
         if let ProblemKind::RateLimited { retry_after: Some(after) } = self.kind {
             object.insert("retry_after_secs".to_owned(), after.as_secs().into());
         }
-        let remedies = self.remedies.iter().map(|remedy| {
-            let mut object = Map::new();
-            object.insert("action".to_owned(), remedy.action().into());
-            if let Some(target) = remedy.target() {
-                object.insert("target".to_owned(), target.into());
-            }
-            Value::Object(object)
-        });
-        object.insert("remedies".to_owned(), remedies.collect());
+        object.insert("remedies".to_owned(), self.remedies.iter().map(Remedy::to_json).collect());
         Value::Object(object)
     }
 }

@@ -6,6 +6,7 @@ use std::ops::{Range, RangeInclusive};
 use serde_json::Value;
 
 use crate::model::BoxFuture;
+use crate::problem::{Problem, ProblemKind, Remedy};
 
 /// Who looks things up.
 pub trait Retriever: Send + Sync {
@@ -45,26 +46,58 @@ pub struct Passage {
     pub pages: Option<RangeInclusive<u32>>,
 }
 
-/// Why nothing was looked up.
+/// Why a search failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetrieveError {
+    /// What kind of failure it is.
+    pub kind: RetrieveErrorKind,
     /// What went wrong, as a phrase in lower case.
     pub message: String,
-    /// What to do about it, one line each.
-    pub hints: Vec<String>,
+    /// What would help.
+    pub remedies: Vec<Remedy>,
+}
+
+/// Kinds of failed searches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RetrieveErrorKind {
+    /// There is no such knowledge base.
+    NotFound,
+    /// The query can't be answered: it is too long, or a filter is wrong.
+    InvalidQuery,
+    /// The files or the index of the base are damaged.
+    Corrupt,
+    /// A server or a disk that is needed does not answer.
+    Unavailable,
+    /// The search failed because of a bug.
+    Internal,
 }
 
 impl RetrieveError {
-    /// An error without advice.
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hints: Vec::new() }
+    /// An error without remedies.
+    pub fn new(kind: RetrieveErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), remedies: Vec::new() }
     }
 
-    /// The same with one more line of advice.
+    /// Adds a remedy.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
+    pub fn remedy(mut self, remedy: Remedy) -> Self {
+        self.remedies.push(remedy);
         self
+    }
+}
+
+impl From<RetrieveError> for Problem {
+    fn from(error: RetrieveError) -> Self {
+        let (code, kind) = match error.kind {
+            RetrieveErrorKind::NotFound => ("knowledge-base-not-found", ProblemKind::NotFound),
+            RetrieveErrorKind::InvalidQuery => ("invalid-query", ProblemKind::InvalidInput),
+            RetrieveErrorKind::Corrupt => ("knowledge-base-damaged", ProblemKind::Corrupt),
+            RetrieveErrorKind::Unavailable => {
+                ("knowledge-base-unavailable", ProblemKind::Unavailable)
+            }
+            RetrieveErrorKind::Internal => ("search-failed", ProblemKind::Internal),
+        };
+        Problem { code, kind, message: error.message, remedies: error.remedies }
     }
 }
 

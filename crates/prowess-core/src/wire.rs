@@ -9,6 +9,7 @@ use crate::envelope::Envelope;
 use crate::event::{Event, Source, Stream, Thought};
 use crate::frame::RunId;
 use crate::model::Usage;
+use crate::problem::Remedy;
 use crate::workflow_event::WorkflowEvent;
 
 /// The envelope of GIB §4.3 and §4.4. `truncated` is always there (R29); further keys follow those of the specification.
@@ -35,8 +36,9 @@ pub fn envelope(envelope: &Envelope) -> Value {
     if !envelope.warnings.is_empty() {
         put("warnings", envelope.warnings.clone().into());
     }
-    if !envelope.hints.is_empty() {
-        put("hints", envelope.hints.clone().into());
+    if !envelope.remedies.is_empty() {
+        put("hints", hints(&envelope.remedies));
+        put("remedies", envelope.remedies.iter().map(Remedy::to_json).collect());
     }
     if let Some(answer) = &envelope.answer {
         if !answer.model.is_empty() {
@@ -153,9 +155,12 @@ impl EventWriter {
                 }
                 object("node_complete", data)
             }
-            WorkflowEvent::NodeError { node, error, hints } => {
+            WorkflowEvent::NodeError { node, error, remedies } => {
                 self.nodes.remove(node);
-                object("node_error", with_hints(json!({ "node_id": node, "error": error }), hints))
+                object(
+                    "node_error",
+                    with_remedies(json!({ "node_id": node, "error": error }), remedies),
+                )
             }
             WorkflowEvent::NodeSkipped { node } => {
                 object("node_skipped", json!({ "node_id": node }))
@@ -164,9 +169,9 @@ impl EventWriter {
                 "workflow_complete",
                 json!({ "run_id": run, "final_output": output, "outputs": outputs }),
             ),
-            WorkflowEvent::Error { run, error, hints } => object(
+            WorkflowEvent::Error { run, error, remedies } => object(
                 "workflow_error",
-                with_hints(json!({ "run_id": run, "error": error }), hints),
+                with_remedies(json!({ "run_id": run, "error": error }), remedies),
             ),
         };
         vec![written]
@@ -180,11 +185,17 @@ impl EventWriter {
     }
 }
 
-fn with_hints(mut data: Value, hints: &[String]) -> Value {
-    if !hints.is_empty() {
-        data["hints"] = hints.into();
+fn with_remedies(mut data: Value, remedies: &[Remedy]) -> Value {
+    if !remedies.is_empty() {
+        data["hints"] = hints(remedies);
+        data["remedies"] = remedies.iter().map(Remedy::to_json).collect();
     }
     data
+}
+
+/// Remedies as sentences that fit every interface.
+fn hints(remedies: &[Remedy]) -> Value {
+    remedies.iter().map(|remedy| Value::from(remedy.to_string())).collect()
 }
 
 fn object(event: &str, data: impl Into<Value>) -> Value {

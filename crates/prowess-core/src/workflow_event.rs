@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::event::Event;
+use crate::problem::Remedy;
 
 /// One thing that happened in a workflow.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,8 +44,8 @@ pub enum WorkflowEvent {
         node: String,
         /// What went wrong.
         error: String,
-        /// What to do about it, one line each.
-        hints: Vec<String>,
+        /// What would help.
+        remedies: Vec<Remedy>,
     },
     /// No way led to a node.
     NodeSkipped {
@@ -66,7 +67,7 @@ pub enum WorkflowEvent {
         run: String,
         /// What went wrong.
         error: String,
-        /// What to do about it, one line each.
-        hints: Vec<String>,
+        /// What would help.
+        remedies: Vec<Remedy>,
     },
 }

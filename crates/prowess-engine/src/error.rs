@@ -8,12 +8,12 @@ use prowess_policy::{Denial, Denied};
 use crate::approvals::StoreError;
 use crate::credentials::CredentialError;
 use crate::digest::DigestError;
-use crate::inputs::{InputError, hint_to_give};
+use crate::inputs::{self, InputError};
 use crate::lower::FileError;
 use crate::programs::ProgramError;
 use crate::tool::openclaw::HandlerError;
 use crate::tool::python::LoadError;
-use prowess_core::{Envelope, NOT_EXECUTABLE, NOT_FOUND, Outcome, REFUSED};
+use prowess_core::{Envelope, NOT_EXECUTABLE, NOT_FOUND, Outcome, REFUSED, Remedy};
 
 /// The code of wrong arguments.
 pub(crate) const USAGE: i32 = 2;
@@ -91,7 +91,7 @@ pub enum RunError {
         name: String,
         /// Why it asks.
         reasons: Vec<String>,
-        /// Whether `--yes` would answer it.
+        /// Whether an approval in advance would answer it.
         in_advance: bool,
     },
     /// The user said no.
@@ -177,46 +177,41 @@ impl RunError {
         }
     }
 
-    /// What to do next, one line each.
-    pub fn hints(&self) -> Vec<String> {
+    /// What would help.
+    pub fn remedies(&self) -> Vec<Remedy> {
+        let advice = |text: &str| vec![Remedy::Advice(text.to_owned())];
+        let all = |texts: Vec<String>| texts.into_iter().map(Remedy::Advice).collect();
         match self {
             RunError::Inputs { errors, .. } => {
-                let wanted = errors.iter().filter_map(InputError::parameter);
-                hint_to_give(wanted).into_iter().collect()
+                inputs::give(errors.iter().filter_map(InputError::parameter))
             }
             RunError::Denied(denied) => denied.reasons().iter().map(about_denial).collect(),
             RunError::Requirements { .. } => {
-                vec!["install or set what is missing; nothing has been started".to_owned()]
+                advice("install or set what is missing; nothing has been started")
             }
-            RunError::NobodyToAsk { in_advance: true, .. } => {
-                vec![
-                    "run it on a terminal to be asked, or pass `--yes` for this one run".to_owned(),
-                ]
-            }
-            RunError::NobodyToAsk { in_advance: false, .. } => {
-                vec!["run it on a terminal and decide: `--yes` does not answer this".to_owned()]
-            }
+            RunError::NobodyToAsk { in_advance: true, .. } => vec![Remedy::Approve],
+            RunError::NobodyToAsk { in_advance: false, .. } => vec![Remedy::ApproveInPerson],
             RunError::Sandbox(prowess_sandbox::Error::Unenforceable { remedy, .. }) => {
-                vec![remedy.clone()]
+                vec![Remedy::Advice(remedy.clone()), Remedy::Diagnose]
             }
-            RunError::Sandbox(prowess_sandbox::Error::HardLink { .. }) => vec![
-                "give the file here a copy of its own, or grant a folder without it".to_owned(),
-            ],
-            RunError::Database { .. } => vec![
+            RunError::Sandbox(prowess_sandbox::Error::HardLink { .. }) => {
+                advice("give the file here a copy of its own, or grant a folder without it")
+            }
+            RunError::Database { .. } => all(vec![
                 "give the tool a user of that database with just these rights, and ask for its server instead: `network:write:HOST`".to_owned(),
                 "a database in a file is granted as a file: `filesystem:read:./data.db`".to_owned(),
-            ],
-            RunError::Store(error) => vec![error.hint().to_owned()],
-            RunError::SkillFolder { .. } => vec![
-                "put the skill into a folder of its own, with nothing else in it".to_owned(),
-            ],
-            RunError::Handler(error) => vec![error.hint()],
-            RunError::Dependency { .. } => vec![
-                "put it beside the skill, in a folder of its name; nothing has been started".to_owned(),
-            ],
-            RunError::Load(error) => error.hints.clone(),
-            RunError::Credential(error) => error.hints(),
-            RunError::Changed(_) | RunError::Expired(_) => vec!["run it again".to_owned()],
+            ]),
+            RunError::Store(error) => advice(error.hint()),
+            RunError::SkillFolder { .. } => {
+                advice("put the skill into a folder of its own, with nothing else in it")
+            }
+            RunError::Handler(error) => all(vec![error.hint()]),
+            RunError::Dependency { .. } => {
+                advice("put it beside the skill, in a folder of its name; nothing has been started")
+            }
+            RunError::Load(error) => error.remedies.clone(),
+            RunError::Credential(error) => all(error.hints()),
+            RunError::Changed(_) | RunError::Expired(_) => advice("run it again"),
             _ => Vec::new(),
         }
     }
@@ -224,25 +219,24 @@ impl RunError {
     /// The envelope of the run that did not start.
     pub fn envelope(&self) -> Envelope {
         Envelope {
-            hints: self.hints(),
+            remedies: self.remedies(),
             ..Envelope::not_started(self.outcome(), self.exit_code(), self.to_string())
         }
     }
 }
 
-/// What to do about a refusal of the policy.
-pub(crate) fn about_denial(denial: &Denial) -> String {
+/// What would help against a refusal of the policy.
+pub(crate) fn about_denial(denial: &Denial) -> Remedy {
     match denial {
         Denial::Mode { declared, .. } => {
-            let mode = declared.first().map_or("Global", String::as_str);
-            format!("say that you are in it: `--mode {mode}`")
+            Remedy::SetMode(declared.first().map_or("Global", String::as_str).to_owned())
         }
-        Denial::OwnMachine(_) => {
+        Denial::OwnMachine(_) => Remedy::Advice(
             "the skill has to leave that out: a server is reached under a public name only"
-                .to_owned()
-        }
+                .to_owned(),
+        ),
         Denial::Refused(_) | Denial::ProgramNotGranted(_) => {
-            "no answer of yours allows that: the skill has to be changed".to_owned()
+            Remedy::Advice("no approval allows that: the skill has to be changed".to_owned())
         }
     }
 }

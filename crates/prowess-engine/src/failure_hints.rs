@@ -6,7 +6,7 @@ use prowess_policy::spec::{Programs, SandboxSpec};
 
 use crate::programs::{Finder, Images};
 use crate::world::World;
-use prowess_core::{Envelope, NOT_FOUND};
+use prowess_core::{Envelope, NOT_FOUND, Remedy};
 
 /// What to do about a run that has failed by itself, one line each.
 pub(crate) fn of(
@@ -14,7 +14,7 @@ pub(crate) fn of(
     allowed: &SandboxSpec,
     images: &Images,
     world: &World,
-) -> Vec<String> {
+) -> Vec<Remedy> {
     let said = [envelope.output.as_str(), envelope.error.as_deref().unwrap_or_default()].join("\n");
     let mut hints = Vec::new();
     if allowed.programs != Programs::Any {
@@ -24,7 +24,7 @@ pub(crate) fn of(
     if !allowed.read.is_empty() || !allowed.write.is_empty() {
         hints.extend(about_place(world));
     }
-    hints
+    hints.into_iter().map(Remedy::Advice).collect()
 }
 
 /// The programs that the tool wanted and does not see.
@@ -47,7 +47,7 @@ fn about_programs(said: &str, exit_code: i32, images: &Images, world: &World) ->
     let mut hints = Vec::new();
     if !here.is_empty() {
         hints.push(format!(
-            "it starts {}, which it does not see: declare that, as in `permissions: [\"shell:execute:{}\"]`",
+            "it calls {}, which the sandbox does not provide; declare it, as in `permissions: [\"shell:execute:{}\"]`",
             names(&here),
             here.join(",")
         ));
@@ -57,7 +57,7 @@ fn about_programs(said: &str, exit_code: i32, images: &Images, world: &World) ->
     }
     if !nowhere.is_empty() {
         let names = names(&nowhere);
-        hints.push(format!("it starts {names}, which is not on PATH: install it, and declare it"));
+        hints.push(format!("it calls {names}, which is not on PATH: install it, and declare it"));
     } else if hints.is_empty() {
         // What a shell ends with when it finds no program.
         hints.push(

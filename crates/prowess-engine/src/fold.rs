@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use prowess_core::{Decoder, Envelope, Event, INTERRUPTED, Outcome, SIGNALLED, Stream, TIMED_OUT};
+use prowess_core::{
+    Decoder, Envelope, Event, INTERRUPTED, Outcome, Remedy, SIGNALLED, Stream, TIMED_OUT,
+};
 use prowess_sandbox::{Capture, How, Written};
 
 /// How much of standard output is parsed as JSON. More is a file and not an answer.
@@ -91,12 +93,11 @@ fn too_much_written(written: Written) -> String {
 }
 
 /// What to do about an end, where that is not the tool's own business.
-fn hints(outcome: Outcome) -> Vec<String> {
+fn remedies(outcome: Outcome) -> Vec<Remedy> {
     match outcome {
-        Outcome::TooMuchWritten => vec![
-            "look at what it has left there and make room; then let it do less at a time"
-                .to_owned(),
-        ],
+        Outcome::TooMuchWritten => vec![Remedy::Advice(
+            "check what it has left there and make room; then let it do less at a time".to_owned(),
+        )],
         _ => Vec::new(),
     }
 }
@@ -161,7 +162,7 @@ impl Fold {
             error: ending.error,
             duration,
             warnings: self.warnings,
-            hints: hints(ending.outcome),
+            remedies: remedies(ending.outcome),
             answer: None,
         }
     }

@@ -3,16 +3,16 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use prowess_core::Remedy;
 use prowess_format::command::{self, RenderError};
 use prowess_format::formats;
 use prowess_format::skill::{Parameter, Tool};
 use prowess_format::text::{alternatives, shorten};
 use serde_json::{Map, Value};
 
-/// What to type for inputs that want a value, on one line.
-pub fn hint_to_give<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<String> {
-    let options: Vec<String> = names.into_iter().map(|name| format!("--input {name}=…")).collect();
-    (!options.is_empty()).then(|| format!("give `{}`", options.join(" ")))
+/// Remedies for inputs that need a value.
+pub(crate) fn give<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<Remedy> {
+    names.into_iter().map(|name| Remedy::GiveInput(name.to_owned())).collect()
 }
 
 /// What is wrong with a value.

@@ -57,7 +57,7 @@ pub use digest::{DigestError, of_skill as digest_of_skill};
 pub use error::RunError;
 pub use fold::{Ending, Fold};
 pub use handle::ToolHandle;
-pub use inputs::{InputError, hint_to_give};
+pub use inputs::InputError;
 pub use loaded::{LoadedSkill, SkillResolver};
 pub use lower::FileError;
 pub use model::{looks_truncated, unmet};

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use prowess_core::Remedy;
 use prowess_format::eligibility::{self, Machine};
 use prowess_format::permission::Domain;
 use prowess_format::skill::Tool;
@@ -149,6 +150,8 @@ pub struct Examined {
     /// What would keep it from running although the policy does not: a program that is missing, a file that can't be
     /// executed. It is the very error that a run would end with.
     pub obstacle: Option<RunError>,
+    /// What would help where it does not run, or asks.
+    pub remedies: Vec<Remedy>,
 }
 
 /// What the policy says about a tool, and what else stands in its way, whatever values it is called with.
@@ -177,25 +180,24 @@ pub fn examine(
     let outlook = Outlook::of(&decision, &images, loaded.directory.as_deref(), world);
     let mut lines = outlook.explain(&decision);
     // What the policy refuses is refused before anybody looks for programs.
-    let obstacle = match &decision {
-        Decision::Deny(denied) => {
-            let hints = denied.reasons().iter().map(about_denial);
-            lines.extend(hints.map(|text| Line { kind: LineKind::Hint, text }));
-            None
-        }
-        Decision::Allow(_) | Decision::Ask(_) => obstacle,
+    let obstacle = obstacle.filter(|_| !matches!(decision, Decision::Deny(_)));
+    let mut remedies: Vec<Remedy> = match &decision {
+        Decision::Allow(_) => Vec::new(),
+        Decision::Ask(question) if question.allows_in_advance() => vec![Remedy::Approve],
+        Decision::Ask(_) => vec![Remedy::ApproveInPerson],
+        Decision::Deny(denied) => denied.reasons().iter().map(about_denial).collect(),
     };
     if let Some(error) = &obstacle {
         let name = format!("{}/{}", loaded.name, tool.name.value);
         let verdict = format!("`{}` does not run here", visible(&name));
         let refused = format!("refused, because {}", visible(&error.to_string()));
         let told = [(LineKind::Verdict, verdict), (LineKind::Refused, refused)];
-        let hints = error.hints().into_iter().map(|hint| (LineKind::Hint, hint));
-        let told = told.into_iter().chain(hints).map(|(kind, text)| Line { kind, text });
+        let told = told.into_iter().map(|(kind, text)| Line { kind, text });
+        remedies.extend(error.remedies());
         // In place of the policy's verdict, which is about the rest.
         lines.splice(..1, told);
     }
-    Ok(Examined { decision, lines, obstacle })
+    Ok(Examined { decision, lines, obstacle, remedies })
 }
 
 /// Looks for what a tool needs as a run does, and gives the images that it would start, with their pins.

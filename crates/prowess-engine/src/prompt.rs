@@ -8,6 +8,7 @@ pub(crate) mod knowledge;
 
 use std::time::{Duration, Instant};
 
+use prowess_core::Remedy;
 use prowess_format::eligibility;
 use prowess_format::render::{self, InputError, RenderContext};
 use prowess_format::skill::Skill;
@@ -242,8 +243,8 @@ fn wanted_schema(skill: &Skill) -> Option<&Value> {
 }
 
 fn failed(failure: Failure, around: &PromptSurroundings<'_>) -> Envelope {
-    let stopped = |outcome, code, error: String, hints: Vec<String>| Envelope {
-        hints,
+    let stopped = |outcome, code, error: String, remedies: Vec<Remedy>| Envelope {
+        remedies,
         answer: Some(Box::default()),
         ..Envelope::not_started(outcome, code, error)
     };
@@ -252,8 +253,8 @@ fn failed(failure: Failure, around: &PromptSurroundings<'_>) -> Envelope {
             let is_missing = errors.iter().any(|it| matches!(it, InputError::Missing { .. }));
             let outcome =
                 if is_missing { Outcome::MissingParameter } else { Outcome::InvalidParameter };
-            let hint = inputs::hint_to_give(errors.iter().filter_map(InputError::input));
-            stopped(outcome, USAGE, joined(&errors), hint.into_iter().collect())
+            let remedies = inputs::give(errors.iter().filter_map(InputError::input));
+            stopped(outcome, USAGE, joined(&errors), remedies)
         }
         Failure::Refused(error) => Envelope { answer: Some(Box::default()), ..error.envelope() },
         Failure::Halt(Halt::Model(error)) => {
@@ -262,7 +263,7 @@ fn failed(failure: Failure, around: &PromptSurroundings<'_>) -> Envelope {
                 ModelErrorKind::TimedOut => (Outcome::TimedOut, TIMED_OUT),
                 _ => (Outcome::Failed, 1),
             };
-            stopped(outcome, code, error.message, error.hints)
+            stopped(outcome, code, error.message, error.remedies)
         }
         Failure::Halt(Halt::TimedOut(time)) => {
             let error = format!("Skill execution timed out after {} s", time.as_secs_f64());

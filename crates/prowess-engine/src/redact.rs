@@ -120,14 +120,18 @@ impl Redactor {
         envelope.parsed = envelope.parsed.map(|value| self.value(value));
         envelope.error = envelope.error.map(|error| self.text(&error));
         envelope.warnings = all(envelope.warnings);
-        envelope.hints = all(envelope.hints);
+        let remedies = envelope.remedies.into_iter();
+        envelope.remedies =
+            remedies.map(|remedy| remedy.map_target(|text| self.text(text))).collect();
         envelope
     }
 
     /// Why a skill can't be loaded, without keys.
     pub(crate) fn load_error(&self, error: LoadError) -> LoadError {
-        let hints = error.hints.iter().map(|hint| self.text(hint)).collect();
-        LoadError { reason: self.text(&error.reason), hints, ..error }
+        let reason = self.text(&error.reason);
+        let remedies = error.remedies.into_iter();
+        let remedies = remedies.map(|remedy| remedy.map_target(|text| self.text(text))).collect();
+        LoadError { reason, remedies, ..error }
     }
 
     /// A result without keys. It came as JSON, where a text can be written in many ways, so its values are looked at.

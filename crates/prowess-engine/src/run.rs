@@ -230,7 +230,7 @@ fn finish(
             // What is held to a schema is what a caller gets to see.
             let mut envelope = watcher.redactor.envelope(envelope);
             if envelope.outcome == Outcome::Failed {
-                envelope.hints =
+                envelope.remedies =
                     failure_hints::of(&envelope, after.allowed.spec(), after.images, after.world);
             }
             match outputs::schema(&after.call.skill.skill, &after.call.tool) {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use prowess_core::{BoxFuture, Passage, RetrieveError};
+use prowess_core::{BoxFuture, Passage, Remedy, RetrieveError, RetrieveErrorKind};
 use tracing::Instrument as _;
 
 use crate::error::BaseError;
@@ -39,13 +39,15 @@ pub(crate) fn search(
     let searching = async move {
         match POOL.run(move || inside.in_scope(work)).await {
             Ok(found) => found.map_err(RetrieveError::from),
-            Err(Failed::Panicked) => Err(RetrieveError::new(format!(
-                "the search in knowledge base `{base}` panicked (internal error)"
-            ))),
-            Err(Failed::Full) => Err(RetrieveError::new(format!(
-                "too many searches are waiting to search knowledge base `{base}`"
-            ))
-            .hint("try again in a moment")),
+            Err(Failed::Panicked) => Err(RetrieveError::new(
+                RetrieveErrorKind::Internal,
+                format!("the search in knowledge base `{base}` panicked (internal error)"),
+            )),
+            Err(Failed::Full) => Err(RetrieveError::new(
+                RetrieveErrorKind::Unavailable,
+                format!("too many searches are waiting to search knowledge base `{base}`"),
+            )
+            .remedy(Remedy::Advice("try again in a moment".to_owned()))),
         }
     };
     Box::pin(searching.instrument(span))

@@ -8,6 +8,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use prowess_core::Remedy;
+
 pub use endpoint::Endpoint;
 pub use table::Table;
 
@@ -95,15 +97,15 @@ impl EmbedError {
         Self { message: message.into(), hint: None }
     }
 
-    /// The same with advice.
+    /// Adds advice.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    pub(crate) fn hints(&self) -> Vec<String> {
-        self.hint.iter().cloned().collect()
+    pub(crate) fn remedies(&self) -> Vec<Remedy> {
+        self.hint.iter().cloned().map(Remedy::Advice).collect()
     }
 }
 

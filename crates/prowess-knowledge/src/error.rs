@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prowess_core::RetrieveError;
+use prowess_core::{Remedy, RetrieveError, RetrieveErrorKind};
 use tantivy::TantivyError;
 use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 
@@ -101,39 +101,48 @@ impl BaseError {
         }
     }
 
-    /// Next steps, one line each.
-    pub fn hints(&self) -> Vec<String> {
+    /// What would help.
+    pub fn remedies(&self) -> Vec<Remedy> {
+        let advice = |text: &str| Remedy::Advice(text.to_owned());
         match self {
-            Self::Missing { name } => vec![
-                "`prowess kb list` shows which there are".to_owned(),
-                format!("`prowess kb new {name}` makes it"),
-            ],
-            Self::Exists { name } => vec![
-                format!("`prowess kb add {name} FILE…` puts documents into it"),
-                format!("`prowess kb remove {name}` takes it away"),
-            ],
-            Self::Database { .. } => vec!["look at its address and at its log".to_owned()],
-            Self::Name(_) | Self::TooMuch(_) => Vec::new(),
-            Self::Io { .. } => {
-                vec!["look at the folder's owner and at the room on the disk".to_owned()]
+            Self::Missing { name } => {
+                vec![Remedy::CreateKnowledgeBase(name.clone()), Remedy::ListKnowledgeBases]
             }
+            Self::Exists { name } => {
+                vec![Remedy::AddDocuments(name.clone()), Remedy::DeleteKnowledgeBase(name.clone())]
+            }
+            Self::Database { .. } => vec![advice("check the database's address and its log")],
+            Self::Name(_) | Self::TooMuch(_) => Vec::new(),
+            Self::Io { .. } => vec![advice("check the folder's owner and the free disk space")],
             Self::Damaged { path, .. } | Self::Index { path, .. } => {
                 let name = base_of(path).unwrap_or("NAME");
                 vec![
-                    format!("take it away with `prowess kb remove {name}`; your own files stay"),
-                    format!(
-                        "then make it anew with `prowess kb new {name}`, and add its documents again"
-                    ),
+                    Remedy::DeleteKnowledgeBase(name.to_owned()),
+                    Remedy::CreateKnowledgeBase(name.to_owned()),
+                    Remedy::AddDocuments(name.to_owned()),
                 ]
             }
             Self::Version { .. } => {
-                vec!["use the version of prowess that wrote it, or a later one".to_owned()]
+                vec![advice("use the version of prowess that wrote it, or a later one")]
             }
-            Self::OtherEmbedder { name, .. } => vec![format!(
-                "vectors of two embedders can't be compared: make the base anew with `prowess kb remove {name}` and \
-                 `prowess kb new {name} --embedder …`, and add its documents again"
-            )],
-            Self::Embed(error) => error.hints(),
+            Self::OtherEmbedder { name, .. } => vec![Remedy::ReplaceEmbedder(name.clone())],
+            Self::Embed(error) => error.remedies(),
+        }
+    }
+
+    fn kind(&self) -> RetrieveErrorKind {
+        match self {
+            Self::Missing { .. } => RetrieveErrorKind::NotFound,
+            Self::Name(_) | Self::TooMuch(_) | Self::Exists { .. } => {
+                RetrieveErrorKind::InvalidQuery
+            }
+            Self::Damaged { .. }
+            | Self::Index { .. }
+            | Self::Version { .. }
+            | Self::OtherEmbedder { .. } => RetrieveErrorKind::Corrupt,
+            Self::Io { .. } | Self::Database { .. } | Self::Embed(_) => {
+                RetrieveErrorKind::Unavailable
+            }
         }
     }
 }
@@ -163,14 +172,14 @@ fn base_of(path: &Path) -> Option<&str> {
     path.ancestors().find(is_inside)?.parent()?.file_name()?.to_str()
 }
 
-/// The system's words without its numbers and capitals.
+/// The system's message without its number and capitals.
 pub(crate) fn reason(source: &io::Error) -> String {
-    let text = source.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+    prowess_core::system_reason(source).to_lowercase()
 }
 
 impl From<BaseError> for RetrieveError {
     fn from(error: BaseError) -> Self {
-        error.hints().into_iter().fold(RetrieveError::new(error.to_string()), RetrieveError::hint)
+        let kind = error.kind();
+        RetrieveError { kind, message: error.to_string(), remedies: error.remedies() }
     }
 }

@@ -138,7 +138,7 @@ impl Reader {
 /// The answer ended without saying so.
 pub(crate) fn broken_off() -> ModelError {
     protocol("the answer broke off before its end")
-        .hint("the provider's log may say why; try again")
+        .advice("the provider's log may say why; try again")
 }
 
 /// What came is not what was agreed on.
@@ -150,6 +150,6 @@ pub(crate) fn protocol(message: impl Into<String>) -> ModelError {
 pub(crate) fn json(event: &SseEvent) -> Result<Value, ModelError> {
     serde_json::from_str(&event.data).map_err(|error| {
         protocol(format!("an event of the answer is not JSON: {error}"))
-            .hint("check that the base URL is the one of a model provider")
+            .advice("check that the base URL is the one of a model provider")
     })
 }

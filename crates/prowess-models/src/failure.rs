@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use prowess_core::{ModelError, ModelErrorKind};
+use prowess_core::{ModelError, ModelErrorKind, Remedy};
 use serde_json::Value;
 
 use crate::provider::{Origin, Provider};
@@ -36,7 +36,7 @@ pub(crate) fn of_status(provider: &Provider, model: &str, refusal: &Refusal<'_>)
             kind,
             format!("`{name}` does not accept the key{with}"),
         )
-        .hint(match &provider.key {
+        .advice(match &provider.key {
             prowess_settings::KeySource::None => {
                 format!("name one: `key_env` or `key_file` in `[providers.{name}]`")
             }
@@ -49,7 +49,7 @@ pub(crate) fn of_status(provider: &Provider, model: &str, refusal: &Refusal<'_>)
             let is_ollama = name == "ollama"
                 || explained.text.as_deref().is_some_and(|it| it.contains("try pulling it first"));
             if is_ollama {
-                error.hint(match &provider.origin {
+                error.advice(match &provider.origin {
                     // Its own program looks at the variable, and at the usual port without it.
                     Origin::BuiltIn | Origin::Variable(_) => {
                         format!("get it with `ollama pull {model}`")
@@ -60,31 +60,31 @@ pub(crate) fn of_status(provider: &Provider, model: &str, refusal: &Refusal<'_>)
                     }
                 })
             } else {
-                error.hint("`prowess models` lists what servers on this machine have")
+                error.remedy(Remedy::ListModels)
             }
         }
         ModelErrorKind::RateLimited { retry_after } => {
             let error = ModelError::new(kind, format!("`{name}` wants us to wait{with}"));
             match retry_after {
-                Some(wait) => error.hint(format!("try again in {} s", wait.as_secs().max(1))),
-                None => error.hint("try again later"),
+                Some(wait) => error.advice(format!("try again in {} s", wait.as_secs().max(1))),
+                None => error.advice("try again later"),
             }
         }
         ModelErrorKind::Provider => {
             ModelError::new(kind, format!("`{name}` has trouble of its own{with}"))
-                .hint("try again later")
+                .advice("try again later")
         }
         ModelErrorKind::Rejected if (300..400).contains(&status) => {
             ModelError::new(kind, format!("`{name}` sends us elsewhere (status {status})"))
-                .hint("a key is never sent after a redirect: correct the base URL")
+                .advice("a key is never sent after a redirect: correct the base URL")
         }
         ModelErrorKind::Rejected => {
             let error = ModelError::new(kind, format!("`{name}` does not take the request{with}"));
             let text = explained.text.as_deref().unwrap_or_default();
             if status == 404 || status == 405 {
-                error.hint(format!("check the base URL `{}`", provider.base_url))
+                error.advice(format!("check the base URL `{}`", provider.base_url))
             } else if text.contains("temperature") {
-                error.hint(format!(
+                error.advice(format!(
                     "`omit = [\"temperature\"]` in `[providers.{name}]` leaves it out"
                 ))
             } else {
@@ -96,7 +96,7 @@ pub(crate) fn of_status(provider: &Provider, model: &str, refusal: &Refusal<'_>)
         | ModelErrorKind::Protocol
         | ModelErrorKind::TimedOut => {
             ModelError::new(kind, format!("`{name}` answered with status {status}{with}"))
-                .hint(format!("check the base URL `{}`", provider.base_url))
+                .advice(format!("check the base URL `{}`", provider.base_url))
         }
     }
 }
@@ -197,20 +197,20 @@ pub(crate) fn of_transport(provider: &Provider, error: &reqwest::Error) -> Model
         if why.contains("certificate") {
             // Not the kind that is tried again: it will be the same certificate.
             return ModelError::new(ModelErrorKind::Protocol, message)
-                .hint("`SSL_CERT_FILE` can name a file with further authorities");
+                .advice("`SSL_CERT_FILE` can name a file with further authorities");
         }
         let error = ModelError::new(ModelErrorKind::Unreachable, message);
         return if provider.is_local {
-            error.hint("start the server; `prowess models` shows which ones run")
+            error.advice("start the server").remedy(Remedy::ListModels)
         } else {
-            error.hint("check the base URL, the network and `HTTPS_PROXY`")
+            error.advice("check the base URL, the network and `HTTPS_PROXY`")
         };
     }
     ModelError::new(
         ModelErrorKind::Unreachable,
         format!("the connection to `{name}` at {address} broke: {why}"),
     )
-    .hint("try again; the provider's log may say more")
+    .advice("try again; the provider's log may say more")
 }
 
 /// Nothing came in time.
@@ -220,7 +220,7 @@ pub(crate) fn timed_out(provider: &str, what: &str, limit: Duration) -> ModelErr
         "first token" => format!("`{provider}` gave no first token within {limit:?}"),
         _ => format!("`{provider}` said nothing for {limit:?} and was given up"),
     };
-    ModelError::new(ModelErrorKind::TimedOut, message).hint(format!(
+    ModelError::new(ModelErrorKind::TimedOut, message).advice(format!(
         "`{setting}_timeout_secs` in `[providers.{provider}]` of config.toml gives it longer"
     ))
 }
@@ -234,7 +234,7 @@ pub(crate) fn wrong_content(provider: &Provider, content_type: &str, body: &[u8]
         ModelErrorKind::Protocol,
         format!("`{}` sent {shown} instead of a stream of events{with}", provider.name),
     )
-    .hint(format!("check the base URL `{}`", provider.base_url))
+    .advice(format!("check the base URL `{}`", provider.base_url))
 }
 
 /// Scheme, host and port of a provider.

@@ -38,7 +38,7 @@ impl Key {
                 ModelErrorKind::Unauthorized,
                 format!("the key of `{provider}` holds characters that no key has"),
             )
-            .hint("copy it again, without line breaks or quotes"));
+            .advice("copy it again, without line breaks or quotes"));
         }
         let replacer = Replacer::marks(secret.as_slice());
         Ok(Self { secret, replacer })
@@ -69,9 +69,9 @@ impl Key {
     /// An error that does not hold the key.
     pub(crate) fn clean_error(&self, mut error: ModelError) -> ModelError {
         error.message = self.clean(&error.message);
-        for hint in &mut error.hints {
-            *hint = self.clean(hint);
-        }
+        let remedies = error.remedies.into_iter();
+        error.remedies =
+            remedies.map(|remedy| remedy.map_target(|text| self.clean(text))).collect();
         error
     }
 }
@@ -81,6 +81,6 @@ fn missing(provider: &str, name: &str) -> ModelError {
         ModelErrorKind::Unauthorized,
         format!("`{provider}` wants a key, and `{name}` is not set"),
     )
-    .hint(format!("set `{name}`"))
-    .hint(format!("or name a file: `[providers.{provider}]` with `key_file` in config.toml"))
+    .advice(format!("set `{name}`"))
+    .advice(format!("or name a file: `[providers.{provider}]` with `key_file` in config.toml"))
 }

@@ -138,7 +138,7 @@ impl RemoteModel {
         let mut stream = AnswerStream::new(Body::from(response), reading, move |why| {
             let message = format!("the connection to `{name}` broke in its answer: {why}");
             ModelError::new(ModelErrorKind::Unreachable, message)
-                .hint("try again; the provider's log may say more")
+                .advice("try again; the provider's log may say more")
         });
         stream.begin().await?;
         Ok(Box::pin(stream))

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use prowess_core::{ModelError, ModelErrorKind};
+use prowess_core::{ModelError, ModelErrorKind, Remedy};
 
 use crate::config::{self, Config, ProviderConfig};
 
@@ -55,8 +55,8 @@ impl Settings {
         let mut config = match config {
             None => Config::default(),
             Some(text) => config::read(text).map_err(|why| {
-                not_configured(format!("`{}` makes no sense: {why}", config_path.display()))
-                    .hint("`prowess models --help` shows what can stand there")
+                not_configured(format!("`{}` is not valid: {why}", config_path.display()))
+                    .advice("the guide on models lists the supported values")
             })?,
         };
         let folders = Folders { config: config_folder, home: variable(variables, "HOME") };
@@ -95,19 +95,17 @@ impl Settings {
             text.split_once('/').filter(|(name, model)| !name.is_empty() && !model.is_empty())
         else {
             let mut error = not_configured(format!("`{text}` ({origin}) does not name a model"))
-                .hint("write the provider before the name: `PROVIDER/NAME`");
-            if let Some(known) =
-                self.providers.iter().find(|known| known.is_local && known.name == text)
-            {
-                error = error.hint(format!("`prowess models` lists models of `{}`", known.name));
+                .advice("write the provider before the name: `PROVIDER/NAME`");
+            if self.providers.iter().any(|known| known.is_local && known.name == text) {
+                error = error.remedy(Remedy::ListModels);
             }
             return Err(error);
         };
         let Some(provider) = self.providers.iter().find(|known| known.name == name) else {
             let names: Vec<&str> = self.providers.iter().map(|known| known.name.as_str()).collect();
-            return Err(not_configured(format!("`{name}` ({origin}) is no provider"))
-                .hint(format!("there are {}", names.join(", ")))
-                .hint(format!(
+            return Err(not_configured(format!("`{name}` ({origin}) is not a provider"))
+                .advice(format!("there are {}", names.join(", ")))
+                .advice(format!(
                     "another one needs `[providers.{name}]` in `{}`",
                     self.config_path.display()
                 )));
@@ -118,18 +116,15 @@ impl Settings {
     fn nothing_chosen(&self) -> ModelError {
         let example = self.hinted.first().copied().unwrap_or("ollama");
         let [first, second] = self.ways_to_choose(&format!("{example}/NAME"));
-        not_configured("no model is chosen")
-            .hint(first)
-            .hint(second)
-            .hint("`prowess models` shows what is configured, and servers on this machine")
+        not_configured("no model is chosen").remedy(first).remedy(second).remedy(Remedy::ListModels)
     }
 
-    /// What somebody does who wants this model, one line each.
-    pub fn ways_to_choose(&self, model: &str) -> [String; 2] {
+    /// The ways to choose this model.
+    pub fn ways_to_choose(&self, model: &str) -> [Remedy; 2] {
         let path = self.config_path.display();
         [
-            format!("name one: `--model {model}`, or set `{MODEL_VARIABLE}`"),
-            format!("or write `model = \"{model}\"` into `{path}`"),
+            Remedy::ChooseModel(model.to_owned()),
+            Remedy::Advice(format!("or write `model = \"{model}\"` into `{path}`")),
         ]
     }
 }
@@ -167,7 +162,7 @@ fn built_in(
             // The value is not repeated: people put keys into addresses.
             let url = url.map_err(|why| {
                 not_configured(format!("`{name}` is no base URL: {why}"))
-                    .hint("write it like `https://HOST/v1`")
+                    .advice("write it like `https://HOST/v1`")
             })?;
             (url, Origin::Variable(name.to_owned()))
         }
@@ -217,7 +212,7 @@ fn said_by(origin: Origin) -> Origin {
 fn own(name: &str, said: &ProviderConfig, folders: &Folders<'_>) -> Result<Provider, ModelError> {
     let missing = |field: &str, example: &str| {
         not_configured(format!("`providers.{name}` in config.toml has no `{field}`"))
-            .hint(format!("add `{field} = \"{example}\"`"))
+            .advice(format!("add `{field} = \"{example}\"`"))
     };
     let text = said.base_url.as_deref();
     let url = checked_url(name, text.ok_or_else(|| missing("base_url", "http://HOST:PORT/v1"))?)?;
@@ -241,7 +236,7 @@ fn own(name: &str, said: &ProviderConfig, folders: &Folders<'_>) -> Result<Provi
 fn checked_url(name: &str, text: &str) -> Result<url::Url, ModelError> {
     provider::base_url(text).map_err(|why| {
         not_configured(format!("`providers.{name}.base_url` in config.toml is none: {why}"))
-            .hint("write it like `https://HOST/v1`")
+            .advice("write it like `https://HOST/v1`")
     })
 }
 

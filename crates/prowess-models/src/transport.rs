@@ -98,7 +98,7 @@ impl ClientKey {
 fn not_usable(what: &str) -> ModelError {
     // The library's words are left out: they may quote an address with a password in it.
     ModelError::new(ModelErrorKind::NotConfigured, format!("{what} can't be set up"))
-        .hint("check `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`")
+        .advice("check `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`")
 }
 
 /// The proxy in front of a provider, if there is one. A server on this machine is never behind one.
@@ -123,7 +123,7 @@ fn proxy(provider: &Provider, variables: &[(String, String)]) -> Result<Option<U
             ModelErrorKind::NotConfigured,
             format!("`{name}` is no proxy that can be used"),
         )
-        .hint("it has to look like `http://HOST:PORT`")
+        .advice("it has to look like `http://HOST:PORT`")
     })
 }
 
@@ -134,7 +134,7 @@ fn tls(needs_roots: bool) -> Result<ClientConfig, ModelError> {
         let failed = ModelError::new(ModelErrorKind::NotConfigured, error.to_string());
         match error {
             TlsError::NoAuthorities => {
-                failed.hint("install `ca-certificates`, or name a file with `SSL_CERT_FILE`")
+                failed.advice("install `ca-certificates`, or name a file with `SSL_CERT_FILE`")
             }
             TlsError::Setup => failed,
         }

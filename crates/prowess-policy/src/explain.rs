@@ -33,8 +33,6 @@ pub enum LineKind {
     Note,
     /// How much it may use.
     Limit,
-    /// What to do next.
-    Hint,
 }
 
 /// One line of an explanation: safe for a terminal.
@@ -104,7 +102,7 @@ fn verdict(decision: &Decision) -> String {
             Because::NothingToAsk => format!("`{name}` runs without asking"),
             Because::Approved { .. } => format!("`{name}` runs, because you have approved it"),
             Because::Answered => format!("`{name}` runs, because you approved it now"),
-            Because::InAdvance => format!("`{name}` runs, because of `--yes`"),
+            Because::InAdvance => format!("`{name}` runs, because it was approved in advance"),
         },
         Decision::Ask(question) if question.can_be_remembered() => {
             format!("`{name}` asks before it runs")
@@ -286,14 +284,6 @@ fn asks(question: &Question) -> Vec<Line> {
         };
         lines.push(line(LineKind::Asks, format!("{every}, because {reason}")));
     }
-    lines.push(line(
-        LineKind::Hint,
-        if question.allows_in_advance() {
-            "`--yes` answers this for one run".to_owned()
-        } else {
-            "`--yes` does not answer this: run it in a terminal and decide".to_owned()
-        },
-    ));
     lines
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use crate::render::problem_text::hints;
 use prowess_core::{ModelError, ModelErrorKind};
 use serde_json::Value;
 
@@ -111,7 +112,7 @@ impl From<ModelError> for Error {
             | ModelErrorKind::Protocol
             | ModelErrorKind::TimedOut => ErrorKind::Failed,
         };
-        Self { hints: error.hints, ..Self::new(kind, error.message) }
+        Self { hints: hints(&error.remedies), ..Self::new(kind, error.message) }
     }
 }
 

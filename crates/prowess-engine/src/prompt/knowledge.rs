@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{SYSTEM, Sink};
 use prowess_core::{Event, Source, Thought};
-use prowess_core::{Passage, Query, RetrieveError, Retriever};
+use prowess_core::{Passage, Query, RetrieveError, RetrieveErrorKind, Retriever};
 
 /// AFL §6: so many characters of the prompt are the question (R35).
 const QUERY_CHARACTERS: usize = 500;
@@ -46,14 +46,18 @@ pub(crate) async fn look_up(
     let query = Query { text, top_k: TOP_K, filters: Vec::new() };
     let found = match retriever {
         Some(retriever) => retriever.search(base, &query).await,
-        None => Err(RetrieveError::new("there are no knowledge bases here")),
+        None => Err(RetrieveError::new(
+            RetrieveErrorKind::NotFound,
+            "there are no knowledge bases here",
+        )),
     };
     let mut found = match found {
         Ok(found) => found,
         Err(error) => {
             let message = format!("the knowledge base `{base}` was not searched: {error}");
             sink(&step("error", Some(message.clone()), Vec::new()));
-            let hints = error.hints.join("; ");
+            let hints: Vec<String> = error.remedies.iter().map(ToString::to_string).collect();
+            let hints = hints.join("; ");
             let message = if hints.is_empty() { message } else { format!("{message} ({hints})") };
             sink(&Event::Warning { message });
             return Context::default();

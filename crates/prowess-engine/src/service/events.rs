@@ -16,6 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use prowess_core::Remedy;
 use prowess_core::{Envelope, Event, EventFrame, Outcome, RunId, WorkflowEvent};
 use serde_json::Value;
 
@@ -245,7 +246,7 @@ impl Shared {
         match buffer.cut {
             Some(cut) if envelope.outcome == Outcome::Cancelled => Envelope {
                 error: Some(cut.message(self)),
-                hints: vec!["read the events while the run goes on".to_owned()],
+                remedies: vec![Remedy::Advice("read the events while the run goes on".to_owned())],
                 ..envelope
             },
             _ => envelope,

@@ -22,6 +22,7 @@ mod worker;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use prowess_core::Remedy;
 use prowess_format::skill::{Skill, ToolKind};
 use prowess_policy::Allowed;
 use prowess_policy::scope::Program;
@@ -112,9 +113,9 @@ pub(super) fn recipe(call: &Call, world: &World) -> Result<Recipe, RunError> {
         .map_err(|error| stopped(LoadStep::Dependencies, error.to_string()))?;
     let range = wanted.python.as_ref().map(|range| range.value.as_str());
     let interpreter = interpreter::find(world, range).map_err(|error| LoadError {
-        hints: vec![
+        remedies: vec![Remedy::Advice(
             "install one that fits, such as `uv python install`, and put it on PATH".to_owned(),
-        ],
+        )],
         ..stopped(LoadStep::Dependencies, error.to_string())
     })?;
     let arguments = with_defaults(call);
@@ -312,7 +313,7 @@ impl Session<'_> {
         };
         let folder = venv::packages(&wanted, self.world, self.cancel, &mut tell);
         folder.map(Some).map_err(|error| LoadError {
-            hints: error.hints(),
+            remedies: error.hints().into_iter().map(Remedy::Advice).collect(),
             ..LoadError::new(&self.skill.name, LoadStep::Dependencies, &error)
         })
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::graph::{Code, Edge, Http, Llm, MappingSource, SkillUse, Task, Text, Workflow};
 use super::read::read;
 use super::rules;
-use super::skill::{Part, Unusable, hints_of};
+use super::skill::{Part, Unusable};
 use super::template::{Reference, Template};
 use crate::loaded::SkillResolver;
 
@@ -238,7 +238,7 @@ impl Checker<'_> {
         }
         let help = match closest(name, bases.iter().map(String::as_str)) {
             Some(similar) => format!("did you mean `{similar}`?"),
-            None => format!("make it with `prowess kb new {name}`, or name another one"),
+            None => format!("create the knowledge base `{name}`, or name another one"),
         };
         let message = format!("there is no knowledge base `{name}`");
         self.findings.push(rules::UNKNOWN_BASE.at(base.span, message).help(help));
@@ -282,7 +282,8 @@ impl Checker<'_> {
             Ok(found) => found,
             Err(error) => {
                 let told = rules::UNKNOWN_SKILL.at(place, error.to_string());
-                let help = hints_of(&error).join("; ");
+                let help: Vec<String> = error.remedies.iter().map(ToString::to_string).collect();
+                let help = help.join("; ");
                 self.findings.push(if help.is_empty() { told } else { told.help(help) });
                 return;
             }

@@ -201,7 +201,7 @@ impl Reader<'_> {
                     Ok(expression) => Task::Condition { expression, text },
                     Err(error) => {
                         let place = text.part(error.span);
-                        let help = "an expression looks like `{{node.output}} === 'yes'`; `prowess explain workflow-invalid-expression` has the rest";
+                        let help = "an expression looks like `{{node.output}} === 'yes'`";
                         let found = rules::INVALID_EXPRESSION.at(place, error.message);
                         self.findings.push(found.help(help));
                         return Err(Told);

@@ -11,7 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use prowess_core::{Event, INTERRUPTED, Message, Model, ModelError, Retriever, WorkflowEvent};
+use prowess_core::{
+    Event, INTERRUPTED, Message, Model, ModelError, Remedy, Retriever, WorkflowEvent,
+};
 use prowess_policy::Mode;
 use prowess_proxy::{Fetcher, SystemResolver, UpstreamRoots};
 use serde_json::{Map, Value};
@@ -87,8 +89,8 @@ pub struct Ended {
     pub result: Result<Value, String>,
     /// The results of all ends that were reached, by name.
     pub outputs: Map<String, Value>,
-    /// What to do about the error, one line each.
-    pub hints: Vec<String>,
+    /// What would help against the error.
+    pub remedies: Vec<Remedy>,
     /// The code for a caller.
     pub exit_code: i32,
 }
@@ -120,7 +122,7 @@ pub async fn run(
             outputs: ended.outputs.clone(),
         },
         Err(error) => {
-            WorkflowEvent::Error { run: id, error: error.clone(), hints: ended.hints.clone() }
+            WorkflowEvent::Error { run: id, error: error.clone(), remedies: ended.remedies.clone() }
         }
     };
     teller.workflow(last);
@@ -346,7 +348,7 @@ impl<'e> WorkflowRun<'e, '_, '_> {
                     let written = journal.complete(number, &id, &output);
                     written
                         .map(|()| output)
-                        .map_err(|error| Failure::new(error.to_string()).hint(error.hint()))
+                        .map_err(|error| Failure::new(error.to_string()).remedy(error.remedy()))
                 })
                 .await
                 .and_then(|written| written)
@@ -359,7 +361,7 @@ impl<'e> WorkflowRun<'e, '_, '_> {
                 self.teller.workflow(WorkflowEvent::NodeError {
                     node: node.id.clone(),
                     error: failure.message.clone(),
-                    hints: failure.hints.clone(),
+                    remedies: failure.remedies.clone(),
                 });
                 self.failure.get_or_insert((node.id.clone(), failure));
             }
@@ -391,13 +393,10 @@ impl<'e> WorkflowRun<'e, '_, '_> {
     }
 
     async fn ended(&self, open: &OpenRun) -> Ended {
-        let resume = format!(
-            "go on with `prowess workflow resume {}`, which takes the workflow as it was; after a change of the file start a new run",
-            open.id.as_str()
-        );
-        let failed = |error: String, mut hints: Vec<String>, exit_code| {
-            hints.push(resume.clone());
-            Ended { result: Err(error), outputs: Map::new(), hints, exit_code }
+        let resume = Remedy::ResumeRun(open.id.as_str().to_owned());
+        let failed = |error: String, mut remedies: Vec<Remedy>, exit_code| {
+            remedies.push(resume.clone());
+            Ended { result: Err(error), outputs: Map::new(), remedies, exit_code }
         };
         let cancel = &self.context.cancel;
         if cancel.is_cancelled() {
@@ -406,7 +405,7 @@ impl<'e> WorkflowRun<'e, '_, '_> {
         }
         if let Some((node, failure)) = &self.failure {
             let error = format!("the node `{node}` failed: {}", failure.message);
-            return failed(error, failure.hints.clone(), failure.exit_code);
+            return failed(error, failure.remedies.clone(), failure.exit_code);
         }
         let outputs = self.outputs();
         let output = match outputs.values().collect::<Vec<_>>().as_slice() {
@@ -419,13 +418,13 @@ impl<'e> WorkflowRun<'e, '_, '_> {
         let written = blocking(move || {
             let written = journal.lock().unwrap_or_else(PoisonError::into_inner).end(&output);
             let failed = |error: super::store::RunStoreError| {
-                Failure::new(error.to_string()).hint(error.hint())
+                Failure::new(error.to_string()).remedy(error.remedy())
             };
             written.map(|()| output).map_err(failed)
         });
         match written.await.and_then(|written| written) {
-            Ok(output) => Ended { result: Ok(output), outputs, hints: Vec::new(), exit_code: 0 },
-            Err(failure) => failed(failure.message, failure.hints, 1),
+            Ok(output) => Ended { result: Ok(output), outputs, remedies: Vec::new(), exit_code: 0 },
+            Err(failure) => failed(failure.message, failure.remedies, 1),
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::graph::Workflow;
 use super::template::{Lookup, Reference, part_of, text_of};
-use crate::inputs::hint_to_give;
+use prowess_core::Remedy;
 use prowess_format::text::closest;
 
 /// The name under which a lone input is known too (AFL).
@@ -95,11 +95,11 @@ pub enum InputsError {
 }
 
 impl InputsError {
-    /// What to do about it.
-    pub fn hint(&self) -> String {
+    /// What would help.
+    pub fn remedy(&self) -> Remedy {
         match self {
-            InputsError::Missing(name) => hint_to_give([name.as_str()]).unwrap_or_default(),
-            InputsError::Unknown { known, .. } => known.clone(),
+            InputsError::Missing(name) => Remedy::GiveInput(name.clone()),
+            InputsError::Unknown { known, .. } => Remedy::Advice(known.clone()),
         }
     }
 }

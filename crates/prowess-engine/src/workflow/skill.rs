@@ -1,6 +1,5 @@
 //! What a node runs of a skill, and what it gives it (AFL §7.3).
 
-use prowess_core::{Problem, Remedy};
 use prowess_format::render::parse_input;
 use prowess_format::skill::{Kind, Parameter, Skill, Tool};
 use prowess_format::text::closest;
@@ -24,18 +23,6 @@ pub(crate) enum Part<'s> {
 pub(crate) struct Unusable {
     pub(crate) message: String,
     pub(crate) hint: String,
-}
-
-/// What to do about a skill that was not found, one line each.
-pub(crate) fn hints_of(problem: &Problem) -> Vec<String> {
-    let hint = |remedy: &Remedy| match remedy {
-        Remedy::NameSkillsFolder => {
-            "put it there, or name the folder that it lies in with `--skills`".to_owned()
-        }
-        Remedy::Check(_) => "correct it: `prowess check` tells what is wrong".to_owned(),
-        other => other.target().unwrap_or(other.action()).to_owned(),
-    };
-    problem.remedies.iter().map(hint).collect()
 }
 
 impl<'s> Part<'s> {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use prowess_core::Remedy;
 use prowess_files::lock_file;
 use prowess_files::private::private_folder;
 use prowess_files::whole::{self, MOST_SMALL_BYTES, WriteOptions};
@@ -150,15 +151,14 @@ pub enum RunStoreError {
 
 impl RunStoreError {
     /// What to do about it.
-    pub fn hint(&self) -> String {
+    pub fn remedy(&self) -> Remedy {
+        let advice = |text: &str| Remedy::Advice(text.to_owned());
         match self {
-            RunStoreError::NotThere(_) => {
-                "`prowess workflow list` shows the runs that there are".to_owned()
-            }
-            RunStoreError::Busy(_) => "wait for it, or end it first".to_owned(),
-            RunStoreError::Broken { .. } => "start the workflow again".to_owned(),
+            RunStoreError::NotThere(_) => Remedy::ListRuns,
+            RunStoreError::Busy(_) => advice("wait for it, or cancel it first"),
+            RunStoreError::Broken { .. } => advice("start the workflow again"),
             RunStoreError::Disk { path, .. } => {
-                format!("make room or look at the permissions of `{}`", path.display())
+                advice(&format!("make room or check the permissions of `{}`", path.display()))
             }
         }
     }

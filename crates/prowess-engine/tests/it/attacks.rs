@@ -144,7 +144,7 @@ fn a_database_behind_a_server_is_refused() {
         let error = scene(permission).run("attack", None, &mut nobody).expect_err("it is refused");
         assert!(matches!(error, RunError::Database { .. }), "{error:?}");
         assert_eq!(error.outcome(), Outcome::Refused);
-        assert!(error.hints().iter().any(|hint| hint.contains("network:write:HOST")));
+        assert!(error.remedies().iter().any(|it| it.to_string().contains("network:write:HOST")));
     }
     // A file is held to its grant as a file, and whatever is not opened is not there.
     for permission in ["database:read:./shop.sqlite3", "database:read"] {

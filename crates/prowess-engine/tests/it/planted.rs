@@ -238,7 +238,7 @@ fn a_skill_needs_a_folder_of_its_own() {
         let RunError::SkillFolder { place, .. } = &error else { panic!("{error:?}") };
         assert_eq!(place, &scene.root.join(holds));
         assert_eq!(error.outcome(), Outcome::Refused);
-        assert!(error.hints().iter().any(|hint| hint.contains("a folder of its own")));
+        assert!(error.remedies().iter().any(|it| it.to_string().contains("a folder of its own")));
     }
 }
 

@@ -12,6 +12,7 @@ use prowess_core::{
     ModelRequest, ModelStream, Outcome, Passage, Piece, Query, RetrieveError, Retriever, Stop,
     Usage, wire,
 };
+use prowess_core::{Remedy, RetrieveErrorKind};
 use prowess_engine::{
     Cancel, LoadedSkill, PromptCall, PromptSurroundings, SkillFolders, World, run_prompt,
 };
@@ -267,7 +268,11 @@ fn without_its_knowledge_base_a_run_goes_on() {
     // AFL-6-4
     let scene = Scene::new(QUESTION, "{{question}}").with(&json!({ "question": "Was?" }));
     let model = Scripted::saying(&[&["Das."]]);
-    let base = Shelved(Err(RetrieveError::new("it is locked").hint("wait")), Mutex::default());
+    let base = Shelved(
+        Err(RetrieveError::new(RetrieveErrorKind::Unavailable, "it is locked")
+            .remedy(Remedy::Advice("wait".to_owned()))),
+        Mutex::default(),
+    );
     let (envelope, frames) = scene.run(&model, Some(&base), &Cancel::default());
     assert!(envelope.is_success());
     insta::assert_snapshot!(frames.lines().skip(4).collect::<Vec<_>>().join("\n"), @r#"
@@ -294,7 +299,7 @@ fn a_missing_input_is_told_by_a_thought() {
     done {"status":"error","message":"Missing required input: 'question'; no input is called `qestion` (did you mean `question`?)"}
     "#);
     assert_eq!((envelope.outcome, envelope.exit_code), (Outcome::MissingParameter, 2));
-    assert_eq!(envelope.hints, ["give `--input question=…`"]);
+    assert_eq!(envelope.remedies, [Remedy::GiveInput("question".to_owned())]);
     assert!(model.asked().is_empty());
     let alone = Scene::new(QUESTION, "{{question}}");
     let (envelope, _) = alone.run(&model, None, &Cancel::default());
@@ -305,7 +310,7 @@ fn a_missing_input_is_told_by_a_thought() {
 fn a_model_that_fails_is_an_error_before_the_end() {
     // AFL-8-5
     let scene = Scene::new("model:\n  temperature: 1\n", "Hello");
-    let error = ModelError::new(ModelErrorKind::Provider, "the provider is on fire").hint("wait");
+    let error = ModelError::new(ModelErrorKind::Provider, "the provider is on fire").advice("wait");
     let model = Scripted::pieces(vec![Ok(Piece::Text("He".to_owned())), Err(error.clone())]);
     let (envelope, frames) = scene.run(&model, None, &Cancel::default());
     insta::assert_snapshot!(frames.lines().skip(4).collect::<Vec<_>>().join("\n"), @r#"
@@ -315,7 +320,7 @@ fn a_model_that_fails_is_an_error_before_the_end() {
     done {"status":"error","message":"the provider is on fire"}
     "#);
     assert_eq!((envelope.outcome, envelope.exit_code), (Outcome::Failed, 1));
-    assert_eq!(envelope.hints, ["wait"]);
+    assert_eq!(envelope.remedies, [Remedy::Advice("wait".to_owned())]);
     // One that just stops has not answered.
     let model = Scripted::pieces(vec![Ok(Piece::Text("He".to_owned()))]);
     let (envelope, _) = scene.run(&model, None, &Cancel::default());

@@ -229,8 +229,9 @@ fn vocabulary_of(table: &Path) -> Result<PathBuf, EmbedError> {
 
 fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, EmbedError> {
     let failed = |error: std::io::Error| {
-        EmbedError::new(format!("cannot read `{}`: {}", path.display(), reason(&error)))
-            .hint("`--embedder` takes a file of static embeddings, such as WordLlama's `l2_supercat_256.safetensors`")
+        EmbedError::new(format!("cannot read `{}`: {}", path.display(), reason(&error))).hint(
+            "name a file of static embeddings, such as WordLlama's `l2_supercat_256.safetensors`",
+        )
     };
     let length = fs::metadata(path).map_err(failed)?.len();
     if length > most {

@@ -318,7 +318,7 @@ fn a_name_that_leads_elsewhere_is_no_base() {
     for name in ["../test", "/etc", ".embedders", "", "nope"] {
         let error = wait(base.bases.search(name, &query("x", 1))).expect_err("there is none");
         assert!(error.message.contains("there is no knowledge base"), "{error}");
-        assert!(!error.hints.is_empty());
+        assert!(!error.remedies.is_empty());
     }
 }
 
@@ -407,7 +407,10 @@ fn an_embedder_that_changes_is_refused_with_the_remedy() {
     drop(fine);
     let check = |error: prowess_knowledge::BaseError, what: &str| {
         assert!(error.to_string().contains(what), "{error}");
-        assert!(error.hints()[0].contains("prowess kb new vectors --embedder"), "{error}");
+        assert!(
+            matches!(&error.remedies()[..], [prowess_core::Remedy::ReplaceEmbedder(_)]),
+            "{error}"
+        );
     };
     let other = base.bases.asking(Arc::new(Constant(stamp(8), 8))).writer(&name, || {});
     check(other.err().expect("it is refused"), "with 8 dimensions");

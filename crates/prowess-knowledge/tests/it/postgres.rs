@@ -132,7 +132,7 @@ fn a_base_in_postgres_keeps_every_promise() {
     let other = PostgresBases::connect(&address, Arc::new(Other)).expect("it connects");
     let error = other.add(&name, &document("x", "text", &[])).expect_err("it is refused");
     assert!(error.to_string().contains("with 256 dimensions"), "{error}");
-    assert!(error.hints()[0].contains("prowess kb new test --embedder"), "{error}");
+    assert!(matches!(&error.remedies()[..], [prowess_core::Remedy::ReplaceEmbedder(_)]), "{error}");
 }
 
 /// An embedder that no base was made with.

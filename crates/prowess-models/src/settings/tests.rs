@@ -36,7 +36,7 @@ fn check(wanted: Option<&str>, set: &[(&str, &str)], config: Option<&str>) -> St
 
 fn told(error: &ModelError) -> String {
     let mut text = format!("{:?}: {}", error.kind, error.message);
-    for hint in &error.hints {
+    for hint in error.remedies.iter().map(ToString::to_string) {
         let _ = write!(text, "\n  hint: {hint}");
     }
     text

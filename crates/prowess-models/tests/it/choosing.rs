@@ -35,9 +35,9 @@ fn a_model_is_what_was_chosen() {
 fn nothing_chosen_says_what_to_do() {
     insta::assert_snapshot!(check(None, None, &[]), @r#"
     NotConfigured: no model is chosen
-      hint: name one: `--model ollama/NAME`, or set `PROWESS_MODEL`
+      hint: choose a model, such as `ollama/NAME`
       hint: or write `model = "ollama/NAME"` into `[CONFIG]/config.toml`
-      hint: `prowess models` shows what is configured, and servers on this machine
+      hint: list the available models
     "#);
 }
 

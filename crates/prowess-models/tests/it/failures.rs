@@ -143,7 +143,8 @@ fn nobody_listens() {
     let local = run(all(&model_with("ollama", "http://127.0.0.1:1", |_| ()), &request("Hi")));
     insta::assert_snapshot!(local, @r"
     Unreachable: `ollama` at http://127.0.0.1:1 can't be reached: connection refused (tried 3 times)
-      hint: start the server; `prowess models` shows which ones run
+      hint: start the server
+      hint: list the available models
     ");
     // A test reaches nothing but this machine, so it is said not to be.
     let elsewhere = |provider: &mut Provider| provider.is_local = false;

@@ -88,9 +88,9 @@ async fn all(model: &RemoteModel, request: &ModelRequest) -> String {
 /// All texts of an error, none of which may hold the key.
 fn told(error: &ModelError) -> String {
     let mut text = format!("{:?}: {error}", error.kind);
-    for hint in &error.hints {
+    for hint in error.remedies.iter().map(ToString::to_string) {
         text.push_str("\n  hint: ");
-        text.push_str(hint);
+        text.push_str(&hint);
     }
     assert!(!text.contains(KEY), "the key is in {text}");
     assert!(!format!("{error:?}").contains(KEY), "the key is in {error:?}");

@@ -56,7 +56,6 @@ fn a_change_of_the_files_voids_the_approval() {
     asks again, because its files have changed since you approved it on 1970-01-01
     asks, because `shell:execute:./scripts/x.sh` needs your consent
     asks, because `filesystem:write:./**` needs your consent
-    `--yes` answers this for one run
     ");
 }
 

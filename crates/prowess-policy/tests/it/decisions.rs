@@ -303,7 +303,6 @@ fn what_comes_to_nothing_is_no_part_of_the_decision() {
     may not use databases
     at most 30 s, 60 s of CPU time, 2 GiB of memory, 256 processes, 256 MiB of traffic, 16 MiB of traffic per second, 2 GiB of output
     asks, because you have not approved it yet
-    `--yes` answers this for one run
     ");
     let Decision::Ask(question) = decision else { panic!("it asks") };
     let allowed = question.approve(Answer { remember: Remember::Tool, at: 0 });

@@ -41,7 +41,6 @@ fn a_skill_with_scoped_permissions() {
     asks, because `shell:execute:git` needs your consent
     asks, because `shell:execute:python3` needs your consent
     asks, because `env:read:BRAVE_API_KEY` gives it a secret
-    `--yes` answers this for one run
     ");
 }
 
@@ -77,7 +76,6 @@ fn a_skill_without_limits() {
     asks, because `env:read` has no limits of its own
     asks, because `database:write` has no limits of its own
     asks every time, because `desktop:control` lets it use mouse, keyboard and screen as you
-    `--yes` does not answer this: run it in a terminal and decide
     ");
     assert_snapshot!(explained(&Run::new(Tier::Verified, Origin::Downloaded).decide(&skill)), @"
     `demo/run` asks before it runs
@@ -93,7 +91,6 @@ fn a_skill_without_limits() {
     may control mouse, keyboard and screen, because the skill declares `desktop:control`
     at most 30 s, 4096 processes, 4 GiB of output, 16 GiB and 1000000 files added to folders
     asks, because you have not approved it yet
-    `--yes` answers this for one run
     ");
 }
 
@@ -131,7 +128,6 @@ fn commands() {
     asks, because you have not approved it yet
     asks, because `shell:execute:npx` needs your consent
     asks, because it requests the network without naming hosts
-    `--yes` does not answer this: run it in a terminal and decide
     ");
     let deploy = skill_of("gibberish/8.3/deploy/SKILL.md");
     assert_snapshot!(explained(&local.decide(&deploy)), @"
@@ -170,7 +166,7 @@ fn an_answer() {
     let allowed = ask().approve_in_advance().expect("`--yes` answers this");
     assert_eq!(
         first(Decision::Allow(allowed)).as_deref(),
-        Some("`demo/run` runs, because of `--yes`")
+        Some("`demo/run` runs, because it was approved in advance")
     );
 }
 

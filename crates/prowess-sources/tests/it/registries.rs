@@ -212,7 +212,7 @@ fn other_bytes_than_promised_are_refused() {
     let text = shown(&sources, &reference("acme/weather"), &[(registry.url(), "URL")]);
     assert_snapshot!(text, @"
     weather from URL (acme)
-      Unusable: `URL (acme/weather 2.0.0)`: the archive holds the skill `other` instead of `weather`
+      Unusable: `URL (acme/weather 2.0.0)`: the archive contains the skill `other`, expected `weather`
     ");
 }
 

@@ -92,7 +92,7 @@ fn failed(error: &BaseError) -> Error {
         _ => ErrorKind::Failed,
     };
     let failed = Error { kind, ..Error::failed(error.to_string()) };
-    error.hints().into_iter().fold(failed, Error::hint)
+    crate::render::problem_text::hints(&error.remedies()).into_iter().fold(failed, Error::hint)
 }
 
 /// Says why nothing happens.

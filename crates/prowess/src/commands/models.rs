@@ -5,6 +5,7 @@ use std::future::poll_fn;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use prowess_core::Remedy;
 use prowess_core::{Message, Model as _, ModelError, ModelFacts, ModelRequest, Piece, Usage};
 use prowess_engine::World;
 use prowess_models::{LocalServer, Provider, RemoteModel, Settings, find_local};
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::Error;
+use crate::render::problem_text::hints;
 use crate::run::prompt_run;
 use crate::session;
 use crate::terminal::printer::{Printer, inline};
@@ -133,13 +135,16 @@ impl List<'_> {
             printer.note(&error.message);
         }
         if let (None, Some(model)) = (&self.settings.model, found_model(self.found)) {
-            for hint in self.settings.ways_to_choose(&model) {
+            for hint in hints(&self.settings.ways_to_choose(&model)) {
                 printer.note(&hint);
             }
             return;
         }
-        for hint in error.hints.iter().filter(|hint| !hint.contains("`prowess models`")) {
-            printer.note(hint);
+        // This is the list already.
+        let mut remedies = error.remedies;
+        remedies.retain(|remedy| *remedy != Remedy::ListModels);
+        for hint in hints(&remedies) {
+            printer.note(&hint);
         }
     }
 
@@ -165,8 +170,8 @@ impl List<'_> {
         match (key_origin(&provider.key), provider.has_key(&self.world.environment)) {
             (_, Err(error)) => {
                 let _ = writeln!(page, "  key      {}", inline(&error.message));
-                for hint in &error.hints {
-                    let _ = writeln!(page, "           → {}", inline(hint));
+                for hint in hints(&error.remedies) {
+                    let _ = writeln!(page, "           → {}", inline(&hint));
                 }
             }
             (Some(origin), Ok(true)) => {
@@ -253,7 +258,7 @@ fn key_origin(key: &KeySource) -> Option<String> {
 }
 
 fn wire_error(error: &ModelError) -> Value {
-    json!({ "message": error.message, "hints": error.hints })
+    json!({ "message": error.message, "hints": hints(&error.remedies) })
 }
 
 /// What came of asking a model.

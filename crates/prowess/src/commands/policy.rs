@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use prowess_engine::{ApprovalStore as _, Examined, FileApprovals, examine};
 use prowess_format::skill::Tool;
-use prowess_policy::{Decision, Line, LineKind, Mode, ToolPolicy, ToolSource, tool_policies};
+use prowess_policy::{Decision, LineKind, Mode, ToolPolicy, ToolSource, tool_policies};
 use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::cli::DialectOption;
 use crate::error::Error;
+use crate::render::problem_text::hints;
 use crate::run::tool_run;
 use crate::session;
 use crate::skill::tool_ref;
@@ -91,7 +92,7 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
         Format::Text => {
             let width = printer.width(Channel::Out);
             let pages: Vec<String> =
-                decided.iter().map(|(_, examined)| page(&examined.lines, width)).collect();
+                decided.iter().map(|(_, examined)| page(examined, width)).collect();
             printer.report(&pages.join("\n"));
         }
         Format::Json => {
@@ -108,21 +109,22 @@ fn decide(arguments: &Arguments, printer: &mut Printer) -> Result<Outcome, Error
     Ok(Outcome::Fine)
 }
 
-fn page(lines: &[Line], width: Option<usize>) -> String {
-    lines.iter().fold(String::new(), |mut page, line| {
+fn page(examined: &Examined, width: Option<usize>) -> String {
+    let page = examined.lines.iter().fold(String::new(), |mut page, line| {
         let mark = match line.kind {
             LineKind::Verdict => "",
             LineKind::May => "  + ",
             LineKind::MayNot => "  - ",
             LineKind::Asks => "  ? ",
             LineKind::Refused => "  ! ",
-            LineKind::Trust
-            | LineKind::Place
-            | LineKind::Note
-            | LineKind::Limit
-            | LineKind::Hint => "    ",
+            LineKind::Trust | LineKind::Place | LineKind::Note | LineKind::Limit => "    ",
         };
         page.push_str(&wrap(&format!("{mark}{}", inline(&line.text)), 4, width));
+        page.push('\n');
+        page
+    });
+    hints(&examined.remedies).into_iter().fold(page, |mut page, hint| {
+        page.push_str(&wrap(&format!("    {}", inline(&hint)), 4, width));
         page.push('\n');
         page
     })
@@ -140,13 +142,14 @@ fn wire(tool: &Tool, examined: &Examined, record: Option<&ToolPolicy>) -> Value 
             "error": error.to_string(),
             "outcome": error.outcome().as_str(),
             "exit_code": error.exit_code(),
-            "hints": error.hints(),
+            "hints": hints(&error.remedies()),
         })
     });
     let lines: Vec<Value> = examined
         .lines
         .iter()
         .map(|line| json!({ "kind": kind(line.kind), "text": line.text }))
+        .chain(hints(&examined.remedies).iter().map(|text| json!({ "kind": "hint", "text": text })))
         .collect();
     // GIB §7.3.
     let record = record.map(|record| {
@@ -178,6 +181,5 @@ fn kind(kind: LineKind) -> &'static str {
         LineKind::Asks => "asks",
         LineKind::Refused => "refused",
         LineKind::Limit => "limit",
-        LineKind::Hint => "hint",
     }
 }

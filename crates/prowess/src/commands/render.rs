@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use prowess_core::Remedy;
 use prowess_format::command::{self, RenderError};
 use prowess_format::render::{self, InputError, RenderContext};
 use prowess_format::skill::{Skill, Tool, ToolKind};
@@ -13,6 +14,7 @@ use serde_json::json;
 use super::Outcome;
 use crate::cli::DialectOption;
 use crate::error::Error;
+use crate::render::problem_text::hints;
 use crate::run::inputs::{self, InputOptions};
 use crate::session;
 use crate::skill::check_report;
@@ -182,7 +184,9 @@ fn refused<E: ToString>(errors: &[E], is_unknown: impl Fn(&&E) -> bool, wanted: 
     let others = errors.iter().filter(|error| !is_unknown(error));
     let messages: Vec<String> = unknown.chain(others).map(ToString::to_string).collect();
     let error = Error::usage(messages.join("; "));
-    prowess_engine::hint_to_give(wanted.iter().copied()).into_iter().fold(error, Error::hint)
+    let give: Vec<Remedy> =
+        wanted.iter().map(|name| Remedy::GiveInput((*name).to_owned())).collect();
+    hints(&give).into_iter().fold(error, Error::hint)
 }
 
 fn absolute(path: &Path) -> String {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use prowess_core::Outcome as Ending;
+use prowess_core::Remedy;
 use prowess_core::{Envelope, Event, wire};
 use prowess_engine::{Call, Cancel, Consent, Engine, LoadedSkill, World, approve, prepare};
 use prowess_format::skill::Tool;
@@ -15,6 +16,7 @@ use super::Outcome;
 use crate::cli::DialectOption;
 use crate::error::{Error, ErrorKind};
 use crate::log;
+use crate::render::problem_text::hints;
 use crate::render::run_events::{Format, Show};
 use crate::run::inputs::{self, InputOptions};
 use crate::run::prompt_run::{self, Wish};
@@ -115,7 +117,8 @@ pub(crate) fn run(arguments: &Arguments, printer: &mut Printer) -> Result<Outcom
                     }
                 };
                 let envelope = Envelope::not_started(outcome, code, error.message.clone());
-                Box::new(Envelope { hints: error.hints.clone(), ..envelope })
+                let remedies = error.hints.iter().cloned().map(Remedy::Advice).collect();
+                Box::new(Envelope { remedies, ..envelope })
             });
             tell_not_run(arguments.format, envelope, &error.findings, printer);
             error
@@ -195,7 +198,7 @@ fn start(arguments: &Arguments, printer: &mut Printer) -> Result<Envelope, NotRu
     show.finish();
     match arguments.format {
         Format::Text => tell_ending(&envelope, printer),
-        Format::Json => printer.json(&wire::envelope(&envelope)),
+        Format::Json => printer.json(&envelope_json(&envelope)),
         Format::Events => {}
     }
     Ok(envelope)
@@ -220,7 +223,7 @@ fn start_prompt(
     let envelope = prompt_run::run(&wish, &cancel, printer)?;
     match arguments.format {
         Format::Text => tell_ending(&envelope, printer),
-        Format::Json => printer.json(&wire::envelope(&envelope)),
+        Format::Json => printer.json(&envelope_json(&envelope)),
         Format::Events => {}
     }
     Ok(envelope)
@@ -244,6 +247,15 @@ fn exit_code(envelope: &Envelope) -> u8 {
     if envelope.is_success() { 0 } else { u8::try_from(envelope.exit_code & 0xff).unwrap_or(1) }
 }
 
+/// The envelope as JSON, with hints in the words of the terminal.
+fn envelope_json(envelope: &Envelope) -> Value {
+    let mut object = wire::envelope(envelope);
+    if !envelope.remedies.is_empty() {
+        object["hints"] = hints(&envelope.remedies).into();
+    }
+    object
+}
+
 /// Programs that read JSON get their answer also when nothing ran.
 fn tell_not_run(
     format: Format,
@@ -259,7 +271,7 @@ fn tell_not_run(
     };
     match format {
         Format::Text => {}
-        Format::Json => printer.json(&with_findings(wire::envelope(&envelope))),
+        Format::Json => printer.json(&with_findings(envelope_json(&envelope))),
         Format::Events => {
             let mut writer = wire::EventWriter::default();
             let message = envelope.error.clone().unwrap_or_default();
@@ -286,7 +298,7 @@ fn tell_ending(envelope: &Envelope, printer: &mut Printer) {
         // A tool has said itself what went wrong; a model has not.
         Ending::Failed | Ending::Cancelled if envelope.answer.is_none() => {
             printer.note(&message);
-            envelope.hints.iter().for_each(|hint| printer.hint(hint));
+            hints(&envelope.remedies).iter().for_each(|hint| printer.hint(hint));
         }
         Ending::Failed
         | Ending::Cancelled
@@ -301,7 +313,7 @@ fn tell_ending(envelope: &Envelope, printer: &mut Printer) {
         | Ending::NotExecutable
         | Ending::Refused => {
             let error = Error::failed(message);
-            printer.error(&envelope.hints.iter().fold(error, Error::hint));
+            printer.error(&hints(&envelope.remedies).iter().fold(error, Error::hint));
         }
     }
 }

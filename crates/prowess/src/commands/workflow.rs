@@ -25,6 +25,7 @@ use tracing::Instrument as _;
 
 use super::Outcome;
 use crate::error::Error;
+use crate::render::problem_text::hints;
 use crate::render::run_events::Format;
 use crate::render::{concise, full, github, json, sarif};
 use crate::run::inputs::{self, InputOptions};
@@ -386,7 +387,7 @@ fn sound(
 }
 
 fn wrong_inputs(error: &InputsError) -> Error {
-    Error::usage(error.to_string()).hint(error.hint())
+    hints(&[error.remedy()]).iter().fold(Error::usage(error.to_string()), Error::hint)
 }
 
 fn not_kept(error: &RunStoreError) -> Error {
@@ -396,7 +397,7 @@ fn not_kept(error: &RunStoreError) -> Error {
             tool_run::refused(error.to_string())
         }
     };
-    told.hint(error.hint())
+    hints(&[error.remedy()]).iter().fold(told, Error::hint)
 }
 
 /// A workflow with everything around it.

@@ -12,7 +12,7 @@ use crate::skill::skill_ref::shown;
 impl From<Problem> for Error {
     fn from(problem: Problem) -> Self {
         let failed = Error { kind: kind(problem.kind), ..Error::failed(problem.message) };
-        problem.remedies.iter().map(remedy_text).fold(failed, Error::hint)
+        hints(&problem.remedies).into_iter().fold(failed, Error::hint)
     }
 }
 
@@ -34,14 +34,31 @@ pub(crate) fn kind(kind: ProblemKind) -> ErrorKind {
     }
 }
 
+/// Remedies as hints, one line each; inputs that need a value share one line, which can be typed as it is.
+pub(crate) fn hints(remedies: &[Remedy]) -> Vec<String> {
+    let input = |remedy: &Remedy| match remedy {
+        Remedy::GiveInput(name) => Some(format!("--input {name}=…")),
+        _ => None,
+    };
+    let inputs: Vec<String> = remedies.iter().filter_map(input).collect();
+    let inputs = (!inputs.is_empty()).then(|| format!("give `{}`", inputs.join(" ")));
+    let others = remedies.iter().filter(|remedy| input(remedy).is_none()).map(remedy_text);
+    inputs.into_iter().chain(others).collect()
+}
+
 /// A remedy as a hint.
-pub(crate) fn remedy_text(remedy: &Remedy) -> String {
+fn remedy_text(remedy: &Remedy) -> String {
     match remedy {
         Remedy::Advice(text) => text.clone(),
-        Remedy::Approve => "agree in advance with `--yes`".to_owned(),
-        Remedy::ApproveInPerson => "run it in a terminal and answer the question".to_owned(),
-        Remedy::SetMode(mode) => format!("choose the mode with `--mode {mode}`"),
+        Remedy::Approve => {
+            "run it in a terminal to be asked, or pass `--yes` for this one run".to_owned()
+        }
+        Remedy::ApproveInPerson => {
+            "run it in a terminal and decide: `--yes` does not answer this".to_owned()
+        }
+        Remedy::SetMode(mode) => format!("if you are in that mode, pass `--mode {mode}`"),
         Remedy::Diagnose => "`prowess doctor` shows what this machine lacks".to_owned(),
+        Remedy::GiveInput(name) => format!("give `--input {name}=…`"),
         Remedy::GoOnline => "run without `--offline`".to_owned(),
         Remedy::Install(name) => format!("install it with `prowess install {name}`"),
         Remedy::Update(name) => format!("`prowess update {name}` installs what is there now"),
@@ -51,7 +68,7 @@ pub(crate) fn remedy_text(remedy: &Remedy) -> String {
         Remedy::ListInstalled => "`prowess list` shows the installed skills".to_owned(),
         Remedy::Restore(scope) => {
             let project = if scope == Scope::Project.as_str() { " --project" } else { "" };
-            format!("`prowess install{project}` puts back what the lock file says")
+            format!("`prowess install{project}` restores what the lock file says")
         }
         Remedy::Check(path) => format!("`prowess check {path}` shows everything that is wrong"),
         Remedy::Fix(path) => {
@@ -65,22 +82,31 @@ pub(crate) fn remedy_text(remedy: &Remedy) -> String {
         Remedy::ReplaceOwner => "allow it with `--replace-owner`".to_owned(),
         Remedy::ChooseSkill(name) => format!("choose one with `--skill {name}`"),
         Remedy::InstallAs(name) => format!("give it a name that can be installed: `--as {name}`"),
-        Remedy::TrustPublisher => "trust whoever signed it with `prowess trust add`".to_owned(),
+        Remedy::TrustPublisher => "trust its publisher with `prowess trust add`".to_owned(),
         Remedy::AcceptKey(skill) => {
             format!("accept the new key with `prowess trust accept {skill}`")
         }
         Remedy::CreateKey(name) => format!("create one with `prowess key new {name}`"),
-        Remedy::ListModels => "`prowess models` shows which models there are".to_owned(),
-        Remedy::ChooseModel(model) => format!("choose one with `--model {model}`"),
+        Remedy::ListModels => "`prowess models` lists the available models".to_owned(),
+        Remedy::ChooseModel(model) => {
+            format!("choose one with `--model {model}`, or set `PROWESS_MODEL`")
+        }
         Remedy::ListKnowledgeBases => "`prowess kb list` shows the knowledge bases".to_owned(),
         Remedy::CreateKnowledgeBase(name) => format!("create it with `prowess kb new {name}`"),
         Remedy::AddDocuments(name) => format!("add documents with `prowess kb add {name} FILE`"),
-        Remedy::DeleteKnowledgeBase(name) => format!("delete it with `prowess kb remove {name}`"),
+        Remedy::DeleteKnowledgeBase(name) => {
+            format!("delete it with `prowess kb remove {name}`; your own files stay")
+        }
+        Remedy::ReplaceEmbedder(name) => format!(
+            "vectors of two embedders can't be compared: delete it with `prowess kb remove {name}`, create it with `prowess kb new {name} --embedder …`, and add its documents again"
+        ),
         Remedy::ListRuns => "`prowess workflow list` shows the runs".to_owned(),
-        Remedy::ResumeRun(run) => format!("go on with `prowess workflow resume {run}`"),
+        Remedy::ResumeRun(run) => format!(
+            "resume it with `prowess workflow resume {run}`, which takes the workflow as it was; after a change of the file start a new run"
+        ),
         Remedy::NameSkillsFolder => "say where it is with `--skills FOLDER`".to_owned(),
         Remedy::Explain(code) => format!("`prowess explain {code}` says more"),
-        _ => remedy.action().replace('_', " "),
+        _ => remedy.to_string(),
     }
 }
 

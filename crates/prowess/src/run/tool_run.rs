@@ -10,6 +10,7 @@ use prowess_format::dialect::Dialect;
 use prowess_policy::Mode;
 
 use crate::error::{Error, ErrorKind};
+use crate::render::problem_text::hints;
 use crate::session;
 use crate::skill::check_report;
 use crate::skill::skill_ref::Loaded;
@@ -57,7 +58,7 @@ pub(crate) fn refused(message: impl Into<String>) -> Error {
 pub(crate) fn not_run(error: &RunError) -> Error {
     let code = u8::try_from(error.exit_code()).unwrap_or(REFUSED);
     let failed = Error { kind: ErrorKind::NotRun(code), ..Error::failed(error.to_string()) };
-    error.hints().into_iter().fold(failed, Error::hint)
+    hints(&error.remedies()).into_iter().fold(failed, Error::hint)
 }
 
 /// Ctrl-C and its relatives end the tool first: SIGTERM, then SIGKILL (GIB §5.3). A second one is SIGKILL at once, and what

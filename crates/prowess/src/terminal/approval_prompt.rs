@@ -87,7 +87,7 @@ fn page(asked: &ApprovalRequest, colour: bool, width: Option<usize>) -> String {
     for explained in &asked.lines {
         let mark = match explained.kind {
             // The folders stand above.
-            LineKind::Verdict | LineKind::Place | LineKind::Hint => continue,
+            LineKind::Verdict | LineKind::Place => continue,
             LineKind::May => "+",
             LineKind::MayNot => "-",
             LineKind::Asks | LineKind::Refused => "?",

@@ -75,16 +75,16 @@ fn every_attack_in_the_table_has_a_test() {
     .map(|file| String::from_utf8_lossy(&prowess_testkit::bytes(file)).into_owned())
     .collect();
     for number in 1..=24 {
-        let start = format!("| C{number} ");
+        let start = format!("| registry-C{number} ");
         let row = page.lines().find(|line| line.starts_with(&start));
-        let row = row.unwrap_or_else(|| panic!("attack C{number} is not in the table"));
+        let row = row.unwrap_or_else(|| panic!("registry-C{number} is not in the table"));
         let tests = row.trim_end_matches(" |").rsplit(" | ").next().expect("a column");
         let names: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
         assert!(!names.is_empty(), "{row}");
         for name in names {
             assert!(
                 sources.contains(&format!("fn {name}(")),
-                "C{number}: there is no test `{name}`"
+                "registry-C{number}: there is no test `{name}`"
             );
         }
     }

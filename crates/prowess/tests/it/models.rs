@@ -86,7 +86,7 @@ fn servers_of_the_users_own_on_this_machine_are_asked_too() {
     let said = check(&scene, "models", Some(&provider));
     // The next step names a model that is there, and not one of a server that is not.
     assert!(said.contains("models   home/mine:7b\n"), "{said}");
-    assert!(said.contains("note: name one: `--model home/mine:7b`"), "{said}");
+    assert!(said.contains("note: choose one with `--model home/mine:7b`"), "{said}");
     insta::assert_snapshot!(check(&scene, "models --test", Some(&provider)));
     // The usual variable with an address of this machine is the same.
     let scene = with("").variable("OPENAI_BASE_URL", url);

@@ -480,7 +480,7 @@ fn without_a_terminal_nothing_is_approved() {
     exit 125
     --- stderr
     error: `probe/make` needs your approval: you have not approved it yet; `shell:execute:touch` needs your consent; `filesystem:write:./**` needs your consent
-    hint: run it on a terminal to be asked, or pass `--yes` for this one run
+    hint: run it in a terminal to be asked, or pass `--yes` for this one run
     ");
     assert_snapshot!(scene.run("run ../skills/probe --format json"));
     assert!(!scene.path().join("repo/made").exists());
@@ -493,7 +493,7 @@ fn what_is_wide_and_from_nobody_is_not_answered_in_advance() {
     exit 125
     --- stderr
     error: `probe/make` needs your approval: you have not approved it yet; `shell:execute:touch` needs your consent; `filesystem:write:./**` needs your consent; it requests the network without naming hosts
-    hint: run it on a terminal and decide: `--yes` does not answer this
+    hint: run it in a terminal and decide: `--yes` does not answer this
     ");
 }
 

@@ -117,11 +117,11 @@ fn every_program_that_is_missing_is_named() {
     let (_, envelope) = check(&scene, &["../skills/probe", "--yes"]);
     assert_eq!(
         envelope["hints"][0],
-        "it starts `sort` and `sed`, which it does not see: declare that, as in `permissions: [\"shell:execute:sort,sed\"]`",
+        "it calls `sort` and `sed`, which the sandbox does not provide; declare it, as in `permissions: [\"shell:execute:sort,sed\"]`",
         "{envelope}"
     );
     assert_eq!(
         envelope["hints"][1],
-        "it starts `prowess-nowhere`, which is not on PATH: install it, and declare it"
+        "it calls `prowess-nowhere`, which is not on PATH: install it, and declare it"
     );
 }

@@ -86,7 +86,7 @@ fn only_a_missing_program_is_called_one() {
     .script("skills/probe/ends.sh", "#!/bin/sh\nexit 127\n");
     let hints = |tool: &str| envelope(&scene, tool, "{}")["hints"].clone();
     assert_eq!(hints("fails"), Value::Null);
-    let declare = "it starts `sort`, which it does not see: declare that, as in `permissions: [\"shell:execute:sort\"]`";
+    let declare = "it calls `sort`, which the sandbox does not provide; declare it, as in `permissions: [\"shell:execute:sort\"]`";
     assert_eq!(hints("sorts"), json!([declare]));
     assert!(hints("ends")[0].as_str().is_some_and(|hint| hint.starts_with("it may have started")));
     assert_snapshot!(scene.run("run ../skills/probe/sorts --yes"));

@@ -8,6 +8,7 @@ use super::{LoadError, LoadStep, packages, venv};
 use crate::loaded::LoadedSkill;
 use crate::run::Cancel;
 use crate::world::World;
+use prowess_core::Remedy;
 use prowess_core::{Event, Thought};
 
 /// The packages of a skill with handlers, and the Python they are for.
@@ -63,7 +64,7 @@ impl HandlerPackages {
             }));
         };
         venv::packages(&wanted, world, cancel, &mut tell).map_err(|error| LoadError {
-            hints: error.hints(),
+            remedies: error.hints().into_iter().map(Remedy::Advice).collect(),
             ..LoadError::new(&self.skill, LoadStep::Dependencies, &error)
         })
     }

@@ -179,5 +179,5 @@ fn stopped(skill: &str, error: &RunError) -> LoadError {
         | RunError::Credential(_)
         | RunError::Files(_) => LoadStep::Permissions,
     };
-    LoadError { hints: error.hints(), ..LoadError::new(skill, step, error) }
+    LoadError { remedies: error.remedies(), ..LoadError::new(skill, step, error) }
 }

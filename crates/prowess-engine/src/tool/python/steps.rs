@@ -63,12 +63,12 @@ pub struct LoadError {
     pub step: LoadStep,
     /// Why.
     pub reason: String,
-    /// What to do next, one line each.
-    pub hints: Vec<String>,
+    /// What would help.
+    pub remedies: Vec<prowess_core::Remedy>,
 }
 
 impl LoadError {
     pub(super) fn new(skill: &str, step: LoadStep, reason: &dyn fmt::Display) -> Self {
-        Self { skill: skill.to_owned(), step, reason: reason.to_string(), hints: Vec::new() }
+        Self { skill: skill.to_owned(), step, reason: reason.to_string(), remedies: Vec::new() }
     }
 }

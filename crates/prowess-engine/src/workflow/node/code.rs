@@ -35,7 +35,7 @@ pub(super) async fn run(scene: &Scene<'_, '_, '_>, code: &Code) -> Result<Value,
         .collect();
     if let Some((name, _)) = variables.iter().find(|(name, value)| !is_variable(name, value)) {
         return Err(Failure::new(format!("`{name}` can't be a variable"))
-            .hint("a name has letters, digits and underscores, and a value no NUL"));
+            .advice("a name has letters, digits and underscores, and a value no NUL"));
     }
     let program = Whole {
         code: code.code.value.clone(),
@@ -74,7 +74,7 @@ struct Whole {
 fn on_thread(program: Whole, world: &World, cancel: &Cancel) -> Result<Value, Failure> {
     let finder = Finder { search_path: &world.search_path, skill_directory: None };
     let images = finder.images(&Program::Named("python3".to_owned()), &[]).map_err(|error| {
-        Failure::new(error.to_string()).hint("`code` nodes need Python: install `python3`")
+        Failure::new(error.to_string()).advice("`code` nodes need Python: install `python3`")
     })?;
     let [image, others @ ..] = images.programs.as_slice() else {
         return Err(Failure::new("there is no `python3`"));
@@ -109,8 +109,8 @@ fn on_thread(program: Whole, world: &World, cancel: &Cancel) -> Result<Value, Fa
         _ => Failure::new(message),
     };
     Err(match ending.outcome {
-        Outcome::OutOfMemory => failure.hint("give it more with `memoryLimitMb`, 512 at most"),
-        Outcome::TimedOut => failure.hint("give it more with `timeoutSeconds`, 30 at most"),
+        Outcome::OutOfMemory => failure.advice("give it more with `memoryLimitMb`, 512 at most"),
+        Outcome::TimedOut => failure.advice("give it more with `timeoutSeconds`, 30 at most"),
         _ => failure,
     })
 }

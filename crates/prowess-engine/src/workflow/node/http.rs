@@ -48,11 +48,11 @@ pub(super) async fn send(scene: &Scene<'_, '_, '_>, http: &Http) -> Result<Value
     let value: Value = serde_json::from_slice(&fetched.body).map_err(|_| {
         let kind = fetched.content_type.as_deref().unwrap_or("of no type");
         Failure::new(format!("the answer is no JSON ({kind}), so `responsePath` finds nothing"))
-            .hint("remove `responsePath`, or ask for JSON with a header `Accept`")
+            .advice("remove `responsePath`, or ask for JSON with a header `Accept`")
     })?;
     part_of(&value, path).cloned().ok_or_else(|| {
         Failure::new(format!("the answer has no `{}`", path.join(".")))
-            .hint("look at an answer of the server and correct `responsePath`")
+            .advice("look at an answer of the server and correct `responsePath`")
     })
 }
 
@@ -91,10 +91,10 @@ fn encoded(text: &str, keeps: impl Fn(u8) -> bool) -> String {
 fn failed(error: &FetchError) -> Failure {
     let failure = Failure::new(error.to_string());
     match error {
-        FetchError::Refused(_) => failure.hint(
+        FetchError::Refused(_) => failure.advice(
             "`http` nodes reach public addresses only: not this machine, its network or its cloud",
         ),
-        FetchError::Invalid(_) => failure.hint("correct the node's `url` and `headers`"),
+        FetchError::Invalid(_) => failure.advice("correct the node's `url` and `headers`"),
         FetchError::Failed(_) | FetchError::TimedOut(_) => failure,
     }
 }

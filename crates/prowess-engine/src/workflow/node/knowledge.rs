@@ -34,7 +34,7 @@ pub(super) async fn look_up(scene: &Scene<'_, '_, '_>, base: &str) -> Result<Val
             () = tokio::time::sleep(scene.context.limits.prompt) => Err(Failure::new("the search took too long")),
             found = retriever.search(base, &query) => found.map_err(|error| {
                 let message = format!("the knowledge base `{base}` was not searched: {error}");
-                error.hints.iter().fold(Failure::new(message), Failure::hint)
+                error.remedies.into_iter().fold(Failure::new(message), Failure::remedy)
             }),
         }
     };

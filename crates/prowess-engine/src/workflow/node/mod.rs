@@ -11,9 +11,9 @@ use serde_json::Value;
 use super::graph::{Node, Task};
 use super::run::{Teller, WorkflowContext};
 use super::scope::{Input, Scope};
-use super::skill::hints_of;
 use crate::decision::{ReadyRun, Verdict};
 use crate::error::RunError;
+use prowess_core::Remedy;
 use prowess_core::{Envelope, Outcome};
 use prowess_core::{ModelError, ModelErrorKind, Problem};
 
@@ -25,19 +25,23 @@ pub(crate) const MOST_OUTPUT: usize = 8 << 20;
 pub(crate) struct Failure {
     /// A phrase in lower case.
     pub(crate) message: String,
-    /// What to do about it, one line each.
-    pub(crate) hints: Vec<String>,
+    /// What would help.
+    pub(crate) remedies: Vec<Remedy>,
     /// The code for a caller.
     pub(crate) exit_code: i32,
 }
 
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hints: Vec::new(), exit_code: 1 }
+        Self { message: message.into(), remedies: Vec::new(), exit_code: 1 }
     }
 
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
+    pub(crate) fn advice(self, text: impl Into<String>) -> Self {
+        self.remedy(Remedy::Advice(text.into()))
+    }
+
+    pub(crate) fn remedy(mut self, remedy: Remedy) -> Self {
+        self.remedies.push(remedy);
         self
     }
 
@@ -48,7 +52,7 @@ impl Failure {
             Outcome::Refused | Outcome::Cancelled => envelope.exit_code,
             _ => 1,
         };
-        Self { message, hints: envelope.hints.clone(), exit_code }
+        Self { message, remedies: envelope.remedies.clone(), exit_code }
     }
 }
 
@@ -60,8 +64,7 @@ impl From<RunError> for Failure {
 
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Self {
-        let hints = hints_of(&problem);
-        Self { hints, ..Self::new(problem.message) }
+        Self { remedies: problem.remedies, ..Self::new(problem.message) }
     }
 }
 
@@ -71,7 +74,7 @@ impl From<ModelError> for Failure {
             ModelErrorKind::NotConfigured => prowess_core::REFUSED,
             _ => 1,
         };
-        Self { message: error.message, hints: error.hints, exit_code }
+        Self { message: error.message, remedies: error.remedies, exit_code }
     }
 }
 

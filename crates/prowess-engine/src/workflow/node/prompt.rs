@@ -124,7 +124,7 @@ async fn body(
     };
     let rendered = render::prompt(&found.skill, &context).map_err(|errors| {
         let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        Failure::new(all.join("; ")).hint("give the inputs of the skill in `inputMappings`")
+        Failure::new(all.join("; ")).advice("give the inputs of the skill in `inputMappings`")
     })?;
     tell(&Event::Thought(Thought {
         kind: "skill",

@@ -32,7 +32,7 @@ pub(crate) async fn decide(
     blocking(move || {
         let (name, tool) = used.skill_and_tool();
         let skill = context.skills.resolve(name)?;
-        let unusable = |Unusable { message, hint }| Failure::new(message).hint(hint);
+        let unusable = |Unusable { message, hint }| Failure::new(message).advice(hint);
         let part = Part::of(&skill, tool).map_err(unusable)?;
         let Part::Tool(tool) = part else { return Ok(Step::Prompt) };
         let values = part.values(&used, &input, &scope).map_err(Failure::new)?;

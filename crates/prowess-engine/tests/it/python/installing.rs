@@ -271,7 +271,11 @@ fn no_other_host_is_reached_unless_the_user_names_it() {
             "{error}"
         );
         let hint = format!("set PROWESS_PACKAGE_HOSTS={named}");
-        assert!(envelope.hints.iter().any(|it| it.ends_with(&hint)), "{:?}", envelope.hints);
+        assert!(
+            envelope.remedies.iter().any(|it| it.to_string().ends_with(&hint)),
+            "{:?}",
+            envelope.remedies
+        );
         assert_eq!(scene.environments(), Vec::<String>::new());
         set(&mut scene, "PROWESS_PACKAGE_HOSTS", &named);
         assert_eq!(scene.returned(), json!("less is more"), "{uv:?}");
@@ -314,7 +318,11 @@ fn an_index_that_is_not_there_says_what_to_do() {
         let error = envelope.error.expect("it is told");
         assert!(error.contains("can't connect to port 1 of `127.0.0.1`"), "{error}");
         let hint = "the package index can't be reached";
-        assert!(envelope.hints.iter().any(|it| it.starts_with(hint)), "{:?}", envelope.hints);
+        assert!(
+            envelope.remedies.iter().any(|it| it.to_string().starts_with(hint)),
+            "{:?}",
+            envelope.remedies
+        );
         assert_eq!(scene.environments(), Vec::<String>::new());
     }
 }

@@ -22,7 +22,8 @@ fn a_version_that_is_not_there_is_told_before_anything_runs() {
     let start = "`probe` can't be loaded (step 4 of 7, install the Python packages): it needs Python >=3.99, and there is only 3.";
     assert!(text.starts_with(start), "{text}");
     assert_eq!(error.exit_code(), 125);
-    assert!(error.hints()[0].contains("uv python install"), "{:?}", error.hints());
+    let remedies = error.remedies();
+    assert!(remedies[0].to_string().contains("uv python install"), "{remedies:?}");
     let mut scene = scene;
     scene.path = "/nowhere".to_owned();
     let error = scene.call("go", &Value::Null).expect_err("there is none");

@@ -141,7 +141,7 @@ fn knowledge_is_numbered_and_cited() {
         told.error(),
         "the node `x` failed: the knowledge base `other` was not searched: there is no such base"
     );
-    assert_eq!(told.ended.hints[0], "make one");
+    assert_eq!(told.ended.remedies[0].to_string(), "make one");
 }
 
 const TOOLS: &str = "---\nname: counter\nversion: 1.0.0\ndescription: Counts\npermissions:\n  - shell:execute:wc\n  - shell:execute:echo\n---\n\n### say\n\nSays it.\n\n#### Parameters\n\n| Name | Type | Required | Description |\n|---|---|---|---|\n| text | string | yes | Some text |\n\n#### Command\n\n```bash\necho {{text}}\n```\n\n### fail\n\nFails.\n\n#### Command\n\n```bash\nwc /nowhere\n```\n";

@@ -120,5 +120,8 @@ fn cancelling_ends_what_runs_and_starts_nothing_more() {
     let told = scene.run(&flow, &json!({ "input": "x" }), &model);
     assert_eq!((told.error(), told.ended.exit_code), ("the workflow was cancelled", 130));
     assert_eq!(model.asked().len(), 1);
-    assert!(told.ended.hints[0].starts_with("go on with `prowess workflow resume test-flow-"));
+    let prowess_core::Remedy::ResumeRun(run) = &told.ended.remedies[0] else {
+        panic!("{:?}", told.ended)
+    };
+    assert!(run.starts_with("test-flow-"), "{run}");
 }

@@ -34,8 +34,10 @@ fn a_run_goes_on_after_a_failure_without_repeating_anything() {
     let (model, works) = fragile();
     let failed = scene.run(&flow, &json!({ "input": "x" }), &model);
     assert_eq!(failed.error(), "the node `b` failed: the provider is down");
-    let [hint] = failed.ended.hints.as_slice() else { panic!("{:?}", failed.ended.hints) };
-    assert!(hint.starts_with(&format!("go on with `prowess workflow resume {}`", failed.run)));
+    let [prowess_core::Remedy::ResumeRun(run)] = failed.ended.remedies.as_slice() else {
+        panic!("{:?}", failed.ended.remedies)
+    };
+    assert_eq!(run, &failed.run);
     let names =
         |model: &Parrot| model.asked().iter().map(|it| system(it).to_owned()).collect::<Vec<_>>();
     assert_eq!(names(&model).len(), 3);

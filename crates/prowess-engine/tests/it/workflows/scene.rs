@@ -150,7 +150,11 @@ impl Retriever for Library {
     ) -> BoxFuture<'r, Result<Vec<Passage>, RetrieveError>> {
         Box::pin(async move {
             if base != "docs" {
-                return Err(RetrieveError::new("there is no such base").hint("make one"));
+                return Err(RetrieveError::new(
+                    prowess_core::RetrieveErrorKind::NotFound,
+                    "there is no such base",
+                )
+                .remedy(prowess_core::Remedy::Advice("make one".to_owned())));
             }
             let passages =
                 ["Tea is green.", "About: "].iter().enumerate().map(|(at, text)| Passage {

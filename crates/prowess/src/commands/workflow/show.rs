@@ -6,6 +6,7 @@ use prowess_engine::workflow::{Ended, text_of};
 use serde_json::{Value, json};
 
 use crate::error::Error;
+use crate::render::problem_text::hints;
 use crate::render::run_events::Format;
 use crate::terminal::printer::{Channel, Printer, visible_lines};
 
@@ -129,7 +130,7 @@ impl<'p> Show<'p> {
                 });
                 if let Err(error) = result {
                     object["error"] = error.clone().into();
-                    object["hints"] = ended.hints.clone().into();
+                    object["hints"] = hints(&ended.remedies).into();
                 }
                 self.printer.json(&object);
             }
@@ -148,7 +149,7 @@ impl<'p> Show<'p> {
         }
         if let Err(error) = &ended.result {
             let error = Error::failed(error.clone());
-            self.printer.error(&ended.hints.iter().fold(error, Error::hint));
+            self.printer.error(&hints(&ended.remedies).iter().fold(error, Error::hint));
         }
     }
 }
