@@ -130,10 +130,19 @@ pub struct ReadyRun {
     workers: PythonWorkers,
 }
 
+/// A prepared call with its permission.
+#[derive(Debug)]
+struct PreparedRun {
+    prepared: Prepared,
+    allowed: Allowed,
+    /// Where the decision is left for the next call of the tool.
+    slot: Option<Slot>,
+}
+
 #[derive(Debug)]
 enum Start {
     /// Everything was prepared and decided for this call.
-    Prepared { prepared: Box<Prepared>, allowed: Allowed, slot: Option<Slot> },
+    Prepared(Box<PreparedRun>),
     /// An earlier decision and its worker serve this call too.
     Warm(Box<WarmCall>),
 }
@@ -145,7 +154,7 @@ impl ReadyRun {
         engine: &Engine,
         slot: Option<Slot>,
     ) -> Self {
-        let start = Start::Prepared { prepared: Box::new(prepared), allowed, slot };
+        let start = Start::Prepared(Box::new(PreparedRun { prepared, allowed, slot }));
         Self { start, workers: engine.workers.clone() }
     }
 
@@ -160,11 +169,12 @@ impl ReadyRun {
     pub fn run(self, cancel: &Cancel, sink: &mut dyn FnMut(&Event)) -> Envelope {
         match self.start {
             Start::Warm(call) => call.run(&self.workers, cancel, sink),
-            Start::Prepared { prepared, allowed, slot } => {
+            Start::Prepared(run) => {
+                let PreparedRun { prepared, allowed, slot } = *run;
                 let (envelope, warm) =
                     run::run_and_keep(&self.workers, &prepared, &allowed, cancel, sink);
                 if let (Some(slot), Some(warm)) = (slot, warm) {
-                    slot.fill(*prepared, allowed, warm);
+                    slot.fill(prepared, allowed, warm);
                 }
                 envelope
             }
@@ -174,7 +184,7 @@ impl ReadyRun {
     /// The call and the permission, for loading, which runs something else than the call.
     pub(crate) fn into_parts(self) -> Option<(Prepared, Allowed)> {
         match self.start {
-            Start::Prepared { prepared, allowed, .. } => Some((*prepared, allowed)),
+            Start::Prepared(run) => Some((run.prepared, run.allowed)),
             Start::Warm(_) => None,
         }
     }

@@ -1,8 +1,10 @@
 //! The core of behaviour: runs the tools of a skill, whatever dialect it is written in.
 //!
-//! The way of a call: [`prepare`] checks the values, looks for programs and hashes the files; [`Prepared::decide`] asks
-//! the policy; [`approve`] asks the user where the policy wants that; [`run`] takes the [`prowess_policy::Allowed`] that
-//! comes out and runs the tool behind walls. Whoever watches gets [`Event`]s, and the [`Envelope`] is their fold.
+//! How a tool is called: [`prepare`] checks the values, finds programs and hashes the files; [`Prepared::decide`] asks the
+//! policy once and gives a [`Verdict`]. A [`ReadyRun`] holds a [`prowess_policy::Allowed`] and runs the tool in a sandbox; a
+//! [`PendingRun`] waits for an answer, in [`PendingRuns`] or with a caller that blocks ([`approve`]). Everything is owned
+//! and `Send`. [`Event`](prowess_core::Event)s are reported as they happen, and the
+//! [`Envelope`](prowess_core::Envelope) is their fold.
 //!
 //! It never prints. Terminals, HTTP and host agents are somebody else's business, as are [`Approver`] and [`Clock`].
 

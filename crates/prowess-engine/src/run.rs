@@ -1,4 +1,4 @@
-//! Runs what was allowed, behind walls, and tells what happens.
+//! Runs what was allowed in a sandbox, and reports what happens.
 
 use std::io::Read as _;
 use std::net::TcpListener;
@@ -26,7 +26,7 @@ use crate::pins::ImageHashes;
 use crate::prepare::{self, Call, Prepared};
 use crate::programs::Images;
 use crate::redact::Redactor;
-use crate::tool::openclaw::{self, Told};
+use crate::tool::openclaw::{self, HandlerResult};
 use crate::tool::python::{self, PythonWorkers, Session, Warmth};
 use crate::world::World;
 use prowess_core::{Envelope, INTERRUPTED, Outcome, SIGNALLED};
@@ -155,15 +155,15 @@ pub(crate) fn run_and_keep(
     sink: &mut dyn FnMut(&Event),
 ) -> (Envelope, Option<WarmRun>) {
     let world: &World = &prepared.world;
-    let mut watcher = Watcher::new(sink, Redactor::idle());
-    watcher.held = HeldOutput::of(&prepared.call.tool);
-    let started = start(workers, prepared, allowed, world, cancel, &mut watcher);
+    let mut reporter = RunReporter::new(sink, Redactor::idle());
+    reporter.held = HeldOutput::of(&prepared.call.tool);
+    let started = start(workers, prepared, allowed, world, cancel, &mut reporter);
     let (finished, kept) = match started {
         Ok((finished, kept)) => (Ok(finished), kept),
         Err(error) => (Err(error), None),
     };
     let Prepared { call, images, .. } = prepared;
-    (finish(finished, &After { call, allowed, images, world, cancel }, watcher), kept)
+    (finish(finished, &RunFacts { call, allowed, images, world, cancel }, reporter), kept)
 }
 
 /// Runs a tool in a worker that an earlier run has kept; `None` when it is gone, and then nothing was told.
@@ -173,18 +173,18 @@ pub(crate) fn run_again(
     call: &Call,
     sink: &mut dyn FnMut(&Event),
 ) -> Option<Envelope> {
-    let mut watcher = Watcher::new(sink, warm.redactor.fresh());
+    let mut reporter = RunReporter::new(sink, warm.redactor.fresh());
     let ready = session.warm(&warm.worker)?;
-    watcher.warn(warm.warnings.clone());
-    watcher.tell(&Event::Started {
+    reporter.warn(warm.warnings.clone());
+    reporter.tell(&Event::Started {
         skill: call.skill.name.clone(),
         tool: call.tool.name.value.clone(),
         command: python::shown(call),
     });
-    let finished = session.converse(ready, &mut |event| watcher.tell_of_python(&event));
+    let finished = session.converse(ready, &mut |event| reporter.tell_of_python(&event));
     let Session { allowed, world, cancel, .. } = *session;
     let images = &warm.images;
-    Some(finish(finished, &After { call, allowed, images, world, cancel }, watcher))
+    Some(finish(finished, &RunFacts { call, allowed, images, world, cancel }, reporter))
 }
 
 /// Reports a call that did not start.
@@ -198,7 +198,7 @@ pub(crate) fn not_started(error: &RunError, sink: &mut dyn FnMut(&Event)) -> Env
 }
 
 /// What the end of a run is judged by.
-struct After<'a> {
+struct RunFacts<'a> {
     call: &'a Call,
     allowed: &'a Allowed,
     images: &'a Images,
@@ -209,46 +209,46 @@ struct After<'a> {
 /// The envelope of a run, after everything that is told at its end.
 fn finish(
     finished: Result<Finished, RunError>,
-    after: &After<'_>,
-    mut watcher: Watcher<'_>,
+    facts: &RunFacts<'_>,
+    mut reporter: RunReporter<'_>,
 ) -> Envelope {
-    watcher.flush();
+    reporter.flush();
     let envelope = match finished {
         Ok(Finished { mut ending, duration, result }) => {
             if ending.outcome == Outcome::Cancelled
                 && ending.exit_code == INTERRUPTED
-                && let Some(code) = after.cancel.exit_code()
+                && let Some(code) = facts.cancel.exit_code()
             {
                 ending.exit_code = code;
             }
-            let released = watcher.release(ending.outcome);
-            let mut envelope = std::mem::take(&mut watcher.fold).finish(ending, duration);
+            let released = reporter.release(ending.outcome);
+            let mut envelope = std::mem::take(&mut reporter.fold).finish(ending, duration);
             if let Some(released) = released {
                 released.note(&mut envelope);
             }
             envelope.parsed = result.or(envelope.parsed);
             // What is held to a schema is what a caller gets to see.
-            let mut envelope = watcher.redactor.envelope(envelope);
+            let mut envelope = reporter.redactor.envelope(envelope);
             if envelope.outcome == Outcome::Failed {
                 envelope.remedies =
-                    failure_hints::of(&envelope, after.allowed.spec(), after.images, after.world);
+                    failure_hints::of(&envelope, facts.allowed.spec(), facts.images, facts.world);
             }
-            match outputs::schema(&after.call.skill.skill, &after.call.tool) {
+            match outputs::schema(&facts.call.skill.skill, &facts.call.tool) {
                 Some(schema) => outputs::validate(envelope, schema),
                 None => envelope,
             }
         }
         Err(error) => error.envelope(),
     };
-    let envelope = watcher.redactor.envelope(envelope);
+    let envelope = reporter.redactor.envelope(envelope);
     if let Some(error) = &envelope.error {
-        (watcher.sink)(&Event::Error { message: error.clone() });
+        (reporter.sink)(&Event::Error { message: error.clone() });
     }
-    (watcher.sink)(&Event::Done(Box::new(envelope.clone())));
+    (reporter.sink)(&Event::Done(Box::new(envelope.clone())));
     envelope
 }
 
-struct Watcher<'w> {
+struct RunReporter<'w> {
     fold: Fold,
     sink: &'w mut dyn FnMut(&Event),
     door: Door,
@@ -257,7 +257,7 @@ struct Watcher<'w> {
     held: Option<HeldOutput>,
 }
 
-impl<'w> Watcher<'w> {
+impl<'w> RunReporter<'w> {
     fn new(sink: &'w mut dyn FnMut(&Event), redactor: Redactor) -> Self {
         Self { fold: Fold::default(), sink, door: Door::Closed, redactor, held: None }
     }
@@ -346,7 +346,7 @@ impl<'w> Watcher<'w> {
     }
 }
 
-impl Observer for Watcher<'_> {
+impl Observer for RunReporter<'_> {
     fn output(&mut self, stream: prowess_sandbox::Stream, bytes: &[u8]) {
         let stream = match stream {
             prowess_sandbox::Stream::Output => Stream::Stdout,
@@ -425,17 +425,17 @@ fn start(
     allowed: &Allowed,
     world: &World,
     cancel: &Cancel,
-    watcher: &mut Watcher<'_>,
+    reporter: &mut RunReporter<'_>,
 ) -> Result<(Finished, Option<WarmRun>), RunError> {
-    watcher.redactor = Redactor::of(allowed.spec(), world)?;
-    watcher.warn(lookout::late(&world.state).warnings);
+    reporter.redactor = Redactor::of(allowed.spec(), world)?;
+    reporter.warn(lookout::late(&world.state).warnings);
     let Specification { mut spec, time, door, warnings, lookout } =
         specification(prepared, allowed, world)?;
-    watcher.warn(warnings.clone());
+    reporter.warn(warnings.clone());
     let call = &prepared.call;
     // Gone when this function is left, whichever way.
     let longest = longest(prepared, &spec);
-    let _record = watcher.record(&lookout, prepared, longest, world);
+    let _record = reporter.record(&lookout, prepared, longest, world);
     let recipe = &prepared.recipe;
     let started = Event::Started {
         skill: call.skill.name.clone(),
@@ -443,50 +443,53 @@ fn start(
         command: recipe.shown.clone(),
     };
     if let Some(plan) = &recipe.python {
-        watcher.tell(&started);
+        reporter.tell(&started);
         let skill = &call.skill;
         let session = Session { skill, plan, allowed, world, workers, cancel, time };
         let span = tracing::info_span!("sandbox").entered();
-        let finished = session.run(spec, door, &mut |event| watcher.tell_of_python(&event));
+        let finished = session.run(spec, door, &mut |event| reporter.tell_of_python(&event));
         drop(span);
-        let failure = watcher.look(&lookout);
+        let failure = reporter.look(&lookout);
         let (mut finished, warmth) = finished?;
         finished.ending.fail(failure);
-        let redactor = watcher.redactor.fresh();
+        let redactor = reporter.redactor.fresh();
         let images = prepared.images.clone();
         let keep = |worker| WarmRun { worker, time, warnings, redactor, images };
         return Ok((finished, warmth.map(keep)));
     }
-    watcher.door = door;
+    reporter.door = door;
     let result = if recipe.private_result { Some(private_result(&mut spec)?) } else { None };
-    watcher.tell(&started);
+    reporter.tell(&started);
     if let Some(packages) = &recipe.packages {
-        let folder = packages.install(world, cancel, &mut |event| watcher.tell(event))?;
+        let folder = packages.install(world, cancel, &mut |event| reporter.tell(event))?;
         spec.arguments.push(folder.clone().into());
         spec.support.push(folder);
     }
     let span = tracing::info_span!("sandbox").entered();
     let sandbox = Sandbox::spawn(spec)?;
     cancel.watch(sandbox.canceller());
-    let ended = sandbox.wait(watcher);
+    let ended = sandbox.wait(reporter);
     drop(span);
-    let refused = std::mem::replace(&mut watcher.door, Door::Closed).close();
-    watcher.warn(refused);
-    let failure = watcher.look(&lookout);
+    let refused = std::mem::replace(&mut reporter.door, Door::Closed).close();
+    reporter.warn(refused);
+    let failure = reporter.look(&lookout);
     let ended = ended?;
-    watcher.flush();
-    let told = result
-        .map(|reader| openclaw::told(&reader.join().unwrap_or_default(), call.tool.name.as_str()));
-    if let Some(Told::Returned(result)) = &told {
+    reporter.flush();
+    let told = result.map(|reader| {
+        openclaw::handler_result(&reader.join().unwrap_or_default(), call.tool.name.as_str())
+    });
+    if let Some(HandlerResult::Returned(result)) = &told {
         let bytes = format!("{result}\n").into_bytes();
-        watcher.tell(&Event::Output { stream: Stream::Stdout, bytes });
+        reporter.tell(&Event::Output { stream: Stream::Stdout, bytes });
     }
-    watcher.warn(left_behind(&ended));
+    reporter.warn(left_behind(&ended));
     let mut ending = Ending::of(ended.how, time, &recipe.successes);
     match (&told, ending.outcome) {
-        (Some(Told::Failed(reason)), Outcome::Failed) => ending.error = Some(reason.clone()),
+        (Some(HandlerResult::Failed(reason)), Outcome::Failed) => {
+            ending.error = Some(reason.clone());
+        }
         // Without a result there is no success.
-        (Some(Told::Failed(_) | Told::Nothing), Outcome::Success) => {
+        (Some(HandlerResult::Failed(_) | HandlerResult::Nothing), Outcome::Success) => {
             let error = "the handler ended its process without a result".to_owned();
             ending = Ending { outcome: Outcome::Failed, exit_code: 1, error: Some(error) };
         }

@@ -186,7 +186,7 @@ fn similar_file(directory: &Path, path: &str) -> Option<String> {
 
 /// What a handler came to, as its adapter says on the descriptor of its own.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Told {
+pub(crate) enum HandlerResult {
     /// It returned this.
     Returned(Value),
     /// It did not, for this reason.
@@ -196,14 +196,16 @@ pub(crate) enum Told {
 }
 
 /// Reads what an adapter said.
-pub(crate) fn told(bytes: &[u8], tool: &str) -> Told {
-    let Ok(Value::Object(mut object)) = serde_json::from_slice(bytes) else { return Told::Nothing };
+pub(crate) fn handler_result(bytes: &[u8], tool: &str) -> HandlerResult {
+    let Ok(Value::Object(mut object)) = serde_json::from_slice(bytes) else {
+        return HandlerResult::Nothing;
+    };
     if let Some(returned) = object.remove("returned") {
-        return Told::Returned(returned);
+        return HandlerResult::Returned(returned);
     }
     match object.get("failed").and_then(Value::as_str) {
-        Some(reason) => Told::Failed(format!("`{tool}` {reason}")),
-        None => Told::Nothing,
+        Some(reason) => HandlerResult::Failed(format!("`{tool}` {reason}")),
+        None => HandlerResult::Nothing,
     }
 }
 
