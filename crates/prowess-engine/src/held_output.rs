@@ -75,7 +75,7 @@ mod tests {
     fn memory_is_bounded_and_what_is_dropped_is_counted() {
         let mut held = held(2);
         for _ in 0..5 {
-            held.push(&[b'x'; 1 << 20]);
+            held.push(&vec![b'x'; 1 << 20]);
         }
         assert_eq!(held.bytes.len(), MOST_HELD);
         let released = held.release(Outcome::Success);

@@ -154,7 +154,7 @@ fn requirements<I: Index>(solver: &Solver<'_, I>, proof: Proof) -> Vec<Requireme
                             .find(|requirement| requirement.text == text)
                         {
                             Some(requirement) => {
-                                requirement.versions.push(candidate.version.clone())
+                                requirement.versions.push(candidate.version.clone());
                             }
                             None => requirements.push(Requirement {
                                 owner,

@@ -1,4 +1,4 @@
-//! Provides the PubGrub solver with nodes, candidate releases and their dependencies.
+//! Provides the `PubGrub` solver with nodes, candidate releases and their dependencies.
 
 use std::borrow::Cow;
 use std::cell::RefCell;

@@ -48,9 +48,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<EntryPoint>> {
             "product" => Way::Product,
             "binary" => Way::Binary,
             "test" => Way::Test,
-            page if page.ends_with(".md") || page.ends_with(".rs") => {
-                Way::Documented(page.to_owned())
-            }
+            page if is_page(page) => Way::Documented(page.to_owned()),
             other => bail!(
                 "line {line_number}: `{other}` is not a way; expected `product`, `binary`, `test` or the path of a page"
             ),
@@ -62,6 +60,12 @@ pub(super) fn parse(text: &str) -> Result<Vec<EntryPoint>> {
         entries.push(EntryPoint { krate, name, way, line: line_number });
     }
     Ok(entries)
+}
+
+/// Whether a way is the path of a documentation page or a source file.
+fn is_page(way: &str) -> bool {
+    let extension = std::path::Path::new(way).extension();
+    extension.is_some_and(|extension| extension == "md" || extension == "rs")
 }
 
 /// Entries that are not true: `pages` are the texts of the pages that entries name.
@@ -79,7 +83,7 @@ pub(super) fn problems(
         }
         match way {
             Way::Product if !product.is_used_outside(krate, name) => {
-                problems.push(format!("line {line}: no code outside of {krate} uses `{name}`"))
+                problems.push(format!("line {line}: no code outside of {krate} uses `{name}`"));
             }
             Way::Documented(page) if !pages.get(page).is_some_and(|text| text.contains(name)) => {
                 problems.push(format!("line {line}: `{page}` does not name `{name}`"));

@@ -277,7 +277,7 @@ fn the_views_follow_the_tests() {
     );
 }
 
-const LIBRARY: &str = r#"
+const LIBRARY: &str = r"
 /// Calls `helper`.
 pub fn check() { private() }
 pub const fn helper() {}
@@ -290,7 +290,7 @@ pub mod shelf {}
 mod tests { use super::*; #[test] fn t() { helper(); Forgotten::new(); } }
 #[cfg(not(test))]
 pub fn shipped() {}
-"#;
+";
 
 fn product() -> Product {
     let mut product = Product::default();

@@ -111,7 +111,7 @@ fn is_first_namespace() -> io::Result<bool> {
     Ok(fields == ["0", "0", "4294967295"])
 }
 
-/// Whether this process has CAP_SYS_ADMIN: root in a container often does not.
+/// Whether this process has `CAP_SYS_ADMIN`: root in a container often does not.
 fn has_all_powers() -> io::Result<bool> {
     const SYS_ADMIN: u64 = 1 << 21;
     let status = fs::read_to_string("/proc/self/status")?;
