@@ -56,7 +56,6 @@ pub enum Consent {
 
 /// What was decided about a call.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one per run, and moved at once")]
 pub enum Verdict {
     /// It may run.
     Ready(ReadyRun),
@@ -141,7 +140,6 @@ struct PreparedRun {
 }
 
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one per run, and moved at once")]
 enum Start {
     /// Everything was prepared and decided for this call.
     Prepared(Box<PreparedRun>),

@@ -298,7 +298,9 @@ fn tell_ending(envelope: &Envelope, printer: &mut Printer) {
         // A tool has said itself what went wrong; a model has not.
         Ending::Failed | Ending::Cancelled if envelope.answer.is_none() => {
             printer.note(&message);
-            hints(&envelope.remedies).iter().for_each(|hint| printer.hint(hint));
+            for hint in hints(&envelope.remedies) {
+                printer.hint(&hint);
+            }
         }
         Ending::Failed
         | Ending::Cancelled

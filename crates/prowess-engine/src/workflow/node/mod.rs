@@ -80,7 +80,6 @@ impl From<ModelError> for Failure {
 
 /// What a node that uses a skill does next.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one per node, and moved at once")]
 pub(crate) enum Step {
     /// It runs a prompt.
     Prompt,
