@@ -3,8 +3,8 @@
 //! It is built once per process and cloned freely. Sandboxed runs wait in a fair queue for a bounded number of threads
 //! ([`submit`](ExecutionService::submit)); answers of models are tasks of the caller's runtime and bounded in number
 //! ([`spawn`](ExecutionService::spawn)). Either way the caller gets a [`RunHandle`]: events, position, cancel, join. A
-//! program that has one run and nothing else uses [`run_here`](ExecutionService::run_here), which needs neither thread nor
-//! queue. `docs/design/execution.md` has the rules.
+//! program that has one run and nothing else calls [`ReadyRun::run`], which needs neither thread nor queue.
+//! `docs/design/execution.md` has the rules.
 
 mod active;
 mod events;
@@ -17,9 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use prowess_core::{
-    Envelope, Event, EventFrame, INTERRUPTED, Outcome, Problem, ProblemKind, REFUSED, RunId,
-};
+use prowess_core::{Envelope, Event, INTERRUPTED, Outcome, Problem, ProblemKind, REFUSED, RunId};
 use tokio::sync::oneshot;
 
 use crate::decision::ReadyRun;
@@ -145,25 +143,6 @@ impl ExecutionService {
     /// Queues a run that may start. What it was decided on is compared again when it starts, however long it has waited.
     pub fn submit_run(&self, owner: &Owner, ready: ReadyRun) -> Result<RunHandle, Problem> {
         self.submit(owner, move |context, sink| ready.run(context.cancel(), sink))
-    }
-
-    /// Runs something on the calling thread: no queue, no other thread, no limit. Only a service that is shutting down
-    /// refuses.
-    pub fn run_here(
-        &self,
-        cancel: &Cancel,
-        work: impl FnOnce(&RunContext, &mut dyn FnMut(&Event)) -> Envelope,
-        sink: &mut dyn FnMut(&EventFrame),
-    ) -> Result<Envelope, Problem> {
-        self.inner.check_open()?;
-        let context =
-            RunContext { id: new_run_id()?, owner: Owner::new("local"), cancel: cancel.clone() };
-        let _span = tracing::info_span!("run", run_id = %context.id).entered();
-        let mut sequence = 0;
-        Ok(work(&context, &mut |event| {
-            sink(&EventFrame { run: context.id, sequence, event: event.clone() });
-            sequence += 1;
-        }))
     }
 
     /// Cancels a run by its id. Says whether there was such a run.

@@ -61,7 +61,7 @@ pub(super) fn danger(repository: &Path, lookout: &Lookout) -> Option<String> {
         return in_folder(repository, lookout).or_else(|| named_inside(repository, lookout));
     }
     let Some(target) = target_of(repository) else {
-        return Some("it can't be parsed".to_owned());
+        return Some("it can't be read".to_owned());
     };
     if !is_inside(&target, &lookout.folders) {
         let target = target.display().to_string();

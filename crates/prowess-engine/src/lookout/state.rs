@@ -130,7 +130,7 @@ fn hash_length(folder: &Path) -> usize {
 pub(crate) fn dangerous_operation(folder: &Path) -> Option<String> {
     let unreadable = |name: &str| format!("its `{name}` can't be read");
     if !fs::symlink_metadata(folder).is_ok_and(|data| data.is_dir()) {
-        return Some("it can't be parsed".to_owned());
+        return Some("it can't be read".to_owned());
     }
     let is_sequencer = folder.ends_with("sequencer");
     for name in ["git-rebase-todo", "git-rebase-todo.backup", "todo"] {
@@ -199,7 +199,7 @@ fn is_apply_option(word: &str) -> bool {
 
 /// Conflicts that git knows a resolution of: it writes the result to the path, whatever that is.
 fn forged_conflicts(file: &Path, folder: &Path) -> Option<String> {
-    let Some(text) = list(file) else { return Some("it can't be parsed".to_owned()) };
+    let Some(text) = list(file) else { return Some("it can't be read".to_owned()) };
     let is_inner =
         folder.file_name().is_some_and(|name| git_files::is_dot_git(&platform::bytes(name)));
     // A linked worktree says where its files are.

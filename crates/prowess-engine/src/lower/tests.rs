@@ -583,7 +583,6 @@ fn what_is_missing_and_what_is_closed_are_told_apart() {
     asks, because you have not approved it yet
     asks, because `filesystem:read:~/.ssh` gives access to a location where keys are stored
     asks, because `shell:execute:env` needs your consent
-    `--yes` does not answer this: run it in a terminal and decide
     home/.ssh does not exist, so that nothing can be read there
     ");
     insta::assert_snapshot!(said("filesystem:write:~/.config/autostart/**"), @"
@@ -591,7 +590,6 @@ fn what_is_missing_and_what_is_closed_are_told_apart() {
     gets nothing from `filesystem:write:~/.config/autostart/**`: no tool changes home/.config/autostart, because it is read on login or when a desktop starts
     asks, because you have not approved it yet
     asks, because `shell:execute:env` needs your consent
-    `--yes` answers this for one run
     ");
     insta::assert_snapshot!(said("filesystem:write:~/new/**"), @"
     may write files below ~/new, because the skill declares `filesystem:write:~/new/**`
@@ -599,7 +597,6 @@ fn what_is_missing_and_what_is_closed_are_told_apart() {
     asks, because you have not approved it yet
     asks, because `filesystem:write:~/new/**` needs your consent
     asks, because `shell:execute:env` needs your consent
-    `--yes` answers this for one run
     home/new does not exist yet: that folder is made, and stays if something is put in it
     ");
 }

@@ -321,26 +321,3 @@ fn a_deadline_cancels_what_has_not_ended() {
         assert_eq!(queued.join().await.outcome, Outcome::Cancelled);
     });
 }
-
-#[test]
-fn one_run_of_a_terminal_needs_no_thread() {
-    let service = service();
-    let here = std::thread::current().id();
-    let mut frames = Vec::new();
-    let envelope = service
-        .run_here(
-            &crate::Cancel::default(),
-            |_, sink| {
-                assert_eq!(std::thread::current().id(), here);
-                sink(&token("a"));
-                sink(&token("b"));
-                success()
-            },
-            &mut |frame| frames.push(frame.clone()),
-        )
-        .expect("there are random numbers");
-    assert!(envelope.is_success());
-    assert_eq!(service.load().threads, 0);
-    let numbers: Vec<u64> = frames.iter().map(|frame| frame.sequence).collect();
-    assert_eq!(numbers, [0, 1]);
-}

@@ -97,7 +97,7 @@ pub(super) mod reason {
         "the existing entry on the host is not a regular file";
     pub(in super::super) const LINK_ON_THE_WAY: &str = "its path contains a symbolic link";
     pub(in super::super) const CHANGED: &str = "the host's file changed during the run";
-    pub(in super::super) const UNREADABLE: &str = "it can't be parsed";
+    pub(in super::super) const UNREADABLE: &str = "it can't be read";
     pub(in super::super) const UNWRITABLE: &str = "it can't be written";
     pub(in super::super) const UNDELETABLE: &str = "it can't be deleted";
     pub(in super::super) const TOO_MANY: &str = "there are too many files to check";
