@@ -67,10 +67,6 @@ impl Inner {
         self.active().runs.contains_key(&id)
     }
 
-    pub(super) fn check_open(&self) -> Result<(), Problem> {
-        if self.active().is_closed { Err(pool::closed()) } else { Ok(()) }
-    }
-
     pub(super) fn register(
         &self,
         id: RunId,
