@@ -164,6 +164,8 @@ remedies! {
     ReplaceOwner = "replace_owner", "allow that another publisher owns the name now";
     /// Choose one of several skills.
     ChooseSkill(name) = "choose_skill", "choose one skill, such as `{name}`";
+    /// Choose all of several skills.
+    ChooseAll = "choose_all", "choose all of them";
     /// Install a skill under another name.
     InstallAs(name) = "install_as", "install it as `{name}`";
     /// Trust a publisher's key.

@@ -40,8 +40,8 @@ pub enum RunError {
     /// A program is not there, or can't be executed.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// The skill's files can't be vouched for.
-    #[error("the files of the skill can't be vouched for: {0}")]
+    /// The skill's digest can't be computed.
+    #[error("can't compute the skill's digest: {0}")]
     Digest(#[from] DigestError),
     /// The skill's folder holds what no tool may see, and a tool sees all of its skill's folder.
     #[error(

@@ -524,7 +524,7 @@ pub(crate) fn left_behind(ended: &Ended) -> Vec<String> {
             count => format!(", as have at least {} more files", count - 1),
         };
         format!(
-            "`{}` has another name outside the granted folders{more}, and could be changed there too",
+            "`{}` is hard-linked outside the granted folders{more}, and could be changed there too",
             file.display()
         )
     });

@@ -40,7 +40,7 @@ pub(crate) fn read(folder: &Path) -> Result<(Settings, u64), BaseError> {
         value["generation"].as_u64().ok_or_else(|| damaged("it has no `generation`"))?;
     let embedder = match &value["embedder"] {
         Value::Null => None,
-        embedder => Some(stamp(embedder).ok_or_else(|| damaged("its `embedder` makes no sense"))?),
+        embedder => Some(stamp(embedder).ok_or_else(|| damaged("its `embedder` is not valid"))?),
     };
     Ok((Settings { language, embedder }, generation))
 }

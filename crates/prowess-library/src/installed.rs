@@ -92,7 +92,7 @@ impl Library {
         self.counts.lock_reads.fetch_add(1, Ordering::Relaxed);
         let lock = read_lock(&self.open_store(root)?).map_err(|error| {
             let problem = Problem::new("lock-file-error", ProblemKind::Corrupt, error.to_string());
-            error.hints().into_iter().fold(problem, Problem::advice)
+            error.remedies().into_iter().fold(problem, Problem::remedy)
         })?;
         let lock = Arc::new(lock);
         locks.insert(root.to_owned(), (stamp, Arc::clone(&lock)));

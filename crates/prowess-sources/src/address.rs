@@ -71,14 +71,14 @@ impl Addresses {
         match reply.status {
             200 => Ok(reply.body),
             404 | 410 => Err(not_found(format!("there is nothing at `{}`", shown(&url)))
-                .hint("look at the spelling")),
+                .advice("look at the spelling")),
             401 | 403 => Err(SourceError::new(
                 SourceErrorKind::Denied,
                 format!("`{}` is not for everybody (status {})", shown(&url), reply.status),
             )
-            .hint("download it yourself, and install the file")),
+            .advice("download it yourself, and install the file")),
             status => Err(unreachable(format!("`{}` answered with status {status}", shown(&url)))
-                .hint("try again later")),
+                .advice("try again later")),
         }
     }
 }
@@ -96,5 +96,5 @@ pub(super) fn compared(place: &str, bytes: &[u8], promised: &str) -> Result<(), 
             super::short(promised)
         ),
     )
-    .hint("do not install it; tell whoever publishes it"))
+    .advice("do not install it; tell whoever publishes it"))
 }

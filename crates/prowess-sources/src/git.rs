@@ -167,7 +167,7 @@ impl Git {
                 commit.place.clean,
                 within.unwrap_or_default()
             ))
-            .hint("look at the folder, and at the branch"));
+            .advice("look at the folder, and at the branch"));
         }
         Ok(Offers { skills, notes })
     }
@@ -327,7 +327,7 @@ impl Git {
                     commit.place.clean,
                     &commit.id[..12]
                 ))
-                .hint("look at the folder, and at the branch"));
+                .advice("look at the folder, and at the branch"));
             }
         };
         let lines = listing.split(|byte| *byte == 0).filter(|line| !line.is_empty());
@@ -389,7 +389,7 @@ fn fetch_commit(
                 let mut error = failure::of(place, &said);
                 error.kind = SourceErrorKind::NotFound;
                 error.what = format!("`{}` does not have the commit {exact} any more", place.clean);
-                error.hint("it may have been removed by a forced push; install it anew")
+                error.advice("it may have been removed by a forced push; install it again")
             });
         }
         return resolved(workshop, TARGET);
@@ -410,7 +410,7 @@ fn fetch_commit(
     }
     let missing = || {
         not_found(format!("`{}` has no branch, tag or commit `{}`", place.clean, visible(revision)))
-            .hint(format!("`git ls-remote {}` lists them", place.clean))
+            .advice(format!("`git ls-remote {}` lists them", place.clean))
     };
     // The beginning of a commit's name can only be looked up where all commits are.
     let is_beginning =

@@ -11,7 +11,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use prowess_core::Remedy;
 use prowess_format::text::visible;
 use prowess_package::limits::Limits;
 use prowess_package::name::SkillName;
@@ -81,9 +80,7 @@ impl RegistryClient {
             return clawhub::package(self, registry, &named.name);
         }
         if self.offline {
-            return Err(
-                offline(&registry.url).hint("write `namespace/name`, or leave `--offline` away")
-            );
+            return Err(offline(&registry.url).advice("or write `namespace/name`"));
         }
         let reply = self.ask(registry, &["skills", named.name.as_str()], &[])?;
         match reply.status {
@@ -99,7 +96,7 @@ impl RegistryClient {
                         "`{}` of {} is in the namespace `{namespace}`, which belongs to {}",
                         named.name, registry.url, owner.url
                     ))
-                    .hint(format!("write `{namespace}/{}`", named.name)));
+                    .advice(format!("write `{namespace}/{}`", named.name)));
                 }
                 Ok(Package::new(registry.url.as_str(), format!("{namespace}/{}", named.name)))
             }
@@ -110,7 +107,7 @@ impl RegistryClient {
                     SourceErrorKind::Ambiguous,
                     format!("`{}` is published by several: {}", named.name, listed.join(", ")),
                 )
-                .hint("write the one that is meant with its namespace"))
+                .advice("write the one that is meant with its namespace"))
             }
             404 | 410 => Err(unknown(registry, named.name.as_str())),
             _ => Err(refused(registry, &reply)),
@@ -191,7 +188,7 @@ impl RegistryClient {
             let versions: Vec<String> =
                 versions.into_iter().take(5).map(ToString::to_string).collect();
             return Err(not_found(format!("no version of `{package}` is `{range}`"))
-                .hint(format!("the highest are {}", versions.join(", "))));
+                .advice(format!("the highest are {}", versions.join(", "))));
         };
         let offer = self.offer(&package, &release.version)?;
         Ok(Offers { skills: vec![offer], notes: Vec::new() })
@@ -210,7 +207,7 @@ impl RegistryClient {
         let name: SkillName = name.parse().map_err(|error| unusable(format!("{error}")))?;
         let Some(namespace) = namespace else {
             return Err(
-                unusable(format!("`{name}` of {url} has no namespace")).hint("install it anew")
+                unusable(format!("`{name}` of {url} has no namespace")).advice("install it again")
             );
         };
         let mut notes = Vec::new();
@@ -227,7 +224,7 @@ impl RegistryClient {
             // Attack registry-C22: nobody new gets it, and who has locked it is told.
             if chosen.yanked {
                 notes.push(format!(
-                    "`{package}` {version} was taken back by its publisher; `prowess update` looks for another version"
+                    "`{package}` {version} was yanked by its publisher: update to another version"
                 ));
             }
             // Attack registry-C21: a version is published once.
@@ -419,12 +416,12 @@ impl RegistryClient {
                         "the registry `{}` wants a token, and `{name}` is not set",
                         registry.name
                     ))
-                    .hint(format!("set `{name}`")));
+                    .advice(format!("set `{name}`")));
                 }
             },
             KeySource::File(path) => read_key_file(path).map_err(|error| {
                 let mut denied = denied(error.message.replace("key file", "token file"));
-                denied.hint = error.remedies.first().and_then(Remedy::target).map(str::to_owned);
+                denied.remedies = error.remedies;
                 denied
             })?,
         };
@@ -433,7 +430,7 @@ impl RegistryClient {
                 "the token of `{}` holds characters that no token has",
                 registry.name
             ))
-            .hint("copy it again, without line breaks or quotes"));
+            .advice("copy it again, without line breaks or quotes"));
         }
         Ok(Some(Secret::new(format!("token of {}", registry.name), value)))
     }
@@ -454,7 +451,7 @@ fn line<'l>(
             SourceErrorKind::Revoked,
             format!("`{package}` {version} was revoked by {}: {why}", package.source()),
         )
-        .hint("choose another version, and remove this one where it is installed")),
+        .advice("choose another version, and remove this one where it is installed")),
         None => Ok(line),
     }
 }
@@ -477,7 +474,7 @@ fn doubted(registry: &Registry, package: &Package, doubt: Doubt) -> SourceError 
              with `--offline`",
         ),
     };
-    SourceError::new(SourceErrorKind::Mismatch, what).hint(hint)
+    SourceError::new(SourceErrorKind::Mismatch, what).advice(hint)
 }
 
 /// A version that is not what it was (attack registry-C21).
@@ -486,12 +483,12 @@ fn other_bytes(registry: &Registry, package: &Package, version: &str) -> SourceE
         SourceErrorKind::Mismatch,
         format!("{} has other bytes for `{package}` {version} than before", registry.url),
     )
-    .hint("a version never changes; do not install it, and ask whoever runs the registry")
+    .advice("a version never changes; do not install it, and ask whoever runs the registry")
 }
 
 fn unknown(registry: &Registry, name: &str) -> SourceError {
     not_found(format!("{} has no skill `{}`", registry.url, visible(name)))
-        .hint("look at the spelling; a private one needs a token")
+        .advice("look at the spelling; a private one needs a token")
 }
 
 /// The address of a route. Each part is encoded by itself, so that nothing in a name is read as more than a name
@@ -519,7 +516,7 @@ fn parts(package: &Package) -> Result<(SkillName, SkillName), SourceError> {
 
 fn nonsense(registry: &Registry, what: &str) -> SourceError {
     unusable(format!("{} answered with something else than a registry does: {what}", registry.url))
-        .hint("look at the address of the registry")
+        .advice("look at the address of the registry")
 }
 
 fn refused(registry: &Registry, reply: &Reply) -> SourceError {
@@ -527,18 +524,20 @@ fn refused(registry: &Registry, reply: &Reply) -> SourceError {
         protocol::read_problem(&reply.body).map(|said| format!(": {said}")).unwrap_or_default();
     let what = format!("{} answered with status {}{said}", registry.url, reply.status);
     match reply.status {
-        401 | 403 => SourceError::new(SourceErrorKind::Denied, what).hint(match &registry.token {
-            KeySource::None => {
-                format!("give `registries.{}` a `token_env` or `token_file`", registry.name)
-            }
-            KeySource::Variable { name, is_needed: false } => {
-                format!("it wants a token: set `{name}` to one that it knows")
-            }
-            KeySource::Variable { name, .. } => format!("look at the token in `{name}`"),
-            KeySource::File(path) => format!("look at the token in `{}`", path.display()),
-        }),
+        401 | 403 => {
+            SourceError::new(SourceErrorKind::Denied, what).advice(match &registry.token {
+                KeySource::None => {
+                    format!("give `registries.{}` a `token_env` or `token_file`", registry.name)
+                }
+                KeySource::Variable { name, is_needed: false } => {
+                    format!("it wants a token: set `{name}` to one that it knows")
+                }
+                KeySource::Variable { name, .. } => format!("look at the token in `{name}`"),
+                KeySource::File(path) => format!("look at the token in `{}`", path.display()),
+            })
+        }
         404 => not_found(what),
         410 => SourceError::new(SourceErrorKind::Denied, what),
-        _ => unreachable(what).hint("try again later"),
+        _ => unreachable(what).advice("try again later"),
     }
 }

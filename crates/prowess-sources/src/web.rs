@@ -4,6 +4,7 @@ use std::net::{IpAddr, ToSocketAddrs as _};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use prowess_core::Remedy;
 use prowess_http::{Addresses, Authorities, Client, ClientOptions, HttpError, Proxy, Request};
 
 use prowess_store::source::{SourceError, SourceErrorKind};
@@ -140,7 +141,7 @@ impl Web {
                     "`{host}` is busy (status {}) and wants to be asked again {when}",
                     reply.status
                 ))
-                .hint(format!("try again {when}")));
+                .advice(format!("try again {when}")));
             }
             (self.pause)(pause);
             attempt += 1;
@@ -262,7 +263,7 @@ impl Web {
         let client = Client::new(options).map_err(|error| match error {
             HttpError::Proxy => bad_proxy(),
             HttpError::Tls(error) => unreachable(error.to_string())
-                .hint("install `ca-certificates`, or name a file with `SSL_CERT_FILE`"),
+                .advice("install `ca-certificates`, or name a file with `SSL_CERT_FILE`"),
             other => unreachable(other.to_string()),
         })?;
         Ok(place.get_or_init(|| client))
@@ -302,13 +303,13 @@ pub(crate) fn parse(text: &str) -> Result<Url, SourceError> {
 fn permitted(url: &Url) -> Result<(), SourceError> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err(unusable(format!("`{}` holds a name or a password", shown(url)))
-            .hint("give the address without them"));
+            .advice("give the address without them"));
     }
     match url.scheme() {
         "https" => Ok(()),
         "http" if is_loopback(url) => Ok(()),
         _ => Err(unusable(format!("`{}` is not encrypted", shown(url)))
-            .hint("use `https://`; only servers on this machine are asked without it")),
+            .advice("use `https://`; only servers on this machine are asked without it")),
     }
 }
 
@@ -366,7 +367,10 @@ fn refuse_private_literal(url: &Url) -> Result<(), SourceError> {
     };
     match prowess_proxy::forbidden_address(address) {
         None => Ok(()),
-        Some(why) => Err(unusable(format!("`{}` is {why}, and nobody chose it", shown(url)))),
+        Some(why) => Err(unusable(format!(
+            "`{}` is {why}; refusing an address that the server chose",
+            shown(url)
+        ))),
     }
 }
 
@@ -385,7 +389,7 @@ fn proxy_url(text: &str) -> Option<String> {
 
 fn bad_proxy() -> SourceError {
     unusable("`HTTPS_PROXY` is no proxy that can be used")
-        .hint("it has to look like `http://HOST:PORT`")
+        .advice("it has to look like `http://HOST:PORT`")
 }
 
 fn failed(url: &Url, error: &HttpError, limit: Duration) -> SourceError {
@@ -393,11 +397,11 @@ fn failed(url: &Url, error: &HttpError, limit: Duration) -> SourceError {
     match error {
         HttpError::TimedOut => took_too_long(url, limit),
         HttpError::HostNotFound => unreachable(format!("there is no host `{host}`"))
-            .hint("look at the spelling, and at the connection to the internet"),
+            .advice("look at the spelling, and at the connection to the internet"),
         HttpError::Io(error) => {
             let why = prowess_core::system_reason(error);
             unreachable(format!("cannot reach `{host}`: {why}"))
-                .hint("look at the address, and at the connection to the internet")
+                .advice("look at the address, and at the connection to the internet")
         }
         other => unreachable(format!("cannot reach `{host}`: {other}")),
     }
@@ -405,13 +409,13 @@ fn failed(url: &Url, error: &HttpError, limit: Duration) -> SourceError {
 
 fn took_too_long(url: &Url, limit: Duration) -> SourceError {
     unreachable(format!("`{}` took longer than {} seconds", shown(url), limit.as_secs()))
-        .hint("try again later")
+        .advice("try again later")
 }
 
 /// Nothing may be asked.
 pub(crate) fn offline(place: &str) -> SourceError {
     unreachable(format!("`{}` can't be asked while offline", super::short(place)))
-        .hint("leave `--offline` away")
+        .remedy(Remedy::GoOnline)
 }
 
 pub(crate) fn unreachable(what: impl Into<String>) -> SourceError {
@@ -463,7 +467,11 @@ mod tests {
             ("https://[::ffff:127.0.0.1]/x", "an IPv4 address inside an IPv6 one"),
         ] {
             let said = get(&web(&[]), url, ChosenBy::List);
-            assert!(said.contains(expected) && said.contains("nobody chose it"), "{url}: {said}");
+            assert!(
+                said.contains(expected)
+                    && said.contains("refusing an address that the server chose"),
+                "{url}: {said}"
+            );
         }
         // A name that leads to this machine is not connected to.
         let web = web(&[]);

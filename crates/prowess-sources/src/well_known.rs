@@ -64,7 +64,7 @@ impl WellKnown {
             skills.retain(|offer| offer.name == wanted.as_str());
             if skills.is_empty() && !names.is_empty() {
                 return Err(not_found(format!("`{place}` publishes no skill `{wanted}`"))
-                    .hint(format!("it publishes {}", listed(&names))));
+                    .advice(format!("it publishes {}", listed(&names))));
             }
         }
         if skills.is_empty() {
@@ -72,7 +72,7 @@ impl WellKnown {
             if !notes.is_empty() {
                 error.what = format!("{} that can be used: {}", error.what, notes.join("; "));
             }
-            return Err(error.hint("look at the spelling of the domain, or name a repository"));
+            return Err(error.advice("look at the spelling of the domain, or name a repository"));
         }
         Ok(Offers { skills, notes })
     }
@@ -180,7 +180,7 @@ impl WellKnown {
             200 => Ok(Some(reply)),
             400..=499 => Ok(None),
             status => Err(unreachable(format!("`{}` answered with status {status}", shown(url)))
-                .hint("try again later")),
+                .advice("try again later")),
         }
     }
 
@@ -384,7 +384,7 @@ fn joined(base: &Url, path: &str) -> Result<Url, SourceError> {
 
 fn gone(url: &Url) -> SourceError {
     SourceError::new(SourceErrorKind::NotFound, format!("there is nothing at `{}`", shown(url)))
-        .hint("the domain may not publish it any more")
+        .advice("the domain may not publish it any more")
 }
 
 fn listed(names: &[String]) -> String {

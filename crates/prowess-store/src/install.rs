@@ -14,6 +14,7 @@ mod restore;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use prowess_core::Remedy;
 use prowess_package::digest::{FileHashes, Sha256Digest, content_digest};
 use prowess_package::name::SkillName;
 use prowess_package::tree::{Tree, TreeError};
@@ -89,15 +90,15 @@ pub struct Plan {
     lock: Lock,
 }
 
-/// A skill that was asked for and can't be had.
+/// A requested skill that can't be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// What it is called where it comes from.
     pub name: String,
     /// Why.
     pub reason: String,
-    /// What to do next.
-    pub hint: Option<String>,
+    /// What would help.
+    pub remedies: Vec<Remedy>,
 }
 
 /// A version that is newer than the chosen one, and outside of the range that was asked for.
@@ -267,66 +268,65 @@ pub enum InstallError {
         name: SkillName,
         /// Why.
         reason: String,
-        /// What to do next.
-        hints: Vec<String>,
+        /// What would help.
+        remedies: Vec<Remedy>,
     },
 }
 
 impl InstallError {
-    /// Everything that may be done next.
-    pub fn hints(&self) -> Vec<String> {
+    /// What would help.
+    pub fn remedies(&self) -> Vec<Remedy> {
+        let advice = |text: &str| vec![Remedy::Advice(text.to_owned())];
         match self {
-            Self::Refused { hints, .. } => hints.clone(),
-            other => other.hint().into_iter().collect(),
-        }
-    }
-
-    /// What to do next.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Source(error) => error.hint.clone(),
-            Self::Several { .. } => {
-                Some("name the ones you want with `--skill NAME`, or give `--all`".to_owned())
-            }
-            Self::NoRegistry(name) => Some(format!(
+            Self::Source(error) => error.remedies.clone(),
+            Self::Several { .. } => vec![Remedy::ChooseSkill("NAME".to_owned()), Remedy::ChooseAll],
+            Self::NoRegistry(name) => advice(&format!(
                 "name a folder (`./{name}`), a repository or a domain, or set PROWESS_REGISTRY to the address of a registry"
             )),
-            Self::NotLocked { .. } => Some(
-                "find out who changed it; `prowess update` installs what is there now, after a look at it".to_owned(),
-            ),
-            // Its message says which program to use: there is nothing wrong with the file.
-            Self::Lock { source: LockError::Version(_), .. } => None,
-            Self::Lock { is_shared: true, .. } => Some("restore it from version control".to_owned()),
-            Self::Lock { is_shared: false, .. } => Some(
-                "move that file away and install the skills again; `prowess list` shows which ones are there, and their files stay until then"
-                    .to_owned(),
-            ),
-            Self::Overtaken => Some("run it again".to_owned()),
-            Self::NotInstalled(_) => Some("`prowess list` shows what is installed".to_owned()),
-            Self::Needed { name, by } => {
-                Some(format!("remove those as well: `prowess remove {name} {}`", by.join(" ")))
+            Self::NotLocked { name, .. } => {
+                let mut remedies = advice("find out who changed it");
+                remedies.push(Remedy::Update(name.to_string()));
+                remedies
             }
-            Self::Refused { hints, .. } => hints.first().cloned(),
-            Self::Unresolved(error) => Some(error.hint()).filter(|hint| !hint.is_empty()),
+            // Its message says which program to use: there is nothing wrong with the file.
+            Self::Lock { source: LockError::Version(_), .. } => Vec::new(),
+            Self::Lock { is_shared: true, .. } => advice("restore it from version control"),
+            Self::Lock { is_shared: false, .. } => {
+                let mut remedies = advice(
+                    "move that file away and install the skills again; their files stay until then",
+                );
+                remedies.push(Remedy::ListInstalled);
+                remedies
+            }
+            Self::Overtaken => advice("run it again"),
+            Self::NotInstalled(_) => vec![Remedy::ListInstalled],
+            Self::Needed { name, by } => {
+                vec![Remedy::Uninstall(format!("{name} {}", by.join(" ")))]
+            }
+            Self::Refused { remedies, .. } => remedies.clone(),
+            Self::Unresolved(error) => {
+                let hint = error.hint();
+                if hint.is_empty() { Vec::new() } else { vec![Remedy::Advice(hint)] }
+            }
             Self::BadSignature { .. } => {
-                Some("do not use it; ask its author for one whose signature holds".to_owned())
+                advice("do not use it; ask its author for one whose signature is valid")
             }
             Self::Described { evident: Some(evident), .. } => {
-                Some(format!("give it a name that can be installed: `--as {evident}`"))
+                vec![Remedy::InstallAs(evident.to_string())]
             }
             Self::Described { source: DescribeError::Name(_), .. } => {
-                Some("give it a name that can be installed with `--as NAME`".to_owned())
+                vec![Remedy::InstallAs("NAME".to_owned())]
             }
             Self::Described { source: DescribeError::HasName(_), .. } => {
-                Some("leave out `--as`".to_owned())
+                advice("install it under its own name")
             }
-            Self::Described { source: DescribeError::Empty | DescribeError::Unreadable(_), .. } => {
-                Some("ask its author; `prowess check` shows what is wrong with a file".to_owned())
+            Self::Described {
+                source: DescribeError::Empty | DescribeError::Unreadable(_), ..
+            } => advice("ask its author to fix it"),
+            Self::Described { source: DescribeError::NewerClient { .. }, .. } => {
+                advice("install a newer version of this program, or an older one of the skill")
             }
-            Self::Described { source: DescribeError::NewerClient { .. }, .. } => Some(
-                "install a newer version of this program, or an older one of the skill".to_owned(),
-            ),
-            _ => None,
+            _ => Vec::new(),
         }
     }
 }
@@ -706,7 +706,7 @@ impl Step {
         (!refusals.is_empty()).then(|| InstallError::Refused {
             name: self.name().clone(),
             reason: reasons.join("; "),
-            hints: refusals.iter().map(crate::review::Refusal::hint).collect(),
+            remedies: refusals.iter().flat_map(crate::review::Refusal::remedies).collect(),
         })
     }
 

@@ -97,7 +97,7 @@ pub enum ReferenceError {
         scheme: String,
     },
     /// A folder of a repository that leads out of it.
-    #[error("`{folder}` is no folder of a repository")]
+    #[error("`{folder}` is not a folder of a repository")]
     Folder {
         /// What was given.
         folder: String,
@@ -556,7 +556,7 @@ mod tests {
             Registry,
             "error `--upload-pack=id` is no branch, tag or commit",
         );
-        check("github:a/b#v1:../../x", Registry, "error `../../x` is no folder of a repository");
+        check("github:a/b#v1:../../x", Registry, "error `../../x` is not a folder of a repository");
         check("a/$(id)", Registry, &format!("error `a/$(id)` {neither}"));
         check("a/..", Registry, &format!("error `a/..` {neither}"));
         check(

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use prowess_core::Remedy;
 use prowess_format::skill::Skill;
 use prowess_policy::{Grant, GrantSet, GrantSource, Origin, Tier, Trust, matrix};
 use prowess_trust::{Change, Evidence};
@@ -320,38 +321,47 @@ impl Review {
 }
 
 impl Refusal {
-    /// What to do about it.
-    pub fn hint(&self) -> String {
+    /// What would help.
+    pub fn remedies(&self) -> Vec<Remedy> {
+        let advice = |text: &str| Remedy::Advice(text.to_owned());
         match self {
             Self::Experimental => {
-                "read it first (`prowess show`, `prowess policy`), then give `--allow-experimental`, or trust whoever signed it with `prowess trust add`"
-                    .to_owned()
+                let read = advice("read it first, and check what it may do");
+                vec![read, Remedy::AllowExperimental, Remedy::TrustPublisher]
             }
-            Self::CallsItselfExperimental(modesty) => format!(
-                "its author writes `security_tier: {}` and signs it again; to have it as it is, give `--allow-experimental`",
-                modesty.proved
-            ),
-            Self::ExperimentalDependency => {
-                "install it by its own name with `--allow-experimental`, then what needs it"
-                    .to_owned()
-            }
+            Self::CallsItselfExperimental(modesty) => vec![
+                Remedy::Advice(format!(
+                    "its author writes `security_tier: {}` and signs it again",
+                    modesty.proved
+                )),
+                Remedy::AllowExperimental,
+            ],
+            Self::ExperimentalDependency => vec![
+                advice("install it by its own name first, then what needs it"),
+                Remedy::AllowExperimental,
+            ],
             Self::Signature(Change::SignatureLost { .. }) => {
-                "ask its author; if it is right, give `--allow-unsigned`".to_owned()
+                vec![advice("ask its author"), Remedy::AllowUnsigned]
             }
-            Self::Signature(_) => {
-                "ask its author; if the new key is right, trust it with `prowess trust add`, and accept it for this skill with `prowess trust accept`"
-                    .to_owned()
-            }
+            Self::Signature(_) => vec![
+                advice(
+                    "ask its author; if the new key is right, trust it and accept it for this skill",
+                ),
+                Remedy::TrustPublisher,
+                Remedy::AcceptKey("SKILL".to_owned()),
+            ],
             Self::OtherOwner { .. } | Self::OtherPlace { .. } => {
-                "remove the installed one first, or give `--replace-owner`".to_owned()
+                vec![advice("uninstall the installed one first"), Remedy::ReplaceOwner]
             }
-            Self::Occupied(occupant) => format!(
+            Self::Occupied(occupant) => vec![Remedy::Advice(format!(
                 "move `{}` somewhere else, or delete it if you do not need it, then install again",
                 occupant.path.display()
-            ),
-            Self::Ungrantable(_) => "its author must write it differently".to_owned(),
+            ))],
+            Self::Ungrantable(_) => vec![advice("its author must write it differently")],
             Self::SignedAsOther { .. } => {
-                "ask its author for one that is signed under a name that can be installed".to_owned()
+                vec![advice(
+                    "ask its author for one that is signed under a name that can be installed",
+                )]
             }
         }
     }

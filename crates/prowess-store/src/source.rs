@@ -5,6 +5,7 @@ mod local;
 
 use std::fmt;
 
+use prowess_core::{Problem, ProblemKind, Remedy};
 use prowess_package::name::SkillName;
 use prowess_package::path::PackagePath;
 use prowess_package::tree::Tree;
@@ -123,8 +124,8 @@ pub trait Catalogue {
 pub struct SourceError {
     /// What is wrong, and where.
     pub what: String,
-    /// What to do next.
-    pub hint: Option<String>,
+    /// What would help.
+    pub remedies: Vec<Remedy>,
     /// What kind it is.
     pub kind: SourceErrorKind,
 }
@@ -149,16 +150,37 @@ pub enum SourceErrorKind {
 }
 
 impl SourceError {
-    /// An error without a hint.
+    /// An error without remedies.
     pub fn new(kind: SourceErrorKind, what: impl Into<String>) -> Self {
-        Self { what: what.into(), hint: None, kind }
+        Self { what: what.into(), remedies: Vec::new(), kind }
     }
 
-    /// The same with the next thing to do.
+    /// Adds advice that reads the same in every interface.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+    pub fn advice(self, text: impl Into<String>) -> Self {
+        self.remedy(Remedy::Advice(text.into()))
+    }
+
+    /// Adds a remedy.
+    #[must_use]
+    pub fn remedy(mut self, remedy: Remedy) -> Self {
+        self.remedies.push(remedy);
         self
+    }
+}
+
+impl From<SourceError> for Problem {
+    fn from(error: SourceError) -> Self {
+        let (code, kind) = match error.kind {
+            SourceErrorKind::NotFound => ("source-not-found", ProblemKind::NotFound),
+            SourceErrorKind::Denied => ("source-denied", ProblemKind::Unauthorized),
+            SourceErrorKind::Revoked => ("skill-revoked", ProblemKind::Refused),
+            SourceErrorKind::Ambiguous => ("ambiguous-name", ProblemKind::InvalidInput),
+            SourceErrorKind::Mismatch => ("digest-mismatch", ProblemKind::Refused),
+            SourceErrorKind::Unusable => ("source-unusable", ProblemKind::Failed),
+            SourceErrorKind::Unreachable => ("source-unreachable", ProblemKind::Unavailable),
+        };
+        Problem { code, kind, message: error.what, remedies: error.remedies }
     }
 }
 

@@ -55,7 +55,7 @@ pub(crate) struct Talk {
     /// Print results and errors only
     #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Global options")]
     pub(crate) quiet: bool,
-    /// Print notes of the lowest level too
+    /// Also print informational notes
     #[arg(short, long, global = true, help_heading = "Global options")]
     pub(crate) verbose: bool,
     /// Log what takes time, without values: off, error, warn, info, debug or trace

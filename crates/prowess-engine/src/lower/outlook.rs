@@ -20,7 +20,7 @@ use crate::programs::Images;
 use crate::world::World;
 
 /// Said wherever the limit is said (attack sandbox-E07).
-const BEST_EFFORT: &str = "the limit of memory is best effort on this machine: there is no control group for you, so that memory is watched and not held back (`prowess doctor` says more)";
+const BEST_EFFORT: &str = "the memory limit is best effort on this machine: no cgroup is available to you, so memory use is polled, not capped";
 
 /// How many places a line names.
 const MOST_NAMED: usize = 5;

@@ -198,7 +198,7 @@ fn somebody_elses_skill_gets_no_files_with_names_outside() {
     let own = scene.run("attack", None, &mut yes).expect("it runs");
     assert_eq!(own.0.exit_code, 0, "{}", own.0.output);
     assert!(own.1.iter().any(
-        |event| matches!(event, Event::Warning { message } if message.contains("another name"))
+        |event| matches!(event, Event::Warning { message } if message.contains("hard-linked"))
     ));
     let scene = Scene { origin: Origin::Downloaded, ..scene };
     let (envelope, _) = scene.run("attack", None, &mut yes).expect("it is answered");

@@ -92,13 +92,8 @@ const FIELDS: &[Field] = &[
         "Identifier; defaults to the directory name.",
     )
     .rule(&rules::INVALID_NAME),
-    Field::new(
-        "description",
-        Shape::Text { most: 1024 },
-        "§3.1",
-        "Purpose; defaults to the name.",
-    )
-    .rule(&rules::DESCRIPTION_TOO_LONG),
+    Field::new("description", Shape::Text { most: 1024 }, "§3.1", "Purpose; defaults to the name.")
+        .rule(&rules::DESCRIPTION_TOO_LONG),
     Field::new("license", Shape::Text { most: 64 }, "§3.1", "Licence identifier.")
         .rule(&rules::LICENSE_TOO_LONG),
     Field::new("metadata", ANY_MAP, "§3.1", "Any further keys and values."),

@@ -69,7 +69,12 @@ const HANDLER: &[Field] = &[
         .rule(&rules::INVALID_HOOK),
     Field::new("command", TEXT, "SKL layer 2", "The command of a `command` hook."),
     Field::new("prompt", TEXT, "SKL layer 2", "The prompt of a `prompt` or `agent` hook."),
-    Field::new("timeout", Shape::Integer { from: 1, to: 86_400 }, "SKL layer 2", "Timeout in seconds."),
+    Field::new(
+        "timeout",
+        Shape::Integer { from: 1, to: 86_400 },
+        "SKL layer 2",
+        "Timeout in seconds.",
+    ),
     Field::new("async", Shape::Boolean, "SKL layer 2", "Runs in the background."),
     Field::new("model", TEXT, "SKL layer 2", "The model of a prompt or an agent."),
 ];
@@ -113,8 +118,7 @@ const FIELDS: &[Field] = &[
     .default("false"),
     Field::new("user-invocable", Shape::Boolean, "SKL layer 2", "Listed in the `/` menu.")
         .default("true"),
-    Field::new("mode", Shape::Boolean, "SKL layer 2", "Listed as a mode command.")
-        .default("false"),
+    Field::new("mode", Shape::Boolean, "SKL layer 2", "Listed as a mode command.").default("false"),
     // The client ignores any other value and runs the skill in the main conversation.
     Field::new("context", Shape::Choice(&["fork"]), "SKL layer 2", "`fork` runs it in a subagent.")
         .lenient(),

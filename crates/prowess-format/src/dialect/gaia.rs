@@ -81,7 +81,12 @@ const SKILL_DEPENDENCY: &[Field] = &[
 ];
 
 const REQUIREMENTS: &[Field] = &[
-    Field::new("model", Shape::Format(&formats::SIZE), "§2.1", "Minimum model size, such as `>=7B`."),
+    Field::new(
+        "model",
+        Shape::Format(&formats::SIZE),
+        "§2.1",
+        "Minimum model size, such as `>=7B`.",
+    ),
     Field::new(
         "context",
         Shape::Format(&formats::SIZE),

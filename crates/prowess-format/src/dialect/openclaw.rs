@@ -108,13 +108,8 @@ const FIELDS: &[Field] = &[
     Field::new("license", TEXT, "real files", "Licence."),
     Field::new("author", TEXT_OR_TEXTS, "real files", "Author."),
     Field::new("tags", TEXT_OR_TEXTS, "real files", "Tags."),
-    Field::new(
-        "user-invocable",
-        Shape::Boolean,
-        "vendor documentation",
-        "Listed in the `/` menu.",
-    )
-    .default("true"),
+    Field::new("user-invocable", Shape::Boolean, "vendor documentation", "Listed in the `/` menu.")
+        .default("true"),
     Field::new(
         "disable-model-invocation",
         Shape::Boolean,

@@ -57,7 +57,8 @@ const BRANCH: &[Field] = &[
 
 const OPTION: &[Field] = &[
     Field::new("label", TEXT, "Layer 4", "Text of the choice.").required(),
-    Field::new("correct", Shape::Boolean, "Layer 4", "Whether the choice is correct.").default("false"),
+    Field::new("correct", Shape::Boolean, "Layer 4", "Whether the choice is correct.")
+        .default("false"),
 ];
 
 const QUESTION: &[Field] = &[

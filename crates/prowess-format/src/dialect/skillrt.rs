@@ -59,13 +59,8 @@ const INPUT: &[Field] = &[
 const RUNTIME: &[Field] = &[
     Field::new("type", TEXT, "§4.3", "Runtime family; others may be registered.")
         .default("markdown-skill"),
-    Field::new(
-        "min-version",
-        Shape::Format(&formats::VERSION),
-        "§4.3",
-        "Minimum runtime version.",
-    )
-    .rule(&rules::INVALID_VERSION),
+    Field::new("min-version", Shape::Format(&formats::VERSION), "§4.3", "Minimum runtime version.")
+        .rule(&rules::INVALID_VERSION),
 ];
 
 const OUTPUTS: &[Field] = &[

@@ -39,13 +39,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     }
     let diagnostic = match subject.place.directory {
         Some(directory) => NAME_FROM_DIRECTORY
-            .at(subject.document.opening, format!("the skill has no name, so `{directory}` is used"))
-            .help(format!("add `name: {}`", slug(directory))),
-        None => NAME_FROM_DIRECTORY
             .at(
                 subject.document.opening,
-                "the skill has no name and is not in a directory",
+                format!("the skill has no name, so `{directory}` is used"),
             )
+            .help(format!("add `name: {}`", slug(directory))),
+        None => NAME_FROM_DIRECTORY
+            .at(subject.document.opening, "the skill has no name and is not in a directory")
             .severity(Severity::Warning, Severity::Error)
             .help("add `name: …`"),
     };

@@ -21,10 +21,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     }) {
         findings.push(
             STRICT_EXTENSION
-                .at(
-                    entry.key_span,
-                    format!("`{}` is required but not supported", entry.key),
-                )
+                .at(entry.key_span, format!("`{}` is required but not supported", entry.key))
                 .help("remove the field, or run the skill with a runtime that supports it"),
         );
     }

@@ -114,7 +114,7 @@ impl Embedder for Endpoint {
             Some(odd) => Err(self
                 .odd(&format!("its vectors have {} numbers now, and {expected} before", odd.len()))
                 .hint(
-                    "the server has another model under this name: make the base anew with `prowess kb new … \
+                    "the server has another model under this name: create the base again with `prowess kb new … \
                      --embedder …`, and add its documents again",
                 )),
         }

@@ -215,7 +215,7 @@ fn ruleset(binds: &[Bind], images: &[PathBuf], ports: &[u16]) -> Result<OwnedFd,
 fn refused(reason: &dyn std::fmt::Display) -> Error {
     Error::Unenforceable {
         cause: format!("Landlock refuses a rule: {reason}"),
-        remedy: "run `prowess doctor` to see what this kernel enforces".to_owned(),
+        remedy: "check what this kernel enforces".to_owned(),
     }
 }
 

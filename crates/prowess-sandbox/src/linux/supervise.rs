@@ -422,7 +422,7 @@ impl Sandbox {
             }
             Some((Stage::UserNamespace, name)) => Error::Unenforceable {
                 cause: format!("{name}: {source}"),
-                remedy: "run `prowess doctor` to see what is missing".to_owned(),
+                remedy: "check what this kernel lacks".to_owned(),
             },
             // Attack sandbox-H02: a namespace was made, and gives no rights.
             Some((

@@ -112,7 +112,7 @@ impl Workshop<'_> {
                 "`{}` has more files than can be looked at",
                 self.place.clean
             ))
-            .hint("name the folder of the skill")
+            .advice("name the folder of the skill")
             .into());
         }
         if !status.success() {
@@ -147,7 +147,7 @@ impl Workshop<'_> {
         command.spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {
                 unusable("skills of repositories need the program `git`, which is not installed")
-                    .hint("install git, or download the skill as an archive")
+                    .advice("install git, or download the skill as an archive")
             }
             _ => unreachable(format!("cannot start git: {error}")),
         })
@@ -210,7 +210,7 @@ impl Workshop<'_> {
                     self.bounds.time.as_secs(),
                     self.place.clean
                 ))
-                .hint("try again, or download the skill as an archive"));
+                .advice("try again, or download the skill as an archive"));
             }
             if size_below(self.folder) > self.bounds.fetched_bytes {
                 end(child);
@@ -230,7 +230,7 @@ impl Workshop<'_> {
                 self.bounds.fetched_bytes.div_ceil(1 << 20)
             ),
         )
-        .hint("download the skill as an archive")
+        .advice("download the skill as an archive")
     }
 }
 

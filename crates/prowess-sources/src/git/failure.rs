@@ -16,11 +16,11 @@ pub(super) fn of(place: &Place, said: &str) -> SourceError {
             SourceErrorKind::Denied,
             format!("git does not read `{url}`, because it belongs to another user"),
         )
-        .hint("if you trust them: `git config --global --add safe.directory PATH`");
+        .advice("if you trust them: `git config --global --add safe.directory PATH`");
     }
     if has(&["could not resolve host", "could not resolve hostname", "name or service not known"]) {
-        return unreachable(format!("the host of `{url}` is not known"))
-            .hint("look at the spelling, and at the connection to the internet");
+        return unreachable(format!("could not resolve the host of `{url}`"))
+            .advice("look at the spelling, and at the connection to the internet");
     }
     // Hosts tell nobody which private repositories there are, so both cases look alike.
     if has(&[
@@ -37,7 +37,7 @@ pub(super) fn of(place: &Place, said: &str) -> SourceError {
             SourceErrorKind::Denied,
             format!("there is no repository `{url}`, or git has no access to it"),
         )
-        .hint(format!(
+        .advice(format!(
             "look at the spelling; if it is private, `git ls-remote {url}` has to work"
         ));
     }
@@ -48,18 +48,18 @@ pub(super) fn of(place: &Place, said: &str) -> SourceError {
         "remote ref does not exist",
     ]) {
         return not_found(format!("`{url}` does not have what was asked for"))
-            .hint("look at the branch, tag or commit");
+            .advice("look at the branch, tag or commit");
     }
     if has(&["not found", "does not exist", "does not appear to be a git repository"]) {
         return not_found(format!("there is no repository `{url}`"))
-            .hint("look at the spelling; a private one needs credentials that git knows");
+            .advice("look at the spelling; a private one needs credentials that git knows");
     }
     if has(&["transport '", "not allowed"]) {
         return unusable(format!("git may not use this transport for `{url}`"))
-            .hint("use `https://` or `ssh://`");
+            .advice("use `https://` or `ssh://`");
     }
     unreachable(format!("git can't fetch `{url}`: {}", last_words(said)))
-        .hint(format!("`git ls-remote {url}` may say more"))
+        .advice(format!("`git ls-remote {url}` may say more"))
 }
 
 /// The last line that says what is wrong.
@@ -85,7 +85,7 @@ mod tests {
             (
                 "fatal: unable to access 'https://host.example/a/': Could not resolve host: host.example",
                 SourceErrorKind::Unreachable,
-                "the host of `https://host.example/a` is not known",
+                "could not resolve the host of `https://host.example/a`",
             ),
             (
                 "remote: Repository not found.\nfatal: repository 'https://host.example/a/' not found",
@@ -105,7 +105,7 @@ mod tests {
         ] {
             let error = of(&place, said);
             assert_eq!((error.kind, error.to_string().as_str()), (kind, expected), "{said}");
-            assert!(error.hint.is_some(), "{said}");
+            assert!(!error.remedies.is_empty(), "{said}");
         }
     }
 }

@@ -33,7 +33,7 @@ impl Place {
         let Some((scheme, _)) = text.split_once("://") else {
             // `user@host:path`. A double colon names a program that git would run.
             let Some((host, path)) = text.split_once(':') else {
-                return Err(refused("is no address of a repository").hint(
+                return Err(refused("is no address of a repository").advice(
                     "give `https://…`, `ssh://…`, `user@host:path`, or the whole path of a folder",
                 ));
             };
@@ -60,8 +60,8 @@ impl Place {
             "https" | "ssh" if has_fit_host => Ok(Self::of(text, url, ENCRYPTED)),
             "http" if has_fit_host && is_loopback(&url) => Ok(Self::of(text, url, "http")),
             "git" if has_fit_host && is_loopback(&url) => Ok(Self::of(text, url, "git")),
-            "http" | "git" => Err(refused("is not encrypted").hint("use `https://` or `ssh://`")),
-            _ => Err(refused("has a scheme that is not used").hint("use `https://` or `ssh://`")),
+            "http" | "git" => Err(refused("is not encrypted").advice("use `https://` or `ssh://`")),
+            _ => Err(refused("has a scheme that is not used").advice("use `https://` or `ssh://`")),
         }
     }
 

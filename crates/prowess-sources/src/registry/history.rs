@@ -36,7 +36,7 @@ pub(super) fn compare(before: &Index, now: &Index) -> Result<(), Doubt> {
         (Some(before_head), Some(head)) => {
             let (was, is) = (before_head.sequence, head.sequence);
             if is < was {
-                Err(Doubt::Older(format!("it has the number {is}, and {was} was seen before")))
+                Err(Doubt::Older(format!("the index went backwards ({is}, last seen {was})")))
             } else if is == was && before.lines != now.lines {
                 Err(Doubt::Older(format!(
                     "it says something else than before under the number {is}"
@@ -112,7 +112,7 @@ mod tests {
             (
                 index(&seven, &["1.0.0"]),
                 index(&six, &["1.0.0"]),
-                older("it has the number 6, and 7 was seen before"),
+                older("the index went backwards (6, last seen 7)"),
             ),
             // A yank that is hidden.
             (

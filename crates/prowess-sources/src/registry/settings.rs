@@ -62,9 +62,9 @@ impl Registries {
             // What a variable says is no fault of the file, which may not even be there.
             if why.starts_with(&format!("`{REGISTRY_VARIABLE}`")) {
                 return wrong(format!("the variable {why}"))
-                    .hint("or give it the name of a `[registries.NAME]` of your settings");
+                    .advice("or give it the name of a `[registries.NAME]` of your settings");
             }
-            wrong(format!("`{}` makes no sense: {why}", path.display()))
+            wrong(format!("`{}` is not valid: {why}", path.display()))
         })
     }
 
@@ -125,7 +125,7 @@ impl Registries {
                 Some(namespace) => format!("no registry is configured for `{namespace}`"),
                 None => "no registry is configured".to_owned(),
             };
-            SourceError::new(SourceErrorKind::Unusable, what).hint(format!(
+            SourceError::new(SourceErrorKind::Unusable, what).advice(format!(
                 "set `{REGISTRY_VARIABLE}`, or write `[registries.NAME]` with `url = \"https://…\"` into `{CONFIG_FILE}`"
             ))
         })
@@ -152,8 +152,8 @@ impl Registries {
                     crate::short(url)
                 ),
             )
-            .hint(format!(
-                "remove `{namespace}` from `registries.{}.namespaces`, or install it anew",
+            .advice(format!(
+                "remove `{namespace}` from `registries.{}.namespaces`, or install it again",
                 owner.name
             )));
         }

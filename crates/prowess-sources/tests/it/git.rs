@@ -350,7 +350,7 @@ fn without_git_or_network_the_error_says_so() {
     ");
     assert_snapshot!(show(repository.with(|options| options.offline = true)), @"
     Unreachable: `URL` can't be asked while offline
-      hint: leave `--offline` away
+      hint: allow network access
     ");
 }
 

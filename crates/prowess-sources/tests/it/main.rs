@@ -55,8 +55,11 @@ pub(crate) fn reference(text: &str) -> Reference {
 
 /// An error with its hint.
 pub(crate) fn told(error: &SourceError) -> String {
-    let hint = error.hint.as_ref().map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
-    format!("{:?}: {error}{hint}", error.kind)
+    let hints = error
+        .remedies
+        .iter()
+        .fold(String::new(), |text, hint| text + "\n  hint: " + &hint.to_string());
+    format!("{:?}: {error}{hints}", error.kind)
 }
 
 /// Everything that a reference offers: each skill with its files, then notes. What changes between runs is replaced.

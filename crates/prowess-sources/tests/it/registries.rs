@@ -240,7 +240,7 @@ fn an_index_that_has_not_changed_is_not_sent_again() {
     let error = alone.releases(&unknown).expect_err("nothing is known");
     assert_snapshot!(told(&error).replace(registry.url(), "URL"), @"
     Unreachable: `URL` can't be asked while offline, and nothing is known of `acme/other`
-      hint: leave `--offline` away
+      hint: allow network access
     ");
 }
 
@@ -269,7 +269,7 @@ fn an_index_of_yesterday_is_refused() {
     registry.publish(published("acme", "weather", "1.1.0"));
     registry.number(6, Some(1_800_000_060));
     assert_snapshot!(look(false), @"
-    Mismatch: URL answers with an older index of `acme/weather` than before: it has the number 6, and 7 was seen before
+    Mismatch: URL answers with an older index of `acme/weather` than before: the index went backwards (6, last seen 7)
       hint: somebody may be hiding newer versions, or that one was taken back; ask whoever runs the registry. If it was set back on purpose, delete `registry-index` in the cache folder
     ");
     registry.number(7, Some(1_800_000_060));
@@ -333,7 +333,7 @@ fn what_was_fetched_before_is_there_without_a_network() {
     std::fs::remove_dir_all(&folder).expect("it is there");
     assert_snapshot!(fetch(alone()), @"
     Unreachable: `URL/api/v1/skills/acme/weather/1.0.0/download` can't be asked while offline
-      hint: leave `--offline` away
+      hint: allow network access
     ");
     assert_eq!(fetch(asking(home.path(), &registry)), "1 files");
 }

@@ -178,7 +178,7 @@ impl Installer<'_> {
                 return Err(InstallError::Refused {
                     name: skill.name.clone(),
                     reason: refusal.to_string(),
-                    hints: vec![refusal.hint()],
+                    remedies: refusal.remedies(),
                 });
             }
         }

@@ -49,7 +49,7 @@ impl Installer<'_> {
         let is_refused = plan.steps.iter().any(|step| !step.review.refusals.is_empty());
         if !is_refused && !plan.is_clear() && !agree(&plan) {
             let reason = "it was looked at and not agreed to".to_owned();
-            return Err(InstallError::Refused { name: named.name, reason, hints: Vec::new() });
+            return Err(InstallError::Refused { name: named.name, reason, remedies: Vec::new() });
         }
         self.apply(plan)
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use prowess_core::Remedy;
 use prowess_package::name::SkillName;
 use prowess_resolve::{
     Dependency, Index, Limits, Options, Package, Range, Release, Request, ResolveError, Resolved,
@@ -198,16 +199,20 @@ fn usable(fetched: Fetched, gaps: Gaps) -> Result<Fetched, InstallError> {
         return Ok(fetched);
     }
     let reason = refusals.join("; ");
-    Err(InstallError::Refused { name: fetched.described.name, reason, hints: Vec::new() })
+    Err(InstallError::Refused { name: fetched.described.name, reason, remedies: Vec::new() })
 }
 
 fn left_out(name: String, error: InstallError) -> LeftOut {
-    let hint = match &error {
+    let remedies = match &error {
         InstallError::Described { evident: Some(evident), .. } => {
-            let quoted = name.replace('\'', r"'\''");
-            Some(format!("install it by itself: `--skill '{quoted}' --as {evident}`"))
+            let alone = "install it by itself".to_owned();
+            vec![
+                Remedy::Advice(alone),
+                Remedy::ChooseSkill(name.clone()),
+                Remedy::InstallAs(evident.to_string()),
+            ]
         }
-        error => error.hint(),
+        error => error.remedies(),
     };
     let reason = match error {
         InstallError::Described { source, .. } => source.to_string(),
@@ -216,7 +221,7 @@ fn left_out(name: String, error: InstallError) -> LeftOut {
         InstallError::Refused { reason, .. } => reason,
         other => other.to_string(),
     };
-    LeftOut { name, reason, hint }
+    LeftOut { name, reason, remedies }
 }
 
 /// The name of a skill without its namespace: what it is installed as.
@@ -338,7 +343,7 @@ impl Choice<'_, '_> {
         let source = step.entry.source.as_ref().filter(|source| ground.lies_outside(source))?;
         let name = step.name();
         Some(format!(
-            "`{name}` comes from `{source}`, outside of the project: its lock file gives `{name}` on this machine only"
+            "`{name}` comes from `{source}`, outside of the project: others can't restore `{name}` from this lock file"
         ))
     }
 
@@ -461,7 +466,7 @@ impl Choice<'_, '_> {
                     request.package.source() != GIVEN || request.package.name() != name
                 });
             }
-            self.left_out.push(LeftOut { name, reason: error.what, hint: error.hint });
+            self.left_out.push(LeftOut { name, reason: error.what, remedies: error.remedies });
         }
     }
 
@@ -525,7 +530,7 @@ impl Choice<'_, '_> {
             }
         }
         Err(InstallError::Range(
-            "the installed skills and the new ones do not come to an agreement".to_owned(),
+            "no set of versions satisfies both the installed and the requested skills".to_owned(),
         ))
     }
 
@@ -567,26 +572,33 @@ impl Choice<'_, '_> {
         if let Some(left_out) = self.left_out.iter().find(|one| one.name == name) {
             return Err(SourceError {
                 what: format!("`{owner}` needs `{named}`, which can't be installed"),
-                hint: left_out.hint.clone(),
+                remedies: left_out.remedies.clone(),
                 kind: SourceErrorKind::NotFound,
             });
         }
         // Not taken along by itself: what is installed is what somebody named, or what a registry attests.
-        let hint = match self.neighbours.get(name) {
-            Some(place) => format!("`{place}` holds it as well: add `--skill {name}`"),
-            None => format!("install `{named}` first, or name it in the same command"),
+        let remedies = match self.neighbours.get(name) {
+            Some(place) => vec![
+                Remedy::Advice(format!("`{place}` contains it as well")),
+                Remedy::ChooseSkill(name.to_owned()),
+            ],
+            None => vec![Remedy::Advice(format!("install `{named}` first, or together with it"))],
         };
         match self.installer.catalogue {
             Some(catalogue) => catalogue.package(named).map_err(|error| SourceError {
                 what: format!("`{owner}` needs `{named}`: {}", error.what),
-                hint: if self.neighbours.contains_key(name) { Some(hint) } else { error.hint },
+                remedies: if self.neighbours.contains_key(name) {
+                    remedies
+                } else {
+                    error.remedies
+                },
                 kind: error.kind,
             }),
             None => Err(SourceError {
                 what: format!(
                     "`{owner}` needs `{named}`, which is neither installed nor among the skills that were given, and there is no registry to look it up in"
                 ),
-                hint: Some(hint),
+                remedies,
                 kind: SourceErrorKind::NotFound,
             }),
         }
@@ -612,7 +624,7 @@ impl Choice<'_, '_> {
                     "`{owner}` needs `{}`, which can't be understood: {problem}",
                     dependency.name.value
                 ),
-                hint: Some("its author must write it differently".to_owned()),
+                remedies: vec![Remedy::Advice("its author must write it differently".to_owned())],
                 kind: SourceErrorKind::Unusable,
             };
             let named: Named = dependency

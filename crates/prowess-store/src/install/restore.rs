@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use prowess_core::Remedy;
 use prowess_package::digest::content_digest;
 use prowess_package::limits::Limits;
 use prowess_package::name::SkillName;
@@ -52,7 +53,7 @@ impl Installer<'_> {
             return Err(InstallError::Refused {
                 name: step.name().clone(),
                 reason: questions.collect::<Vec<String>>().join("; "),
-                hints: vec!["somebody has to agree to that first".to_owned()],
+                remedies: vec![Remedy::Advice("somebody has to agree to that first".to_owned())],
             });
         }
         let unchanged = std::mem::take(&mut plan.unchanged);
@@ -120,7 +121,9 @@ impl Installer<'_> {
             let Some(pinned) = &entry.source else {
                 return Err(SourceError {
                     what: format!("the lock file does not say where `{name}` comes from"),
-                    hint: Some(format!("install `{name}` again from its source")),
+                    remedies: vec![Remedy::Advice(format!(
+                        "install `{name}` again from its source"
+                    ))],
                     kind: SourceErrorKind::NotFound,
                 }
                 .into());
@@ -210,11 +213,13 @@ impl Installer<'_> {
             return Err(InstallError::BadSignature { name: name.clone(), refusals });
         }
         let now = attestation.to_evidence();
-        let hint = "ask whoever wrote the lock file; if you know who signed it, trust them with `prowess trust add`";
         let refused = |reason: String| InstallError::Refused {
             name: name.clone(),
             reason,
-            hints: vec![hint.to_owned()],
+            remedies: vec![
+                Remedy::Advice("ask the author of the lock file".to_owned()),
+                Remedy::TrustPublisher,
+            ],
         };
         for change in prowess_trust::compare(&entry.evidence(), &now) {
             match change {

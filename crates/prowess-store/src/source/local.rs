@@ -64,7 +64,7 @@ impl Source for Local {
                         SourceErrorKind::Mismatch,
                         format!("`{location}` has changed: it has {found}, expected {sha256}"),
                     )
-                    .hint(format!("install it anew from `{location}` if the change is meant")));
+                    .advice(format!("install it again from `{location}` if the change is meant")));
                 }
                 tree_of_file(location, bytes, &self.limits)
             }
@@ -183,7 +183,7 @@ pub fn tree_of_file(place: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Fetc
             let refused = refused(&error);
             // An archive is a package, and the name is part of that format.
             if is_name {
-                refused.hint("unpack it, and install the folder with `--as NAME`")
+                refused.advice("unpack it, and install the folder under another name")
             } else {
                 refused
             }
@@ -192,7 +192,7 @@ pub fn tree_of_file(place: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Fetc
     }
     if let Some(kind) = other_archive(&bytes) {
         return Err(refused(&format!("this is {kind}, and only `.tar.gz` and `.zip` are read"))
-            .hint("unpack it and install the folder, or ask for a `.tar.gz`"));
+            .advice("unpack it and install the folder, or ask for a `.tar.gz`"));
     }
     if !bytes.trim_ascii_start().starts_with(b"---") && !bytes.starts_with(b"\xef\xbb\xbf---") {
         return Err(refused(
@@ -295,7 +295,7 @@ fn recordable(path: PathBuf) -> Result<String, SourceError> {
             SourceErrorKind::Unusable,
             format!("the path `{}` is not UTF-8, so no lock can record it", visible(&shown)),
         )
-        .hint("rename the folder")
+        .advice("rename the folder")
     })
 }
 
@@ -320,13 +320,15 @@ fn no_skill(folder: &Path) -> SourceError {
             SourceErrorKind::NotFound,
             format!("`{place}` holds the tool pack `{}` and no `{MANIFEST}`", visible(&pack)),
         )
-        .hint(format!("only skills with a `{MANIFEST}` are installed; `prowess convert` makes one of a tool pack"));
+        .advice(format!(
+            "only skills with a `{MANIFEST}` are installed: convert the tool pack first"
+        ));
     }
     SourceError::new(
         SourceErrorKind::NotFound,
         format!("there is no `{MANIFEST}` in `{place}`, nor in its folders"),
     )
-    .hint(format!("name the folder that holds a `{MANIFEST}`"))
+    .advice(format!("name the folder that holds a `{MANIFEST}`"))
 }
 
 /// The first file of a folder that is a tool pack.
@@ -349,13 +351,13 @@ fn cannot_read(path: &Path, error: &io::Error) -> SourceError {
                 spelling.to_owned()
             };
             SourceError::new(SourceErrorKind::NotFound, format!("`{shown}` does not exist"))
-                .hint(hint)
+                .advice(hint)
         }
         io::ErrorKind::PermissionDenied => SourceError::new(
             SourceErrorKind::Denied,
             format!("cannot read `{shown}`: permission denied"),
         )
-        .hint("look at its permissions, and name the folder of one skill"),
+        .advice("look at its permissions, and name the folder of one skill"),
         _ => SourceError::new(
             SourceErrorKind::Unreachable,
             format!("cannot read `{shown}`: {error}"),

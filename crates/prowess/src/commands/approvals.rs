@@ -15,7 +15,7 @@ use crate::session;
 use crate::terminal::printer::{Channel, Printer, inline};
 use crate::terminal::wrap::wrap;
 
-/// List what you have approved, or take it back
+/// List or revoke approvals
 ///
 /// An approval counts for the exact bytes of all the skill's files, for the
 /// permissions that were shown, and for the programs that were there. When one of

@@ -28,7 +28,7 @@ use crate::walk::{self, Root, WalkOptions, Walked};
 ///
 /// The dialect is detected from the fields of each file. Name one with
 /// `--dialect` to hold a file to that specification, and add `--strict` for its
-/// exact wording. Notes of the lowest level appear with `--verbose`, and always
+/// exact wording. Informational notes appear with `--verbose`, and always
 /// in `json` and `sarif`.
 ///
 /// `--for` adds a verdict per client: whether that program loads the skill, loads
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     files_from: Option<PathBuf>,
     #[command(flatten)]
     dialect: DialectOption,
-    /// Count a specification's own wording: many warnings become errors
+    /// Enforce the specification to the letter: many warnings become errors
     #[arg(long)]
     strict: bool,
     /// Apply the safe fixes, then check again

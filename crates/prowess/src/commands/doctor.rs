@@ -13,7 +13,7 @@ use crate::terminal::wrap::wrap;
 
 /// Show what this machine can enforce
 ///
-/// Skills run behind walls that the kernel holds up. This verb tries each of them
+/// Skills run in a sandbox that the kernel enforces. This verb tries each of them
 /// and then all together, and says what is missing, why, and what to do about it.
 /// Nothing of it is read from files that only claim something.
 ///

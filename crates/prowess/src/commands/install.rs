@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use prowess_core::Remedy;
 use prowess_package::name::SkillName;
 use prowess_policy::Tier;
 use prowess_store::install::{InstallError, Installer, Newer, Plan, Restoration, Step, Wish};
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use super::Outcome;
 use crate::error::Error;
 use crate::render::change_report::{Report, changing};
+use crate::render::problem_text;
 use crate::store::agent_folders::{AgentOptions, Placing};
 use crate::store::lock_import;
 use crate::store::packages::{
@@ -57,7 +59,7 @@ Exit codes:
   2  the arguments are wrong
   3  there is no such skill
   4  refused: not signed, changed, or not agreed to
-Without SKILL and with `--import` a skill that can't be had keeps no other from it:
+Without SKILL and with `--import` a skill that can't be fetched doesn't stop the others:
 then 1 or 4 says that some are missing, and which.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Arguments {
@@ -263,8 +265,8 @@ fn settle_gaps(
     for one in &plan.left_out {
         let _ = writeln!(page, "{}", wrap(&inline(&one.name), 2, width));
         let _ = writeln!(page, "{}", wrap(&format!("  ! {}", inline(&one.reason)), 4, width));
-        if let Some(hint) = &one.hint {
-            let _ = writeln!(page, "{}", wrap(&format!("    hint: {}", inline(hint)), 6, width));
+        for hint in problem_text::hints(&one.remedies) {
+            let _ = writeln!(page, "{}", wrap(&format!("    hint: {}", inline(&hint)), 6, width));
         }
     }
     printer.talk_report(|_| page);
@@ -384,7 +386,7 @@ pub(crate) fn carry_out(
                 return Err(refused.into());
             }
             None => {
-                return Err(Error::refused("there are questions, and nobody to answer them")
+                return Err(Error::refused("confirmation is needed, but this is not a terminal")
                     .hint("look at them with `--dry-run`, then agree with `--yes`")
                     .into());
             }
@@ -443,7 +445,7 @@ fn say_fine(plan: &Plan, report: &Report, printer: &mut Printer) {
         return;
     }
     if !report.has_failures() {
-        printer.say("everything is as it should be");
+        printer.say("already up to date");
     }
     say_newer(plan, printer);
 }
@@ -502,7 +504,9 @@ fn refused(plan: &Plan, doing: &Doing<'_>) -> Option<Error> {
             "read {what} first (`prowess show`, `prowess policy`), then give `--allow-experimental {names}`"
         ));
     } else {
-        hints.extend(steps.iter().flat_map(|step| &step.review.refusals).map(Refusal::hint));
+        let refusals = steps.iter().flat_map(|step| &step.review.refusals);
+        let remedies: Vec<Remedy> = refusals.flat_map(Refusal::remedies).collect();
+        hints.extend(problem_text::hints(&remedies));
     }
     if first.is_restored && !experimental.is_empty() {
         hints.push("the lock file may be somebody else's, so what you never agreed to is looked at as if it were new".to_owned());

@@ -19,7 +19,7 @@ use crate::store::packages::{Packages, ScopeOption, Stop, agree, skill_names, wi
 use crate::terminal::printer::Printer;
 use crate::terminal::signals;
 
-/// Take installed skills away
+/// Uninstall skills
 ///
 /// Skills that were only installed because these needed them go too. A skill that
 /// others need stays until they are removed as well. On a terminal both are shown

@@ -1,4 +1,4 @@
-//! `prowess run`: runs a tool of a skill behind walls, and asks before it does; or a prompt skill on a model.
+//! `prowess run`: runs a tool of a skill in a sandbox, and asks before it does; or a prompt skill on a model.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -59,13 +59,13 @@ Exit codes:
     3  the skill or the tool does not exist
   124  the time was up, the tool's or the model's
   125  it was refused: by you, by the policy, because the skill has errors,
-       or for want of a sandbox or a model
+       or because no sandbox or model is available
   126  the program can't be executed
   127  there is no such program
   129, 130, 143, 141
        it was ended by SIGHUP, Ctrl-C or SIGTERM, or nobody read its output
        any more; a tool that ends itself on SIGTERM with a code keeps that one
-  137  it was killed for want of memory, or because it printed or wrote too
+  137  it was killed because it used too much memory, printed or wrote too
        much
 `--format json` tells the tool's own 2, 3 and 124 to 127 from these by
 `outcome`.")]
@@ -236,9 +236,11 @@ fn choose<'s>(
 ) -> Result<&'s Tool, Error> {
     tool_ref::choose(&sound.skill, name, loaded, "run")?.ok_or_else(|| {
         let shown = &loaded.shown;
-        tool_run::refused(format!("`{shown}` is a text for an agent, and has nothing to run"))
-            .hint(format!("`prowess render {shown}` prints what an agent gets to read"))
-            .hint("an agent follows it: put the skill's folder where yours looks for skills")
+        tool_run::refused(format!(
+            "`{shown}` contains instructions for an agent and defines no tools"
+        ))
+        .hint(format!("`prowess render {shown}` prints what an agent gets to read"))
+        .hint("an agent follows it: put the skill's folder where yours looks for skills")
     })
 }
 

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::store::packages::Packages;
 use crate::terminal::printer::{Printer, inline};
 
-/// Ask domains which skill they publish
+/// List the skills that domains publish
 ///
 /// Each domain is asked for `/.well-known/skills/default/skill.md`, many at the
 /// same time. Domains that have none or do not answer are named with the reason,

@@ -130,7 +130,7 @@ fn next_steps(findings: &[Finding], scope: Scope) -> BTreeSet<String> {
             }
         };
         if has(is_put_back) {
-            return Some(format!("`{restore}` puts back what the lock file says"));
+            return Some(format!("`{restore}` restores what the lock file says"));
         }
         if has(|drift| matches!(drift, Drift::Signature(_))) {
             return Some(

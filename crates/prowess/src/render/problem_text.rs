@@ -77,10 +77,13 @@ fn remedy_text(remedy: &Remedy) -> String {
         Remedy::ReadFirst(reference) => {
             format!("read it first: `prowess show {reference}`, `prowess policy {reference}`")
         }
-        Remedy::AllowExperimental => "allow it with `--allow-experimental`".to_owned(),
+        Remedy::AllowExperimental => {
+            "install it without a trusted signature with `--allow-experimental`".to_owned()
+        }
         Remedy::AllowUnsigned => "allow it with `--allow-unsigned`".to_owned(),
         Remedy::ReplaceOwner => "allow it with `--replace-owner`".to_owned(),
-        Remedy::ChooseSkill(name) => format!("choose one with `--skill {name}`"),
+        Remedy::ChooseSkill(name) => format!("choose it with `--skill {}`", quoted(name)),
+        Remedy::ChooseAll => "install all of them with `--all`".to_owned(),
         Remedy::InstallAs(name) => format!("give it a name that can be installed: `--as {name}`"),
         Remedy::TrustPublisher => "trust its publisher with `prowess trust add`".to_owned(),
         Remedy::AcceptKey(skill) => {
@@ -107,6 +110,16 @@ fn remedy_text(remedy: &Remedy) -> String {
         Remedy::NameSkillsFolder => "say where it is with `--skills FOLDER`".to_owned(),
         Remedy::Explain(code) => format!("`prowess explain {code}` says more"),
         _ => remedy.to_string(),
+    }
+}
+
+/// A name as one word of a shell.
+fn quoted(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    if name.chars().all(is_plain) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', r"'\''"))
     }
 }
 

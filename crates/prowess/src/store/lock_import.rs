@@ -247,7 +247,7 @@ mod tests {
         check(
             "a",
             git("me/tools", None, Some("../../x")),
-            "`../../x` is no folder of a repository",
+            "`../../x` is not a folder of a repository",
         );
         check(
             "a",

@@ -23,6 +23,7 @@ use prowess_store::store::{Shared, Store, StoreError};
 use prowess_trust::{Timestamp, TrustStore, load_trust_store};
 
 use crate::error::{Error, ErrorKind};
+use crate::render::problem_text::hints;
 use crate::session;
 use crate::terminal::printer::{Channel, Printer};
 use crate::terminal::signals::{self, Repaired};
@@ -262,7 +263,7 @@ pub(crate) fn skill_names<C: FromIterator<SkillName>>(texts: &[String]) -> Resul
 /// The skill in a folder that its author works in. `done` is what the verb does with it, such as "packed".
 pub(crate) fn author_skill(folder: &Path, done: &str) -> Result<(ReadTree, Described), Error> {
     if !folder.is_dir() {
-        return Err(Error::not_found(format!("`{}` is no folder", folder.display()))
+        return Err(Error::not_found(format!("`{}` is not a folder", folder.display()))
             .hint("name the folder that holds the SKILL.md"));
     }
     let failed = |error: &dyn std::fmt::Display| {
@@ -316,7 +317,7 @@ pub(crate) fn source_failed(error: &SourceError) -> Error {
         }
     };
     let failed = Error { kind, ..Error::failed(error.what.clone()) };
-    error.hint.iter().fold(failed, |failed, hint| failed.hint(hint.clone()))
+    hints(&error.remedies).into_iter().fold(failed, Error::hint)
 }
 
 /// Something that was not installed, with the code that says why.
@@ -338,5 +339,5 @@ pub(crate) fn install_failed(error: &InstallError) -> Error {
         _ => ErrorKind::Failed,
     };
     let failed = Error { kind, ..Error::failed(error.to_string()) };
-    error.hints().into_iter().fold(failed, Error::hint)
+    hints(&error.remedies()).into_iter().fold(failed, Error::hint)
 }

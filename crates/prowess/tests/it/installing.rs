@@ -26,7 +26,9 @@ fn what_nobody_vouches_for_is_refused_and_nothing_is_written() {
       ? it wants `shell:execute:git`
       ! nobody that you trust has signed it: it is experimental
     error: `greet` was not installed: nobody that you trust has signed it: it is experimental
-    hint: read it first (`prowess show`, `prowess policy`), then give `--allow-experimental`, or trust whoever signed it with `prowess trust add`
+    hint: read it first, and check what it may do
+    hint: install it without a trusted signature with `--allow-experimental`
+    hint: trust its publisher with `prowess trust add`
     ");
     assert!(installed(&scene).is_empty());
     let said = scene.run("install ./greet --yes");
@@ -150,7 +152,8 @@ fn skills_come_from_repositories() {
     exit 2
     --- stderr
     error: `file://[SCENE]/repository` holds 2 skills: `greet`, `part`
-    hint: name the ones you want with `--skill NAME`, or give `--all`
+    hint: choose it with `--skill NAME`
+    hint: install all of them with `--all`
     ");
     assert_snapshot!(check_installs(&scene, &format!("{url} --skill greet")), @"
     exit 0
@@ -326,7 +329,7 @@ fn without_a_terminal_questions_need_a_yes_beforehand() {
       files  1 (118 bytes)
       may    shell:execute:git
       ? it wants `shell:execute:git`
-    error: there are questions, and nobody to answer them
+    error: confirmation is needed, but this is not a terminal
     hint: look at them with `--dry-run`, then agree with `--yes`
     ");
     assert!(installed(&scene).is_empty());
@@ -401,7 +404,7 @@ fn the_lock_gives_the_same_bytes_or_nothing() {
     assert_snapshot!(scene.run("install --frozen"), @"
     exit 0
     --- stderr
-    everything is as it should be
+    already up to date
     ");
     let scene = scene.file("greet/scripts/hello.sh", "echo bye\n");
     std::fs::remove_dir_all(scene.path().join(STORE).join("skills/greet")).expect("it is there");
@@ -409,7 +412,8 @@ fn the_lock_gives_the_same_bytes_or_nothing() {
     exit 4
     --- stderr
     error: `greet` is not what the lock file says: it has the digest [DIGEST], and [DIGEST] was installed
-    hint: find out who changed it; `prowess update` installs what is there now, after a look at it
+    hint: find out who changed it
+    hint: `prowess update greet` installs what is there now
     ");
     assert!(!scene.path().join(STORE).join("skills/greet").exists());
 }
@@ -443,7 +447,8 @@ fn a_lock_that_leads_elsewhere_is_refused() {
     exit 1
     --- stderr
     error: the lock file `[SCENE]/home/.local/share/prowess/skill-lock.json` can't be used: `skills.../../../greet` has no name that can be installed: `../../../greet` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `greet`?)
-    hint: move that file away and install the skills again; `prowess list` shows which ones are there, and their files stay until then
+    hint: move that file away and install the skills again; their files stay until then
+    hint: `prowess list` shows the installed skills
     ");
     for verb in ["update --all", "remove greet", "verify", "lock", "lock --check"] {
         assert!(scene.run(verb).starts_with("exit 1"), "{verb}");
@@ -578,7 +583,7 @@ fn a_full_or_read_only_disk_changes_nothing() {
     info 0
     greet 1.0.0: as installed, experimental, not signed
     lock 0
-    everything is as it should be
+    already up to date
     frozen 0
     home/.local/share/prowess/skill-lock.json
     home/.local/share/prowess/skills/greet/SKILL.md

@@ -200,7 +200,7 @@ fn names_are_not_given_to_skills_that_have_one() {
     exit 2
     --- stderr
     error: `greet` can't be installed: it is called `greet`, and another name can only be given to a skill whose own can't be installed
-    hint: leave out `--as`
+    hint: install it under its own name
     ");
     assert_snapshot!(install(&scene, "./skills/greet ./skills/azure-cli --as other"), @"
     exit 2
@@ -255,7 +255,7 @@ fn an_archive_without_a_name_says_what_to_do() {
     exit 1
     --- stderr
     error: `[SCENE]/azure.tar.gz`: the skill can't be installed: `Azure CLI` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `azure-cli`?)
-    hint: unpack it, and install the folder with `--as NAME`
+    hint: unpack it, and install the folder under another name
     ");
 }
 
@@ -280,15 +280,17 @@ fn all_that_can_not_be_had_is_named_at_once() {
     --- stderr
     Azure CLI
       ! `Azure CLI` is not a valid skill name, expected lower case letters and digits with single hyphens between them, at most 64 (did you mean `azure-cli`?)
-        hint: install it by itself: `--skill 'Azure CLI' --as azure-cli`
+        hint: install it by itself
+        hint: choose it with `--skill 'Azure CLI'`
+        hint: give it a name that can be installed: `--as azure-cli`
     hollow
       ! its `SKILL.md` is empty
-        hint: ask its author; `prowess check` shows what is wrong with a file
+        hint: ask its author to fix it
     path
       ! `network:read:https://host.example/x` can't be granted: `https://host.example/x` is a URL: write the host alone, such as `api.example.com`
     needs
       ! `needs` needs `hollow`, which can't be installed
-        hint: ask its author; `prowess check` shows what is wrong with a file
+        hint: ask its author to fix it
     error: 4 of 6 skills can't be installed: `Azure CLI`, `hollow`, `path`, `needs`
     hint: `--skip-broken` installs the other 2
     ");
@@ -327,10 +329,10 @@ fn nothing_is_left_out_when_nothing_is_left() {
     --- stderr
     a
       ! its `SKILL.md` is empty
-        hint: ask its author; `prowess check` shows what is wrong with a file
+        hint: ask its author to fix it
     b
       ! its `SKILL.md` is empty
-        hint: ask its author; `prowess check` shows what is wrong with a file
+        hint: ask its author to fix it
     error: 2 of 2 skills can't be installed: `a`, `b`
     ");
 }
@@ -354,7 +356,9 @@ fn several_refusals_are_one_error() {
     error: nothing was installed
       `a`: nobody that you trust has signed it: it is experimental
       `b`: nobody that you trust has signed it: it is experimental
-    hint: read it first (`prowess show`, `prowess policy`), then give `--allow-experimental`, or trust whoever signed it with `prowess trust add`
+    hint: read it first, and check what it may do
+    hint: install it without a trusted signature with `--allow-experimental`
+    hint: trust its publisher with `prowess trust add`
     ");
 }
 
@@ -377,7 +381,7 @@ fn errors_are_asked_about_once() {
       from   [SCENE]/greet
       files  1 (68 bytes)
       ? it has 1 error, so agents may not load it: `description` is missing (`prowess check [SCENE]/greet` shows all)
-    error: there are questions, and nobody to answer them
+    error: confirmation is needed, but this is not a terminal
     hint: look at them with `--dry-run`, then agree with `--yes`
     ");
     assert_snapshot!(errors("# Greet\n\nSay hello.\n"), @"
@@ -387,7 +391,7 @@ fn errors_are_asked_about_once() {
       from   [SCENE]/greet
       files  1 (20 bytes)
       ? it has no front matter, so agents may not load it
-    error: there are questions, and nobody to answer them
+    error: confirmation is needed, but this is not a terminal
     hint: look at them with `--dry-run`, then agree with `--yes`
     ");
     let scene = home().file("greet/SKILL.md", TEXT);
@@ -410,20 +414,20 @@ fn what_holds_no_skill_is_refused() {
     exit 1
     --- stderr
     error: `greet` can't be installed: its `SKILL.md` is empty
-    hint: ask its author; `prowess check` shows what is wrong with a file
+    hint: ask its author to fix it
     ");
     assert_snapshot!(errors("---\n- a\n- list\n---\n\n# Greet\n"), @"
     exit 1
     --- stderr
     error: `greet` can't be installed: its `SKILL.md` can't be read: the front matter is a list, not a map
-    hint: ask its author; `prowess check` shows what is wrong with a file
+    hint: ask its author to fix it
     ");
     let scene = home().file("greet/SKILL.md", [0x93, 0xf1, 0x07]);
     assert_snapshot!(install(&scene, "./greet --yes"), @"
     exit 1
     --- stderr
     error: `greet` can't be installed: its `SKILL.md` can't be read: byte 0 is not UTF-8
-    hint: ask its author; `prowess check` shows what is wrong with a file
+    hint: ask its author to fix it
     ");
     assert!(installed(&scene).is_empty());
 }
@@ -455,7 +459,8 @@ fn kinds_of_places_are_told_apart() {
       files  1 (83 bytes)
       ! it was installed from the folder [SCENE]/greet, and this one is from the file [SCENE]/packed.tar.gz
     error: `greet` was not installed: it was installed from the folder [SCENE]/greet, and this one is from the file [SCENE]/packed.tar.gz
-    hint: remove the installed one first, or give `--replace-owner`
+    hint: uninstall the installed one first
+    hint: allow it with `--replace-owner`
     ");
     let said = install(&scene, "packed.tar.gz --replace-owner");
     assert!(said.starts_with("exit 0"), "{said}");
@@ -477,13 +482,14 @@ fn who_needs_a_skill_and_where_it_lies_is_told() {
     exit 3
     --- stderr
     error: `top` needs `mid`, which is neither installed nor among the skills that were given, and there is no registry to look it up in
-    hint: `./deps` holds it as well: add `--skill mid`
+    hint: `./deps` contains it as well
+    hint: choose it with `--skill mid`
     ");
     assert_snapshot!(install(&scene, "./deps/top"), @"
     exit 3
     --- stderr
     error: `top` needs `mid`, which is neither installed nor among the skills that were given, and there is no registry to look it up in
-    hint: install `mid` first, or name it in the same command
+    hint: install `mid` first, or together with it
     ");
     assert!(install(&scene, "./deps --skill top --skill mid").starts_with("exit 0"));
 }
@@ -512,7 +518,7 @@ fn what_looks_like_a_file_is_never_asked_for_in_the_network() {
     exit 3
     --- stderr
     error: `[SCENE]/pack` holds the tool pack `greet.tool.json` and no `SKILL.md`
-    hint: only skills with a `SKILL.md` are installed; `prowess convert` makes one of a tool pack
+    hint: only skills with a `SKILL.md` are installed: convert the tool pack first
     ");
 }
 

@@ -101,7 +101,7 @@ fn an_older_index_is_refused() {
     assert_snapshot!(steady(&scene.run("install acme/greet")), @"
     exit 4
     --- stderr
-    error: http://[HOST] answers with an older index of `acme/greet` than before: it has the number 1, and 2 was seen before
+    error: http://[HOST] answers with an older index of `acme/greet` than before: the index went backwards (1, last seen 2)
     hint: somebody may be hiding newer versions, or that one was taken back; ask whoever runs the registry. If it was set back on purpose, delete `registry-index` in the cache folder
     ");
     assert_eq!(installed(&scene), before);

@@ -459,7 +459,7 @@ fn a_link_out_of_the_skill_is_refused() {
     assert_snapshot!(scene.run("run ../skills/probe --yes"), @"
     exit 125
     --- stderr
-    error: the files of the skill can't be vouched for: `[SCENE]/skills/probe/notes` is a symbolic link that does not lead to a file of the skill
+    error: can't compute the skill's digest: `[SCENE]/skills/probe/notes` is a symbolic link that does not lead to a file of the skill
     ");
 }
 

@@ -81,7 +81,9 @@ fn a_publisher_makes_a_skill_community_and_an_auditor_verified() {
       signed ed25519 key [HEX]
       ! nobody that you trust has signed it: it is experimental
     error: `greet` was not installed: nobody that you trust has signed it: it is experimental
-    hint: read it first (`prowess show`, `prowess policy`), then give `--allow-experimental`, or trust whoever signed it with `prowess trust add`
+    hint: read it first, and check what it may do
+    hint: install it without a trusted signature with `--allow-experimental`
+    hint: trust its publisher with `prowess trust add`
     ");
     trust(&scene, "release", "publisher");
     let tier = |said: &str| -> String {
@@ -128,7 +130,7 @@ fn a_changed_file_makes_a_signature_worse_than_none() {
     exit 4
     --- stderr
     error: `greet` can't be installed: the signature `SIGNATURE.json` does not count: the files are not the signed ones: `SKILL.md` has changed
-    hint: do not use it; ask its author for one whose signature holds
+    hint: do not use it; ask its author for one whose signature is valid
     ");
     assert!(installed(&scene).is_empty());
 }
@@ -154,7 +156,7 @@ fn what_can_not_be_signed_says_why() {
     assert_snapshot!(scene.run("sign nowhere --key release"), @"
     exit 3
     --- stderr
-    error: `nowhere` is no folder
+    error: `nowhere` is not a folder
     hint: name the folder that holds the SKILL.md
     ");
     assert_snapshot!(scene.run("trust add notes.txt"), @"
@@ -217,7 +219,7 @@ fn a_key_counts_for_the_names_it_was_given() {
     exit 4
     --- stderr
     error: `greet` can't be installed: the signature `SIGNATURE.json` does not count: the key `[HEX]` was revoked at [TIME]
-    hint: do not use it; ask its author for one whose signature holds
+    hint: do not use it; ask its author for one whose signature is valid
     ");
 }
 
@@ -247,7 +249,8 @@ fn a_skill_that_calls_itself_experimental_is_told_from_one_that_nobody_signed() 
       signed ed25519 key [HEX]
       ! it is signed by somebody that you trust, but it calls itself experimental (line 5 of its SKILL.md)
     error: `greet` was not installed: it is signed by somebody that you trust, but it calls itself experimental (line 5 of its SKILL.md)
-    hint: its author writes `security_tier: community` and signs it again; to have it as it is, give `--allow-experimental`
+    hint: its author writes `security_tier: community` and signs it again
+    hint: install it without a trusted signature with `--allow-experimental`
     ");
     assert!(scene.run("install ./greet --allow-experimental").starts_with("exit 0"));
 }

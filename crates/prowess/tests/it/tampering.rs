@@ -45,7 +45,7 @@ fn every_kind_of_drift_is_told() {
     stranger: not as installed
       unlocked: it is on disk and not in the lock file
     --- stderr
-    hint: `prowess install` puts back what the lock file says
+    hint: `prowess install` restores what the lock file says
     hint: what is not in the lock file was not installed: remove its folder, or install it with `prowess install FOLDER`
     ");
     assert_snapshot!(steady(&scene.run("verify changed --format json")), @r#"
@@ -204,7 +204,7 @@ fn the_next_step_is_one_that_helps() {
       signature: the signature `SIGNATURE.json` does not count: the files are not the signed ones: `more.txt` was not signed
       tier: it was installed as community and is experimental by what its signatures prove now
     --- stderr
-    hint: `prowess install --project` puts back what the lock file says
+    hint: `prowess install --project` restores what the lock file says
     ");
     std::fs::remove_file(scene.path().join("work/.prowess/skills/greet/more.txt"))
         .expect("it is there");
@@ -226,7 +226,7 @@ fn the_next_step_is_one_that_helps() {
     greet 1.0.0: not as installed
       content: its files do not have the digest that the lock file names as `integrity`
     --- stderr
-    hint: `prowess install --project` puts back what the lock file says
+    hint: `prowess install --project` restores what the lock file says
     ");
 }
 

@@ -23,7 +23,7 @@ fn a_wider_permission_is_asked_about() {
       files  1 (151 bytes)
       may    network:read:api.example.com, shell:execute:git
       ? it newly wants `shell:execute:git`
-    error: there are questions, and nobody to answer them
+    error: confirmation is needed, but this is not a terminal
     hint: look at them with `--dry-run`, then agree with `--yes`
     ");
     assert_eq!(installed(&scene), before);
@@ -53,7 +53,8 @@ fn a_lost_signature_is_refused() {
       ? its tier was `community` and is now `experimental`
       ! it was signed by the key `[HEX]` and is not signed now
     error: `greet` was not installed: it was signed by the key `[HEX]` and is not signed now
-    hint: ask its author; if it is right, give `--allow-unsigned`
+    hint: ask its author
+    hint: allow it with `--allow-unsigned`
     ");
     assert_eq!(installed(&scene), before);
     let said = scene.run("update greet --yes --allow-experimental --allow-unsigned");
@@ -80,7 +81,9 @@ fn another_signer_is_refused_until_accepted() {
       signed ed25519 key [HEX]
       ! it was signed by the key `[HEX]` and is now signed by the key `[HEX]`
     error: `greet` was not installed: it was signed by the key `[HEX]` and is now signed by the key `[HEX]`
-    hint: ask its author; if the new key is right, trust it with `prowess trust add`, and accept it for this skill with `prowess trust accept`
+    hint: ask its author; if the new key is right, trust it and accept it for this skill
+    hint: trust its publisher with `prowess trust add`
+    hint: accept the new key with `prowess trust accept SKILL`
     ");
     assert_eq!(installed(&scene), before);
     let id = key_id(&scene, "second");
@@ -168,7 +171,7 @@ fn all_skills_are_updated_within_their_ranges() {
     assert_snapshot!(steady(&scene.run("update --all")), @"
     exit 0
     --- stderr
-    everything is as it should be
+    already up to date
     ");
     for version in ["1.4.0", "2.0.0"] {
         registry.publish(release("greet", version, ""));
@@ -204,7 +207,7 @@ fn a_version_that_was_taken_back_is_installed_where_it_is_locked() {
     assert_snapshot!(steady(&scene.run("install --frozen")), @"
     exit 0
     --- stderr
-    warning: `acme/greet` 1.1.0 was taken back by its publisher; `prowess update` looks for another version
+    warning: `acme/greet` 1.1.0 was yanked by its publisher: update to another version
     installed greet 1.1.0
     ");
     let newcomer = home_with(&registry);
@@ -256,7 +259,8 @@ fn what_others_need_stays_and_what_nobody_needs_goes() {
       from   [SCENE]/greet
       files  1 (121 bytes)
     error: `part` was not installed: it would come along with another skill, and experimental skills are only installed by name
-    hint: install it by its own name with `--allow-experimental`, then what needs it
+    hint: install it by its own name first, then what needs it
+    hint: install it without a trusted signature with `--allow-experimental`
     ");
     assert!(installed(&scene).is_empty());
     let said = scene.run("install ./greet ./other ./part --allow-experimental");
@@ -278,7 +282,7 @@ fn what_others_need_stays_and_what_nobody_needs_goes() {
     exit 3
     --- stderr
     error: `other` is not installed
-    hint: `prowess list` shows what is installed
+    hint: `prowess list` shows the installed skills
     ");
     let left: Vec<String> = installed(&scene).into_iter().map(|(path, _)| path).collect();
     assert_eq!(left, ["skill-lock.json"]);

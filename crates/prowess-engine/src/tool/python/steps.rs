@@ -13,7 +13,7 @@ pub enum LoadStep {
     Permissions,
     /// The Python packages are installed.
     Dependencies,
-    /// `tools.py` is imported, behind walls.
+    /// `tools.py` is imported in the sandbox.
     Import,
     /// Every declared tool is a function that is decorated. What can be seen without importing is verified before any
     /// package is installed.

@@ -101,7 +101,7 @@ impl VenvError {
         ];
         if hint.is_none() && (*is_offline || says(&is_unreachable)) {
             if says(&["UnknownIssuer", "CERTIFICATE_VERIFY_FAILED"]) {
-                hints.push("the certificate of the package index is not known: set UV_SYSTEM_CERTS=1 for uv to trust what the system trusts, or SSL_CERT_FILE");
+                hints.push("the certificate of the package index is not trusted: set UV_SYSTEM_CERTS=1 for uv to trust what the system trusts, or SSL_CERT_FILE");
             }
             hints.push("the package index can't be reached: try again with a network, or set PIP_NO_INDEX=1 and PIP_FIND_LINKS to a folder of wheels");
         } else if says(&[

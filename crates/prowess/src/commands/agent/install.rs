@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
+use prowess_core::Remedy;
 use prowess_format::manifest::ActiveSkills;
 use prowess_format::skill::SkillDependency;
 use prowess_package::name::SkillName;
@@ -22,6 +23,7 @@ use crate::commands::Outcome;
 use crate::commands::install::{Doing, FetchOptions, Format, carry_out};
 use crate::error::Error;
 use crate::render::change_report::{Report, changing};
+use crate::render::problem_text::hints;
 use crate::store::agent_folders::Placing;
 use crate::store::packages::{Packages, Reach, Stop, lock_of, skill_name, source_failed};
 use crate::terminal::printer::{Printer, inline};
@@ -438,7 +440,9 @@ fn obstacle(
             .collect();
         if !refusals.is_empty() {
             let reasons = refusals.iter().map(ToString::to_string).collect();
-            let hints = refusals.iter().map(|refusal| refusal.hint()).collect();
+            let remedies: Vec<Remedy> =
+                refusals.iter().flat_map(|refusal| refusal.remedies()).collect();
+            let hints = hints(&remedies);
             return Some(Obstacle::Refused { name, reasons, hints });
         }
     }

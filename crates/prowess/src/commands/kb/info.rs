@@ -84,7 +84,7 @@ pub(super) fn run(
         printer.warning(problem);
     }
     if !verdict.problems.is_empty() {
-        printer.note("make the base anew with `prowess kb new`, and add its documents again");
+        printer.note("create the base again with `prowess kb new`, and add its documents again");
         return Ok(Outcome::Findings);
     }
     printer.say(&format!("all {} chunks are what was indexed", verdict.chunks));

@@ -70,8 +70,10 @@ fn whole(bases: &Bases, arguments: &Arguments, printer: &mut Printer) -> Result<
 
 fn ask(bases: &Bases, name: &BaseName, printer: &mut Printer) -> Result<bool, Error> {
     if !io::stdin().is_terminal() || !printer.is_terminal(Channel::Err) {
-        return Err(Error::usage(format!("nobody is there to ask whether `{name}` may go"))
-            .hint("`--yes` takes it away without a question"));
+        return Err(Error::usage(format!(
+            "refusing to delete `{name}` without confirmation (not a terminal)"
+        ))
+        .hint("`--yes` takes it away without a question"));
     }
     // A damaged base can be taken away too.
     let documents = bases.base(name).and_then(|base| base.figures());
