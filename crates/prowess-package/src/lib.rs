@@ -17,10 +17,11 @@
 //! let tree = Tree::read(&folder, &Limits::PACKAGE)?.tree;
 //! let archive = pack(&tree);
 //!
-//! // Unpack it: a complete skill, or an error. let options = UnpackOptions { limits:
-//! Limits::PACKAGE, name: None }; let (unpacked, same) =
-//! unpack_to_memory(std::io::Cursor::new(archive), &options)?; assert_eq!(unpacked.name.as_str(),
-//! "hello-world"); assert_eq!(content_digest(&unpacked.hashes), content_digest(&tree.hashes()));
+//! // Unpack it: a complete skill, or an error.
+//! let options = UnpackOptions { limits: Limits::PACKAGE, name: None };
+//! let (unpacked, same) = unpack_to_memory(std::io::Cursor::new(archive), &options)?;
+//! assert_eq!(unpacked.name.as_str(), "hello-world");
+//! assert_eq!(content_digest(&unpacked.hashes), content_digest(&tree.hashes()));
 //! assert_eq!(same, tree);
 //! # Ok(())
 //! # }
