@@ -2,12 +2,15 @@
 
 #![no_main]
 
+use std::sync::Arc;
+
 use libfuzzer_sys::fuzz_target;
+use prowess_core::{Problem, ProblemKind};
 use prowess_engine::workflow::{
     CheckSurroundings, Expression, Lookup, Reference, Schedule, State, Template, Workflow, check,
     mermaid, read,
 };
-use prowess_engine::{Found, Shelf, ShelfError};
+use prowess_engine::{LoadedSkill, SkillResolver};
 use prowess_format::diagnostic::Severity;
 use prowess_fuzz::{diagnostics_fit, span_fits};
 use serde_json::Value;
@@ -15,9 +18,10 @@ use serde_json::Value;
 /// No skill is anywhere.
 struct Empty;
 
-impl Shelf for Empty {
-    fn find(&self, name: &str) -> Result<Found, ShelfError> {
-        Err(ShelfError::NotThere { name: name.to_owned(), places: Vec::new() })
+impl SkillResolver for Empty {
+    fn resolve(&self, reference: &str) -> Result<Arc<LoadedSkill>, Problem> {
+        let message = format!("no skill `{reference}`");
+        Err(Problem::new("skill-not-found", ProblemKind::NotFound, message))
     }
 }
 
@@ -53,7 +57,7 @@ fuzz_target!(|text: &str| {
 
 fn workflow(text: &str) {
     let (workflow, diagnostics) =
-        check(text, CheckSurroundings { shelf: &Empty, bases: Some(&[]) });
+        check(text, CheckSurroundings { skills: &Empty, bases: Some(&[]) });
     diagnostics_fit(text, &diagnostics);
     let Some(workflow) = workflow else {
         assert!(!diagnostics.is_empty(), "a text without a workflow has an error");
