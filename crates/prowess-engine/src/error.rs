@@ -13,7 +13,9 @@ use crate::lower::FileError;
 use crate::programs::ProgramError;
 use crate::tool::openclaw::HandlerError;
 use crate::tool::python::LoadError;
-use prowess_core::{Envelope, NOT_EXECUTABLE, NOT_FOUND, Outcome, REFUSED, Remedy};
+use prowess_core::{
+    Envelope, NOT_EXECUTABLE, NOT_FOUND, Outcome, Problem, ProblemKind, REFUSED, Remedy,
+};
 
 /// The code of wrong arguments.
 pub(crate) const USAGE: i32 = 2;
@@ -222,6 +224,34 @@ impl RunError {
             remedies: self.remedies(),
             ..Envelope::not_started(self.outcome(), self.exit_code(), self.to_string())
         }
+    }
+}
+
+impl From<RunError> for Problem {
+    fn from(error: RunError) -> Self {
+        let (code, kind) = match &error {
+            RunError::Inputs { .. } => ("invalid-inputs", ProblemKind::InvalidInput),
+            RunError::Requirements { .. } => ("missing-requirements", ProblemKind::Unavailable),
+            RunError::Program(_) => ("program-unavailable", ProblemKind::Unavailable),
+            RunError::Digest(_) => ("digest-failed", ProblemKind::Failed),
+            RunError::SkillFolder { .. } => ("protected-files-in-skill", ProblemKind::Refused),
+            RunError::Unsupported(_) => ("unsupported-skill", ProblemKind::InvalidInput),
+            RunError::Database { .. } => ("unenforceable-database-grant", ProblemKind::Refused),
+            RunError::Handler(_) => ("invalid-handler", ProblemKind::InvalidInput),
+            RunError::Dependency { .. } => ("missing-dependency", ProblemKind::NotFound),
+            RunError::Load(_) => ("skill-not-loaded", ProblemKind::Failed),
+            RunError::Denied(_) => ("denied-by-policy", ProblemKind::Refused),
+            RunError::NobodyToAsk { .. } => ("approval-needed", ProblemKind::Refused),
+            RunError::Declined(_) => ("not-approved", ProblemKind::Refused),
+            RunError::Changed(_) => ("changed-since-decision", ProblemKind::Conflict),
+            RunError::Expired(_) => ("question-expired", ProblemKind::Conflict),
+            RunError::Store(_) => ("approvals-unusable", ProblemKind::Failed),
+            RunError::Files(_) => ("files-not-grantable", ProblemKind::Refused),
+            RunError::Sandbox(_) => ("sandbox-unavailable", ProblemKind::Unavailable),
+            RunError::Credential(_) => ("credential-unusable", ProblemKind::Unauthorized),
+            RunError::Network(_) => ("network-unavailable", ProblemKind::Unavailable),
+        };
+        Problem { code, kind, message: error.to_string(), remedies: error.remedies() }
     }
 }
 

@@ -470,8 +470,8 @@ fn doubted(registry: &Registry, package: &Package, doubt: Doubt) -> SourceError 
         ),
         Doubt::Expired(why) => (
             format!("{} answers with an old index of `{package}`: {why}", registry.url),
-            "somebody may be hiding newer versions; look at the clock of this machine, try again later, or take what is known \
-             with `--offline`",
+            "somebody may be hiding newer versions; check the clock of this machine, try again later, or use what is known \
+             without a network",
         ),
     };
     SourceError::new(SourceErrorKind::Mismatch, what).advice(hint)

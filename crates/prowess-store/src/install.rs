@@ -14,7 +14,7 @@ mod restore;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use prowess_core::Remedy;
+use prowess_core::{Problem, ProblemKind, Remedy};
 use prowess_package::digest::{FileHashes, Sha256Digest, content_digest};
 use prowess_package::name::SkillName;
 use prowess_package::tree::{Tree, TreeError};
@@ -274,6 +274,36 @@ pub enum InstallError {
 }
 
 impl InstallError {
+    /// The failure as every interface reports it.
+    pub fn problem(&self) -> Problem {
+        let (code, kind) = match self {
+            Self::Source(error) => return error.problem(),
+            Self::Several { .. } => ("several-skills", ProblemKind::InvalidInput),
+            Self::NoneOfThem { .. } => ("no-such-skill-in-source", ProblemKind::NotFound),
+            Self::LeftOut(_) => ("skills-unavailable", ProblemKind::Failed),
+            Self::Described { source: DescribeError::HasName(_), .. } => {
+                ("skill-has-a-name", ProblemKind::InvalidInput)
+            }
+            Self::Described { .. } => ("skill-not-installable", ProblemKind::Failed),
+            Self::Files { .. } => ("files-not-installable", ProblemKind::Failed),
+            Self::OtherName { .. } => ("other-name-than-requested", ProblemKind::Refused),
+            Self::OtherVersion { .. } => ("other-version-than-requested", ProblemKind::Refused),
+            Self::NotLocked { .. } => ("differs-from-lock-file", ProblemKind::Refused),
+            Self::BadSignature { .. } => ("invalid-signature", ProblemKind::Refused),
+            Self::Unresolved(_) => ("version-conflict", ProblemKind::Failed),
+            Self::Range(_) => ("invalid-range", ProblemKind::InvalidInput),
+            Self::NoRegistry(_) => ("no-registry", ProblemKind::Failed),
+            Self::Lock { .. } => ("lock-file-unusable", ProblemKind::Corrupt),
+            Self::Store(_) => ("store-unusable", ProblemKind::Failed),
+            Self::Commit { .. } => ("change-failed", ProblemKind::Failed),
+            Self::Overtaken => ("store-changed", ProblemKind::Conflict),
+            Self::NotInstalled(_) => ("skill-not-installed", ProblemKind::NotFound),
+            Self::Needed { .. } => ("needed-by-others", ProblemKind::Refused),
+            Self::Refused { .. } => ("installation-refused", ProblemKind::Refused),
+        };
+        Problem { code, kind, message: self.to_string(), remedies: self.remedies() }
+    }
+
     /// What would help.
     pub fn remedies(&self) -> Vec<Remedy> {
         let advice = |text: &str| vec![Remedy::Advice(text.to_owned())];

@@ -167,11 +167,10 @@ impl SourceError {
         self.remedies.push(remedy);
         self
     }
-}
 
-impl From<SourceError> for Problem {
-    fn from(error: SourceError) -> Self {
-        let (code, kind) = match error.kind {
+    /// The failure as every interface reports it.
+    pub fn problem(&self) -> Problem {
+        let (code, kind) = match self.kind {
             SourceErrorKind::NotFound => ("source-not-found", ProblemKind::NotFound),
             SourceErrorKind::Denied => ("source-denied", ProblemKind::Unauthorized),
             SourceErrorKind::Revoked => ("skill-revoked", ProblemKind::Refused),
@@ -180,7 +179,7 @@ impl From<SourceError> for Problem {
             SourceErrorKind::Unusable => ("source-unusable", ProblemKind::Failed),
             SourceErrorKind::Unreachable => ("source-unreachable", ProblemKind::Unavailable),
         };
-        Problem { code, kind, message: error.what, remedies: error.remedies }
+        Problem { code, kind, message: self.what.clone(), remedies: self.remedies.clone() }
     }
 }
 

@@ -114,8 +114,8 @@ impl Embedder for Endpoint {
             Some(odd) => Err(self
                 .odd(&format!("its vectors have {} numbers now, and {expected} before", odd.len()))
                 .hint(
-                    "the server has another model under this name: create the base again with `prowess kb new … \
-                     --embedder …`, and add its documents again",
+                    "the server has another model under this name: create the base again \
+                     with its embedder, and add its documents again",
                 )),
         }
     }

@@ -290,7 +290,7 @@ fn an_index_of_yesterday_is_refused() {
     registry.number(8, Some(1_799_990_000));
     assert_snapshot!(look(false), @"
     Mismatch: URL answers with an old index of `acme/weather`: it expired 2 hours ago
-      hint: somebody may be hiding newer versions; look at the clock of this machine, try again later, or take what is known with `--offline`
+      hint: somebody may be hiding newer versions; check the clock of this machine, try again later, or use what is known without a network
     ");
     registry.number(8, Some(1_800_000_060));
     assert_eq!(look(false), "2 versions");

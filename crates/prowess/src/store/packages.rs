@@ -11,19 +11,18 @@ use prowess_package::name::SkillName;
 use prowess_package::tree::{ReadTree, Tree};
 use prowess_sources::{GitBounds, Prompts, Registries, SourceOptions, Sources};
 use prowess_store::agreement::Agreements;
-use prowess_store::described::{DescribeError, Described, describe};
+use prowess_store::described::{Described, describe};
 use prowess_store::ground::Ground;
 use prowess_store::install::{InstallError, Installer};
 use prowess_store::lock::Lock;
 use prowess_store::places::{Places, Scope};
 use prowess_store::reference::{Here, Reference, Slash};
 use prowess_store::review::Leave;
-use prowess_store::source::{Catalogue, SourceError, SourceErrorKind};
+use prowess_store::source::{Catalogue, SourceError};
 use prowess_store::store::{Shared, Store, StoreError};
 use prowess_trust::{Timestamp, TrustStore, load_trust_store};
 
-use crate::error::{Error, ErrorKind};
-use crate::render::problem_text::hints;
+use crate::error::Error;
 use crate::session;
 use crate::terminal::printer::{Channel, Printer};
 use crate::terminal::signals::{self, Repaired};
@@ -308,36 +307,10 @@ pub(crate) fn store_failed(error: &StoreError) -> Error {
 
 /// A source that has nothing to give.
 pub(crate) fn source_failed(error: &SourceError) -> Error {
-    let kind = match error.kind {
-        SourceErrorKind::NotFound => ErrorKind::NotFound,
-        SourceErrorKind::Mismatch | SourceErrorKind::Revoked => ErrorKind::Refused,
-        SourceErrorKind::Ambiguous => ErrorKind::Usage,
-        SourceErrorKind::Unusable | SourceErrorKind::Unreachable | SourceErrorKind::Denied => {
-            ErrorKind::Failed
-        }
-    };
-    let failed = Error { kind, ..Error::failed(error.what.clone()) };
-    hints(&error.remedies).into_iter().fold(failed, Error::hint)
+    error.problem().into()
 }
 
 /// Something that was not installed, with the code that says why.
 pub(crate) fn install_failed(error: &InstallError) -> Error {
-    if let InstallError::Source(error) = error {
-        return source_failed(error);
-    }
-    let kind = match error {
-        InstallError::NotInstalled(_) | InstallError::NoneOfThem { .. } => ErrorKind::NotFound,
-        InstallError::Refused { .. }
-        | InstallError::BadSignature { .. }
-        | InstallError::Needed { .. }
-        | InstallError::NotLocked { .. }
-        | InstallError::OtherName { .. }
-        | InstallError::OtherVersion { .. } => ErrorKind::Refused,
-        InstallError::Several { .. }
-        | InstallError::Range(_)
-        | InstallError::Described { source: DescribeError::HasName(_), .. } => ErrorKind::Usage,
-        _ => ErrorKind::Failed,
-    };
-    let failed = Error { kind, ..Error::failed(error.to_string()) };
-    hints(&error.remedies()).into_iter().fold(failed, Error::hint)
+    error.problem().into()
 }

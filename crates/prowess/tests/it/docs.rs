@@ -89,3 +89,56 @@ fn every_attack_in_the_table_has_a_test() {
         }
     }
 }
+
+/// Files of library crates that name a flag or a verb of the terminal in a string, and why they may.
+const NAMING_FLAGS: &[(&str, &str)] = &[
+    ("prowess-format/src/client.rs", "what each client makes of a file is a report of `check`"),
+    ("prowess-format/src/convert.rs", "a note about the dialect that has to be named"),
+    ("prowess-format/src/migrate.rs", "a report of `migrate`"),
+    ("prowess-library/src/file.rs", "several tool packs in one folder"),
+    ("prowess-package/src/tar_format.rs", "an option of tar"),
+    ("prowess-sandbox/src/linux/host.rs", "the AppArmor profile that `doctor` prints"),
+    ("prowess-sandbox/src/linux/mod.rs", "the AppArmor profile that `doctor` prints"),
+    ("prowess-sandbox/src/linux/probe.rs", "the output of `doctor` belongs to a bug report"),
+    ("prowess-sources/src/git/place.rs", "a hostile address that looks like an option"),
+    ("prowess-store/src/composition.rs", "diagnostics of `agent check`"),
+    ("prowess-store/src/reference.rs", "a hostile address that looks like an option"),
+    ("prowess-store/src/review.rs", "a question about a skill with errors"),
+    ("prowess-trust/src/error.rs", "where a missing key is added"),
+    ("prowess-trust/src/key_file.rs", "where a missing key is made"),
+    ("prowess-trust/src/material.rs", "forms of public keys"),
+    ("prowess-trust/src/trust_store/file.rs", "where the trust store is shown"),
+];
+
+#[test]
+fn libraries_name_no_flags_and_no_verbs() {
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let is_source = |name: &str| {
+        let path = std::path::Path::new(name);
+        path.extension().is_some_and(|extension| extension == "rs") && name != "tests.rs"
+    };
+    let mut naming = std::collections::BTreeSet::new();
+    for entry in std::fs::read_dir(&crates).expect("a folder of crates") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if !name.starts_with("prowess-") || name == "prowess-testkit" {
+            continue;
+        }
+        for file in prowess_testkit::files_below(&path.join("src"), &is_source) {
+            let text = String::from_utf8_lossy(&prowess_testkit::bytes(&file)).into_owned();
+            let names_one = |line: &str| {
+                let line = line.trim_start();
+                let is_string = line.contains('"') && !line.starts_with("//");
+                is_string
+                    && (line.contains("`prowess ") || line.replace("`---", "").contains("`--"))
+            };
+            if text.lines().any(names_one) {
+                let below = file.strip_prefix(&crates).expect("a file of a crate");
+                naming.insert(below.to_string_lossy().into_owned());
+            }
+        }
+    }
+    // A library's error offers remedies as values; `render/problem_text.rs` turns them into flags and verbs.
+    let allowed = NAMING_FLAGS.iter().map(|(file, _)| (*file).to_owned()).collect();
+    assert_eq!(naming, allowed);
+}
