@@ -413,7 +413,7 @@ impl fmt::Display for Question {
                 }
             }
             Self::Dangerous(grant) => write!(formatter, "it wants `{grant}`"),
-            Self::Wider(grant) => write!(formatter, "it newly wants `{grant}`"),
+            Self::Wider(grant) => write!(formatter, "it also requests `{grant}`"),
             Self::Tier(change) => change.fmt(formatter),
             Self::Older { was } => write!(formatter, "it is older than the installed {was}"),
             Self::OtherHash { tool, was, now } => write!(
@@ -656,8 +656,8 @@ mod tests {
         const WIDER: &[&str] =
             &["network:read:*.a.example", "filesystem:read:./docs", "shell:execute:git"];
         let asked = [
-            "asks: it newly wants `network:read:*.a.example`",
-            "asks: it newly wants `shell:execute:git`",
+            "asks: it also requests `network:read:*.a.example`",
+            "asks: it also requests `shell:execute:git`",
         ];
         check(&Case { grants: WIDER, version: "1.0.1", ..SIGNED }, Some(&SIGNED), NONE, &asked);
         let verified = Case { tier: Tier::Verified, ..SIGNED };

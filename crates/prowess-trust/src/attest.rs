@@ -72,7 +72,7 @@ pub enum Standing {
 
 /// A signature that doesn't hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the signature `{path}` does not count: {error}")]
+#[error("the signature `{path}` is invalid: {error}")]
 pub struct Refusal {
     /// The signature file.
     pub path: String,

@@ -37,7 +37,7 @@ pub enum SignatureError {
         actual: String,
     },
     /// Files are not what was signed (attack registry-C6).
-    #[error("the files are not the signed ones: {}", shown(.0))]
+    #[error("files changed after signing: {}", shown(.0))]
     Files(Vec<FileDifference>),
     /// The identifier it names is not that of its key.
     #[error("it names the key `{named}`, and its key is `{actual}`")]

@@ -500,7 +500,7 @@ fn updates_follow_their_source_and_ask_for_more() {
             format!("{} {} {}", step.name(), step.entry.version, asks.join("; "))
         })
         .collect();
-    assert_eq!(steps, ["base 1.4.0 ", "greet 1.0.1 it newly wants `shell:execute:git`"]);
+    assert_eq!(steps, ["base 1.4.0 ", "greet 1.0.1 it also requests `shell:execute:git`"]);
     machine.with(|installer| installer.apply(plan)).expect("agreed");
     let plan =
         machine.with(|installer| installer.plan_update(&BTreeSet::new())).expect("a plan").plan;

@@ -123,7 +123,7 @@ fn a_broken_signature_is_not_outvoted() {
     assert_snapshot!(outcome(&skill(), &[release(&skill(), 1), broken], &root), @"
     experimental
     SIGNATURE.json ed25519: root, 2 files
-    refused signature.json: the files are not the signed ones: `SKILL.md` has changed
+    refused signature.json: files changed after signing: `SKILL.md` has changed
     ");
 }
 
@@ -142,7 +142,7 @@ fn a_signature_file_may_come_after_the_others() {
     // But a file that only is called like one, and isn't looked at as one, was not signed.
     assert_snapshot!(outcome(&with_both, &[signed], &store), @"
     experimental
-    refused SIGNATURE.json: the files are not the signed ones: `AUDIT.json` was not signed
+    refused SIGNATURE.json: files changed after signing: `AUDIT.json` was not signed
     ");
 }
 

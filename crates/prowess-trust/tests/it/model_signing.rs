@@ -113,7 +113,7 @@ fn we_accept_the_references_bundles_by_keys() {
     reference.write("greet/SKILL.md", "other");
     assert_snapshot!(reference.outcome(&trusted), @"
     experimental
-    refused skill.oms.sig: the files are not the signed ones: `SKILL.md` has changed
+    refused skill.oms.sig: files changed after signing: `SKILL.md` has changed
     ");
 }
 

@@ -165,7 +165,7 @@ fn a_strange_root_is_not_called_wrong_bytes() {
     let changed = skill().with_file("SKILL.md", b"other");
     assert_snapshot!(check(&changed, &bundle, &TrustStore::empty()), @"
     experimental
-    refused skill.oms.sig: the files are not the signed ones: `SKILL.md` has changed
+    refused skill.oms.sig: files changed after signing: `SKILL.md` has changed
     ");
 }
 
@@ -395,23 +395,23 @@ fn files_that_are_not_listed_are_refused() {
     ");
     assert_snapshot!(ignoring(&[], &with_git), @"
     experimental
-    refused skill.oms.sig: the files are not the signed ones: `.gitignore` was not signed
+    refused skill.oms.sig: files changed after signing: `.gitignore` was not signed
     ");
     // A signer can't sign a folder and leave out what runs.
     let with_script = skill().with_file("scripts/evil.sh", b"");
     assert_snapshot!(ignoring(&["scripts"], &with_script), @"
     experimental
-    refused skill.oms.sig: the files are not the signed ones: `scripts/evil.sh` was not signed
+    refused skill.oms.sig: files changed after signing: `scripts/evil.sh` was not signed
     ");
     assert_snapshot!(ignoring(&[".", ""], &with_script), @"
     experimental
-    refused skill.oms.sig: the files are not the signed ones: `scripts/evil.sh` was not signed
+    refused skill.oms.sig: files changed after signing: `scripts/evil.sh` was not signed
     ");
     let mut without = skill();
     without.files.remove("scripts/greet.sh");
     assert_snapshot!(ignoring(&[], &without), @"
     experimental
-    refused skill.oms.sig: the files are not the signed ones: `scripts/greet.sh` is missing
+    refused skill.oms.sig: files changed after signing: `scripts/greet.sh` is missing
     ");
 }
 
@@ -428,7 +428,7 @@ fn a_bare_key_signs_and_is_known_again() {
     let changed = skill().with_file("SKILL.md", b"other");
     assert_snapshot!(check(&changed, &bundle, &trusted), @"
     experimental
-    refused skill.oms.sig: the files are not the signed ones: `SKILL.md` has changed
+    refused skill.oms.sig: files changed after signing: `SKILL.md` has changed
     ");
 
     // Without a hint every key is tried; with a wrong one none is.

@@ -86,18 +86,18 @@ fn every_change_of_the_files_is_noticed() {
     ");
     assert_snapshot!(after(|skill| skill.with_file("scripts/greet.sh", b"echo hellO\n")), @"
     experimental
-    refused SIGNATURE.json: the files are not the signed ones: `scripts/greet.sh` has changed
+    refused SIGNATURE.json: files changed after signing: `scripts/greet.sh` has changed
     ");
     assert_snapshot!(after(|skill| skill.with_file("extra.md", b"")), @"
     experimental
-    refused SIGNATURE.json: the files are not the signed ones: `extra.md` was not signed
+    refused SIGNATURE.json: files changed after signing: `extra.md` was not signed
     ");
     assert_snapshot!(after(|mut skill| {
         skill.files.remove("scripts/greet.sh");
         skill
     }), @"
     experimental
-    refused SIGNATURE.json: the files are not the signed ones: `scripts/greet.sh` is missing
+    refused SIGNATURE.json: files changed after signing: `scripts/greet.sh` is missing
     ");
     assert_snapshot!(after(|mut skill| {
         let digest = skill.files.remove("scripts/greet.sh").unwrap();
@@ -105,7 +105,7 @@ fn every_change_of_the_files_is_noticed() {
         skill
     }), @"
     experimental
-    refused SIGNATURE.json: the files are not the signed ones: `scripts/Greet.sh` was not signed, `scripts/greet.sh` is missing
+    refused SIGNATURE.json: files changed after signing: `scripts/Greet.sh` was not signed, `scripts/greet.sh` is missing
     ");
 }
 

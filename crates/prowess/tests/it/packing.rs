@@ -17,7 +17,7 @@ fn a_signature_that_does_not_hold_is_not_packed() {
     assert_snapshot!(steady(&scene.run("pack greet --force")), @"
     exit 1
     --- stderr
-    error: `greet` can't be packed: the signature `SIGNATURE.json` does not count: the files are not the signed ones: `notes.txt` was not signed
+    error: `greet` can't be packed: the signature `SIGNATURE.json` is invalid: files changed after signing: `notes.txt` was not signed
     hint: sign it again with `prowess sign`, or remove the signature
     ");
 }

@@ -129,7 +129,7 @@ fn a_changed_file_makes_a_signature_worse_than_none() {
     assert_snapshot!(scene.run("install ./greet --allow-experimental --allow-unsigned --yes"), @"
     exit 4
     --- stderr
-    error: `greet` can't be installed: the signature `SIGNATURE.json` does not count: the files are not the signed ones: `SKILL.md` has changed
+    error: `greet` can't be installed: the signature `SIGNATURE.json` is invalid: files changed after signing: `SKILL.md` has changed
     hint: do not use it; ask its author for one whose signature is valid
     ");
     assert!(installed(&scene).is_empty());
@@ -218,7 +218,7 @@ fn a_key_counts_for_the_names_it_was_given() {
     assert_snapshot!(steady(&scene.run("update greet")), @"
     exit 4
     --- stderr
-    error: `greet` can't be installed: the signature `SIGNATURE.json` does not count: the key `[HEX]` was revoked at [TIME]
+    error: `greet` can't be installed: the signature `SIGNATURE.json` is invalid: the key `[HEX]` was revoked at [TIME]
     hint: do not use it; ask its author for one whose signature is valid
     ");
 }
@@ -463,7 +463,7 @@ fn nobody_audits_themselves() {
     assert_snapshot!(steady(&scene.run("sign greet --key audit --audit")), @"
     exit 1
     --- stderr
-    error: `greet` can't be signed: the signature `SIGNATURE.json` does not count: the files are not the signed ones: `notes.txt` was not signed
+    error: `greet` can't be signed: the signature `SIGNATURE.json` is invalid: files changed after signing: `notes.txt` was not signed
     hint: its publisher signs it again, and then you
     ");
 }

@@ -130,7 +130,7 @@ fn a_signed_skill_that_was_changed_does_not_run() {
     assert_snapshot!(steady(&scene.run("run signed/say --yes")), @"
     exit 125
     --- stderr
-    error: `signed` was signed, and is not what was installed: its files are not what was installed (changed: `SKILL.md`); the signature `SIGNATURE.json` does not count: the files are not the signed ones: `SKILL.md` has changed
+    error: `signed` was signed, and is not what was installed: its files are not what was installed (changed: `SKILL.md`); the signature `SIGNATURE.json` is invalid: files changed after signing: `SKILL.md` has changed
     hint: `prowess install` restores what the lock file says
     ");
     // Nobody has vouched for the other one, so it is asked about like any file.
@@ -167,7 +167,7 @@ fn a_revoked_key_that_still_counts_is_told() {
     exit 1
     --- stdout
     greet 1.0.0: not as installed
-      signature: the signature `SIGNATURE.json` does not count: the key `[HEX]` was revoked at [TIME]
+      signature: the signature `SIGNATURE.json` is invalid: the key `[HEX]` was revoked at [TIME]
       tier: it was installed as community and is experimental by what its signatures prove now
     --- stderr
     hint: do not use a skill whose signature does not hold; ask its author, or take it away with `prowess remove`
@@ -201,7 +201,7 @@ fn the_next_step_is_one_that_helps() {
     --- stdout
     greet 1.0.0: not as installed
       content: its files are not what was installed (added: `more.txt`)
-      signature: the signature `SIGNATURE.json` does not count: the files are not the signed ones: `more.txt` was not signed
+      signature: the signature `SIGNATURE.json` is invalid: files changed after signing: `more.txt` was not signed
       tier: it was installed as community and is experimental by what its signatures prove now
     --- stderr
     hint: `prowess install --project` restores what the lock file says

@@ -22,7 +22,7 @@ fn a_wider_permission_is_asked_about() {
       from   [SCENE]/greet
       files  1 (151 bytes)
       may    network:read:api.example.com, shell:execute:git
-      ? it newly wants `shell:execute:git`
+      ? it also requests `shell:execute:git`
     error: confirmation is needed, but this is not a terminal
     hint: look at them with `--dry-run`, then agree with `--yes`
     ");

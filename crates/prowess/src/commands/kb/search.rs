@@ -71,7 +71,7 @@ pub(super) fn run(
             }));
         }
         Format::Text if passages.is_empty() => {
-            printer.note(&format!("nothing in `{}` fits", arguments.name));
+            printer.note(&format!("no matches in `{}`", arguments.name));
         }
         Format::Text => {
             let shown = (1..).zip(&passages);
