@@ -66,6 +66,21 @@ fn user(scene: &Scene, folder: &str, arguments: &[&str]) -> String {
 
 /// Tries an attack with and without a sandbox.
 fn attack(scene: impl Fn() -> Scene, user: impl Fn(&Scene), expected: &str) {
+    works_unconfined(&scene, &user, expected);
+    is_stopped(scene, user, expected);
+}
+
+/// Whether the installed git is of this version or a later one.
+fn git_is_at_least(major: u32, minor: u32) -> bool {
+    let output = Command::new("git").arg("--version").output().expect("git is installed");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let number = text.split_whitespace().nth(2).unwrap_or_default();
+    let mut parts = number.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= (major, minor)
+}
+
+/// Without a sandbox the payload runs: what the other half shows is not that the attack is wrong.
+fn works_unconfined(scene: &impl Fn() -> Scene, user: &impl Fn(&Scene), expected: &str) {
     let unconfined = scene();
     let output = Command::new("sh")
         .arg("../skill/do.sh")
@@ -75,7 +90,9 @@ fn attack(scene: impl Fn() -> Scene, user: impl Fn(&Scene), expected: &str) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     user(&unconfined);
     assert!(trace(&unconfined).exists(), "the attack does not work at all: {expected}");
+}
 
+fn is_stopped(scene: impl Fn() -> Scene, user: impl Fn(&Scene), expected: &str) {
     let confined = scene();
     let (envelope, events) = run(&confined);
     assert_eq!(envelope.outcome, Outcome::Success, "{}{:?}", envelope.output, envelope.error);
@@ -270,7 +287,12 @@ fn collecting_garbage_starts_nothing() {
         )
     };
     let collect = |scene: &Scene| drop(user(scene, "repo/sub", &["gc", "--prune=now"]));
-    attack(planted, collect, "it sets `gc.recentobjectshook`");
+    let expected = "it sets `gc.recentobjectshook`";
+    // The setting came with git 2.42; an older git ignores it, and a newer one may read the repository later.
+    if git_is_at_least(2, 42) {
+        works_unconfined(&planted, &collect, expected);
+    }
+    is_stopped(planted, collect, expected);
 }
 
 #[test]
