@@ -6,7 +6,7 @@ use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
-use prowess_core::{Problem, ProblemKind};
+use prowess_core::{Problem, ProblemKind, system_reason};
 use prowess_engine::SPELLINGS;
 use prowess_files::whole::folder_of;
 use prowess_format::document::{Form, MAX_FILE_BYTES};
@@ -197,22 +197,8 @@ pub fn path_problem(doing: &str, path: &Path, source: &io::Error) -> Problem {
                 .advice(format!("look at its permissions with `ls -ld {shown}`"))
         }
         _ => {
-            let message = format!("cannot {doing} `{shown}`: {}", reason(source));
+            let message = format!("cannot {doing} `{shown}`: {}", system_reason(source));
             Problem::new("file-error", ProblemKind::Failed, message)
         }
-    }
-}
-
-/// The system's words without its numbers: `Is a directory (os error 21)` becomes `is a directory`.
-pub fn reason(source: &io::Error) -> String {
-    let text = source.to_string();
-    let text = text.split(" (os error").next().unwrap_or(&text);
-    let mut characters = text.chars();
-    match characters.next() {
-        // An abbreviation such as "I/O error" keeps its capital.
-        Some(first) if characters.as_str().starts_with(|next: char| next.is_lowercase()) => {
-            first.to_lowercase().chain(characters).collect()
-        }
-        _ => text.to_owned(),
     }
 }

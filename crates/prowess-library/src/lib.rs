@@ -17,7 +17,7 @@ mod models;
 
 pub use file::{
     MANIFESTS, MOST_BYTES, SkillFile, TOOL_PACK, TOOL_PACK_ENDING, directory_name, is_main_name,
-    main_file, path_problem, read, reason, shown,
+    main_file, path_problem, read, shown,
 };
 pub use library::{Library, Statistics};
 pub use locate::{Located, Other};

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use crate::render::problem_text::hints;
-use prowess_core::{ModelError, ModelErrorKind};
+use prowess_core::{ModelError, ModelErrorKind, system_reason};
 use serde_json::Value;
 
 /// What kind of failure it is; the kind picks the exit code.
@@ -82,7 +82,7 @@ impl Error {
                 Self::failed(format!("cannot {doing} `{shown}`: permission denied"))
                     .hint(format!("look at its permissions with `ls -ld {shown}`"))
             }
-            _ => Self::failed(format!("cannot {doing} `{shown}`: {}", reason(source))),
+            _ => Self::failed(format!("cannot {doing} `{shown}`: {}", system_reason(source))),
         }
     }
 
@@ -119,19 +119,5 @@ impl From<ModelError> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
-    }
-}
-
-/// The system's words without its numbers: `Is a directory (os error 21)` becomes `is a directory`.
-pub(crate) fn reason(source: &io::Error) -> String {
-    let text = source.to_string();
-    let text = text.split(" (os error").next().unwrap_or(&text);
-    let mut characters = text.chars();
-    match characters.next() {
-        // An abbreviation such as "I/O error" keeps its capital.
-        Some(first) if characters.as_str().starts_with(|next: char| next.is_lowercase()) => {
-            first.to_lowercase().chain(characters).collect()
-        }
-        _ => text.to_owned(),
     }
 }

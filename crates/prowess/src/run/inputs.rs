@@ -13,7 +13,7 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use crate::error::{Error, ErrorKind, reason};
+use crate::error::{Error, ErrorKind};
 use crate::skill::skill_ref;
 
 /// The options that every verb with inputs has.
@@ -171,7 +171,10 @@ fn wrong(error: Error) -> Error {
 fn stdin_text() -> Result<String, Error> {
     let mut text = String::new();
     io::stdin().lock().take(skill_ref::MOST_BYTES).read_to_string(&mut text).map_err(|source| {
-        Error::usage(format!("cannot read standard input: {}", reason(&source)))
+        Error::usage(format!(
+            "cannot read standard input: {}",
+            prowess_core::system_reason(&source)
+        ))
     })?;
     Ok(text)
 }

@@ -60,7 +60,10 @@ pub(crate) fn locate(
 pub(crate) fn load_stdin() -> Result<Loaded, Error> {
     let mut bytes = Vec::new();
     read_bounded(&mut io::stdin().lock(), &mut bytes).map_err(|source| {
-        Error::failed(format!("cannot read standard input: {}", crate::error::reason(&source)))
+        Error::failed(format!(
+            "cannot read standard input: {}",
+            prowess_core::system_reason(&source)
+        ))
     })?;
     // Nothing else tells a tool pack on standard input from a SKILL.md.
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());

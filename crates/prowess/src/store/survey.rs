@@ -311,7 +311,7 @@ fn similar_agents(word: &str) -> Vec<&'static str> {
 
 /// Reads a lock file without locking anything: it is exchanged in one step, so it is old or new and always whole.
 fn read_lock(path: &Path) -> Result<Lock, String> {
-    let failed = |error: io::Error| crate::error::reason(&error);
+    let failed = |error: io::Error| prowess_core::system_reason(&error);
     // Opening a pipe would wait for somebody to write into it, and a project may come from anybody.
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => {}

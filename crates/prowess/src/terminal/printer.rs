@@ -285,7 +285,7 @@ impl Printer {
             self.stop(error);
         }
         let State::Failed(failure) = &self.state else { return ExitCode::from(code) };
-        let reason = crate::error::reason(failure);
+        let reason = prowess_core::system_reason(failure);
         let error = Error::failed(format!("cannot write to standard output: {reason}"))
             .hint("make room, or send the output to another place");
         let error = self.stands.iter().fold(error, |error, what| error.hint(*what));
@@ -306,7 +306,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     if let Err(failure) = printed
         && failure.kind() != io::ErrorKind::BrokenPipe
     {
-        let reason = crate::error::reason(&failure);
+        let reason = prowess_core::system_reason(&failure);
         err(&format!("error: cannot write what should be shown: {reason}\n"));
         return ExitCode::from(ErrorKind::Failed.exit_code());
     }
